@@ -1,0 +1,1 @@
+"""The translation engine as a library: text in, translation out, no HTTP."""

@@ -1,0 +1,150 @@
+"""Everything the engine can refuse or fail with, in one tree that knows no HTTP.
+
+EngineError
+├── InvalidInput            the caller's fault: the same call will fail again
+│   ├── EmptyInput          nothing to work on where something is needed
+│   ├── InvalidText         text that is no text (lone surrogates, for instance)
+│   ├── UnsupportedLanguage a language no model knows
+│   ├── UnsupportedPair     two known languages that no model joins
+│   ├── UnknownModel        no model of that name, or not for that pair
+│   ├── InputTooLong        more than the model or the limits take
+│   └── InvalidOption       an option outside what is accepted
+├── Overloaded              the queue is full: try again after `retry_after` seconds
+├── NotReady                still loading, stopping, or its worker is dead
+├── DeadlineExceeded        not finished in the time the caller gave
+├── Cancelled               the caller gave the job up
+├── EngineFailure           our fault: a step of the model failed
+├── BundleError             a model folder that cannot be served
+│   ├── BundleMissing       the folder or a file of it is not there
+│   ├── BundleCorrupt       a file is unreadable or has the wrong checksum
+│   └── BundleIncompatible  well formed, but of a format or kind we do not read
+└── DeviceUnavailable       the device asked for is not there
+
+Every class has a stable `code`, a word that clients may match on; the message is a sentence a person can act on.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EngineError(Exception):
+    """Root of all engine errors; `message` is for people, `code` is for programs."""
+
+    code: ClassVar[str] = "engine_error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidInput(EngineError):
+    """The request itself is wrong; repeating it will not help."""
+
+    code = "invalid_input"
+
+
+class EmptyInput(InvalidInput):
+    """There is nothing to work on."""
+
+    code = "empty_input"
+
+
+class InvalidText(InvalidInput):
+    """The text holds something that is not a character, such as a lone surrogate."""
+
+    code = "invalid_text"
+
+
+class UnsupportedLanguage(InvalidInput):
+    """No loaded model knows this language."""
+
+    code = "unsupported_language"
+
+
+class UnsupportedPair(InvalidInput):
+    """Both languages are known, but no model translates from one to the other."""
+
+    code = "unsupported_pair"
+
+
+class UnknownModel(InvalidInput):
+    """No loaded model has this name, or it does not serve the pair asked for."""
+
+    code = "unknown_model"
+
+
+class InputTooLong(InvalidInput):
+    """The text is longer than the model or the configured limits allow."""
+
+    code = "input_too_long"
+
+
+class InvalidOption(InvalidInput):
+    """An option lies outside the values that are accepted."""
+
+    code = "invalid_option"
+
+
+class Overloaded(EngineError):
+    """The queue is full; `retry_after` is a guess in seconds of when it may not be."""
+
+    code = "overloaded"
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class NotReady(EngineError):
+    """The model is not serving: loading, stopping, or dead."""
+
+    code = "not_ready"
+
+
+class DeadlineExceeded(EngineError):
+    """The caller's deadline passed before the work was done."""
+
+    code = "deadline_exceeded"
+
+
+class Cancelled(EngineError):
+    """The caller gave the job up before it was done."""
+
+    code = "cancelled"
+
+
+class EngineFailure(EngineError):
+    """A step of the model failed; nothing the caller did."""
+
+    code = "engine_failure"
+
+
+class BundleError(EngineError):
+    """A model folder that cannot be served."""
+
+    code = "bundle_error"
+
+
+class BundleMissing(BundleError):
+    """The folder, or a file its manifest names, does not exist."""
+
+    code = "bundle_missing"
+
+
+class BundleCorrupt(BundleError):
+    """A file of the bundle is unreadable or does not match its checksum."""
+
+    code = "bundle_corrupt"
+
+
+class BundleIncompatible(BundleError):
+    """The bundle is well formed but not of a format this engine reads."""
+
+    code = "bundle_incompatible"
+
+
+class DeviceUnavailable(EngineError):
+    """The device that was asked for cannot be used here."""
+
+    code = "device_unavailable"

@@ -1,0 +1,185 @@
+"""The plain values that cross the engine's borders: what callers ask for and what they get.
+
+All are frozen; none holds a thread, a session or a file. Spans are half-open ranges of Unicode code points in the
+text the caller gave. Log-probabilities are natural logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FinishReason = Literal["eos", "length"]
+AttentionKind = Literal["cross", "encoder", "decoder"]
+TokenKind = Literal["subword", "word"]
+Specials = Literal["keep", "drop", "renormalise"]
+Selector = Literal["align", "mean", "all"] | int
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
+
+MAX_BEAM_SIZE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationOptions:
+    """How to search; the defaults are those of the HTTP interface."""
+
+    beam_size: int = 4  # hypotheses kept in parallel, 1 (greedy) to 8
+    length_penalty: float = 1.0  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
+    max_length: int | None = None  # most tokens a sentence may get, </s> counted; None: a limit from its source length
+    min_length: int = 0  # fewest tokens before a sentence may end, </s> not counted
+    alternatives: int = 0  # further translations wanted, best first, all different
+    details: bool = False  # also return tokens, scores and word alignment of each sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One vocabulary entry of a text and where it lies in the caller's own text."""
+
+    id: int
+    piece: str  # the vocabulary's own spelling
+    text: str  # exactly text[start:end]; empty for special tokens
+    start: int
+    end: int
+    special: str | None = None  # "</s>" for the end token
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceDetail:
+    """One translated sentence with everything known about it."""
+
+    source_text: str
+    target_text: str
+    source_start: int  # of this sentence in the caller's text
+    target_start: int  # of this sentence in Translation.text
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    score: float
+    token_logprobs: tuple[float, ...]
+    alignment: tuple[tuple[int, int], ...]  # (source token, target token)
+    finish_reason: FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The translation of one text; `sentences` is filled only when details were asked for."""
+
+    text: str
+    alternatives: tuple[str, ...] = ()
+    sentences: tuple[SentenceDetail, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionOptions:
+    """Which attention weights to return, and over which tokens."""
+
+    kind: AttentionKind = "cross"
+    layer: Selector = "align"
+    head: Selector = "align"
+    tokens: TokenKind = "subword"
+    specials: Specials = "keep"
+    translation: TranslationOptions = field(default_factory=TranslationOptions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionMap:
+    """Attention weights of one sentence pair with their axes named and their tokens located."""
+
+    kind: AttentionKind
+    layer: Selector
+    head: Selector
+    axes: tuple[str, ...]  # e.g. ("target", "source"), with "layer" and "head" in front for `all`
+    weights: FloatArray
+    source_text: str
+    target_text: str
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    score: float
+    token_logprobs: tuple[float, ...]
+    token_ranks: tuple[int, ...]  # 1: the model's first choice
+    alignment: tuple[tuple[int, int], ...]
+    digest: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a loaded model says about itself."""
+
+    name: str
+    version: str
+    architecture: str
+    source_language: str
+    target_language: str
+    digest: str  # "sha256:…" of its manifest
+    precision: str  # which set of graphs runs: int8, fp16, fp32
+    device: str  # where it runs: cpu or cuda
+    device_wanted: str  # what was asked for: cpu, cuda or auto
+    provider: str  # ONNX Runtime's name of it
+    source_tokens: int  # limits, </s> counted
+    target_tokens: int
+    attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the aligning head
+    card: Mapping[str, Any]  # the manifest's own model card
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Decoding options of one sentence, checked and with nothing left open; lengths in tokens."""
+
+    beam_size: int = 1
+    length_penalty: float = 1.0
+    max_length: int = 256  # </s> counted
+    min_length: int = 0  # </s> not counted
+    n_best: int = 1  # hypotheses wanted; at most beam_size are found
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceJob:
+    """One sentence for a worker: its token ids (ending with </s>), how to search, and until when."""
+
+    source_ids: tuple[int, ...]
+    search: SearchOptions
+    deadline: float | None = None  # on the worker's clock (time.monotonic); None: as long as it takes
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One finished candidate; `ids` ends with </s> exactly when finish_reason is "eos"."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]  # one per id
+    score: float  # sum(logprobs) / len(ids) ** length_penalty
+    finish_reason: FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceResult:
+    """What a worker found for a SentenceJob, best hypothesis first; never empty."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    queue_seconds: float
+    compute_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedJob:
+    """A sentence and its given translation to be scored; both id sequences end with </s>."""
+
+    source_ids: tuple[int, ...]
+    target_ids: tuple[int, ...]
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForcedResult:
+    """Scores and attention of a given translation, cut to its true lengths (S source, T target, </s> counted)."""
+
+    logprobs: FloatArray  # [T]
+    ranks: IntArray  # [T], 1: the model's first choice
+    cross_attention: FloatArray  # [L, H, T, S], row t: the step that produces target token t
+    encoder_attention: FloatArray | None  # [L, H, S, S], None where the architecture has none
+    decoder_attention: FloatArray | None  # [L, H, T, T]
