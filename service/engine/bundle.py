@@ -1,0 +1,268 @@
+"""Reads a bundle: the model folder that is all training and service share.
+
+A bundle is a folder with `manifest.json`, whose format is `manifest.schema.json` beside this file, and the files that
+the manifest lists with their SHA-256. Nothing here opens a graph; the model does.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import jsonschema
+
+from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
+
+FORMAT_VERSION = 1
+MANIFEST_NAME = "manifest.json"
+TOKENIZER_NAME = "tokenizer.json"
+SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
+
+Precision = Literal["int8", "fp16", "fp32"]
+Step = Literal["produce", "consume"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialIds:
+    """Ids of the tokens that are no text."""
+
+    pad: int
+    bos: int
+    eos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The longest sides the graphs take, in tokens, </s> counted."""
+
+    source_tokens: int
+    target_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """One memory or state array; axes are sizes or the letters B, N, S, T."""
+
+    name: str
+    dtype: str
+    axes: tuple[str | int, ...]
+    kind: Literal["memory", "cache", "fixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSet:
+    """The three graphs of one precision and the arrays that travel between them."""
+
+    device: Literal["cpu", "cuda", "any"]
+    encoder: str
+    decoder: str
+    forced: str
+    memory: tuple[ArraySpec, ...]
+    state: tuple[ArraySpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSize:
+    """How many layers and heads of one kind of attention the forced graph returns."""
+
+    layers: int
+    heads: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlignHead:
+    """The layer and head of cross-attention that align words best, and how to read them."""
+
+    layer: int
+    head: int
+    step: Step
+    threshold: float | None
+    aer: float | None
+    measured_on: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSpec:
+    """What attention there is; encoder and decoder are None where the architecture has none."""
+
+    cross: AttentionSize
+    encoder: AttentionSize | None
+    decoder: AttentionSize | None
+    align: AlignHead
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingDefaults:
+    """The search settings that the card's scores were measured with."""
+
+    beam_size: int
+    length_penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A checked manifest.json."""
+
+    name: str
+    version: str
+    architecture: str
+    source_language: str
+    target_language: str
+    special_ids: SpecialIds
+    vocabulary_size: int
+    limits: Limits
+    graphs: Mapping[str, GraphSet]
+    attention: AttentionSpec
+    decoding: DecodingDefaults
+    files: Mapping[str, str]
+    card: Mapping[str, Any]
+    raw: Mapping[str, Any]  # the document as written
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A model folder whose manifest is valid and whose files have their checksums."""
+
+    folder: Path
+    manifest: Manifest
+    digest: str  # "sha256:" and the hash of manifest.json, which pins every other file
+
+    def path(self, file_name: str) -> Path:
+        """Give the path of one of the bundle's files."""
+        return self.folder / file_name
+
+    @property
+    def tokenizer_path(self) -> Path:
+        """Give the path of tokenizer.json."""
+        return self.path(TOKENIZER_NAME)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Say whether the folder means to be a bundle, which is: has a manifest, whatever is in it."""
+    return (folder / MANIFEST_NAME).is_file()
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """Read and check a bundle, every file of it.
+
+    Raises BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
+    or a wrong checksum) or BundleIncompatible (another format_version).
+    """
+    if not folder.is_dir():
+        raise BundleMissing(f"{folder}: there is no such folder.")
+    manifest_path = folder / MANIFEST_NAME
+    if not manifest_path.is_file():
+        raise BundleMissing(f"{folder}: there is no {MANIFEST_NAME}, so this is no bundle.")
+    try:
+        content = manifest_path.read_bytes()
+        document = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
+    check_manifest(document, str(manifest_path))
+    manifest = _parse(document)
+    for name, checksum in manifest.files.items():
+        _check_file(folder / name, checksum)
+    return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
+
+
+def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
+    """Check a parsed manifest against the schema and against itself; `where` begins the messages.
+
+    Raises BundleIncompatible for another format_version, BundleCorrupt for everything else.
+    """
+    version = document.get("format_version", FORMAT_VERSION) if isinstance(document, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        raise BundleIncompatible(
+            f"{where}: format_version is {version!r}; this version of Translucent reads {FORMAT_VERSION}."
+        )
+    error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    if error is not None:
+        place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
+        raise BundleCorrupt(f"{where}: {place}: {error.message}.")
+    assert isinstance(document, dict)
+    for problem in _contradictions(document):
+        raise BundleCorrupt(f"{where}: {problem}.")
+
+
+@functools.cache
+def _validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+
+
+def _contradictions(document: dict[str, Any]) -> Iterator[str]:
+    """Yield what a schema cannot say: references between parts of a manifest that lead nowhere."""
+    special = document["special_ids"]
+    if len(set(special.values())) < len(special):
+        yield "special_ids: pad, bos and eos must differ"
+    if max(special.values()) >= document["vocabulary_size"]:
+        yield "special_ids: an id lies outside vocabulary_size"
+    for precision, graphs in document["graphs"].items():
+        for graph in ("encoder", "decoder", "forced"):
+            if graphs[graph] not in document["files"]:
+                yield f"graphs.{precision}.{graph}: {graphs[graph]} is not listed in files"
+        names = [array["name"] for array in (*graphs["memory"], *graphs["state"])]
+        if len(set(names)) < len(names):
+            yield f"graphs.{precision}: two arrays have the same name"
+    align, cross = document["attention"]["align"], document["attention"]["cross"]
+    if align["layer"] >= cross["layers"] or align["head"] >= cross["heads"]:
+        yield "attention.align: there is no such layer or head in attention.cross"
+
+
+def _parse(document: dict[str, Any]) -> Manifest:
+    attention = document["attention"]
+    sizes = {kind: AttentionSize(**attention[kind]) if attention[kind] else None for kind in ("encoder", "decoder")}
+    return Manifest(
+        name=document["name"],
+        version=document["version"],
+        architecture=document["architecture"],
+        source_language=document["source_language"],
+        target_language=document["target_language"],
+        special_ids=SpecialIds(**document["special_ids"]),
+        vocabulary_size=document["vocabulary_size"],
+        limits=Limits(**document["limits"]),
+        graphs={precision: _parse_graphs(graphs) for precision, graphs in document["graphs"].items()},
+        attention=AttentionSpec(
+            cross=AttentionSize(**attention["cross"]),
+            encoder=sizes["encoder"],
+            decoder=sizes["decoder"],
+            align=AlignHead(**attention["align"]),
+        ),
+        decoding=DecodingDefaults(**document["decoding"]),
+        files=document["files"],
+        card=document["card"],
+        raw=document,
+    )
+
+
+def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
+    return GraphSet(
+        device=graphs["device"],
+        encoder=graphs["encoder"],
+        decoder=graphs["decoder"],
+        forced=graphs["forced"],
+        memory=tuple(_parse_array(array, "memory") for array in graphs["memory"]),
+        state=tuple(_parse_array(array, array["kind"]) for array in graphs["state"]),
+    )
+
+
+def _parse_array(array: dict[str, Any], kind: Literal["memory", "cache", "fixed"]) -> ArraySpec:
+    return ArraySpec(name=array["name"], dtype=array["dtype"], axes=tuple(array["axes"]), kind=kind)
+
+
+def _check_file(path: Path, checksum: str) -> None:
+    if not path.is_file():
+        raise BundleMissing(f"{path}: the manifest lists this file, but it is not there.")
+    try:
+        with path.open("rb") as file:
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BundleCorrupt(f"{path}: cannot be read ({error}).") from error
+    if actual != checksum:
+        raise BundleCorrupt(
+            f"{path}: its SHA-256 is {actual}, but the manifest says {checksum}; the file is damaged or was replaced."
+        )
