@@ -183,7 +183,7 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
-        raise BundleCorrupt(f"{where}: {place}: {error.message}.")
+        raise BundleCorrupt(f"{where}: {place}: {error.message[:300]}.")
     assert isinstance(document, dict)
     for problem in _contradictions(document):
         raise BundleCorrupt(f"{where}: {problem}.")
