@@ -1,0 +1,60 @@
+# Four commands a newcomer needs: make serve, make test, make lint, make format.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+ACCELERATOR := $(shell nvidia-smi -L >/dev/null 2>&1 && echo gpu || echo cpu)
+OTHER_RUNTIME := $(if $(filter gpu,$(ACCELERATOR)),onnxruntime,onnxruntime-gpu)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+# The first interpreter that this project supports and that can make a virtual environment.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
+	&& { echo "$$python"; break; }; done)
+
+.PHONY: help serve test lint format clean
+
+help: ## Show this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
+	@exec $(BIN)/translucent serve --port $(PORT)
+
+test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can be mended by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the virtual environment and the caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 with its venv module is needed" \
+		"(on Debian: apt-get install python3-venv)." >&2; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+# ONNX Runtime's two flavours share one package folder, so the other one goes before this one comes.
+$(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what serving needs ($(ACCELERATOR))"
+	@rm -f $(VENV)/serving-* $(VENV)/development-*
+	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
+	@$(PIP_INSTALL) '.[$(ACCELERATOR)]'
+	@touch $@
+
+$(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
+	@echo "Installing what tests, checks and training need"
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),training,dev]'
+	@touch $@

@@ -1,0 +1,41 @@
+"""Who may import whom, where import-linter cannot say it: an allow-list, and what is loaded at run time."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ENGINE_MAY_IMPORT = {"jsonschema", "numpy", "onnxruntime", "sentencex", "service", "tokenizers"}
+ENGINE_MUST_NOT_LOAD = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
+
+
+def imported_names(file: Path) -> set[str]:
+    """Top-level packages that a file imports anywhere, inside functions too."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_the_engine_imports_its_few_libraries_and_nothing_else() -> None:
+    files = sorted((ROOT / "service/engine").rglob("*.py"))
+    assert files
+    strangers = {
+        file.name: foreign
+        for file in files
+        if (foreign := imported_names(file) - set(sys.stdlib_module_names) - ENGINE_MAY_IMPORT)
+    }
+    assert strangers == {}
+
+
+def test_importing_the_engine_loads_neither_http_nor_metrics_nor_torch() -> None:
+    modules = sorted(
+        "service.engine." + file.stem for file in (ROOT / "service/engine").glob("*.py") if file.stem != "__init__"
+    )
+    program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({ENGINE_MUST_NOT_LOAD}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
