@@ -1,0 +1,215 @@
+"""The recipe of a training run: every key, its meaning and its limits, read from YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be used; the message names the key and what is accepted."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CorpusConfig(_Section):
+    """One source of sentence pairs: a named corpus, a local TSV, or a pair of line-aligned files."""
+
+    name: str
+    """Name in ``training.data.corpora``, or any label when ``path`` is given."""
+    path: Path | None = None
+    """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files."""
+    target_path: Path | None = None
+    """The target half of a pair of line-aligned files."""
+    weight: float = Field(1.0, gt=0)
+    """How often each pair is seen an epoch: 2 is twice, 0.25 a random quarter, drawn anew every epoch."""
+    max_words: int = Field(80, ge=1)
+    """Pairs with more white-space words than this on either side are left out."""
+    max_pairs: int | None = Field(None, ge=1)
+    """Keep at most this many pairs, chosen by hash so that the choice is stable."""
+    development: int = Field(0, ge=0)
+    """How many distinct source sentences of this corpus are held out as development data."""
+
+
+class CleaningConfig(_Section):
+    """What a pair must satisfy to be trained on."""
+
+    max_ratio: float = Field(3.0, ge=1)
+    """Longest allowed ratio between the two sides, in characters, once either has ``ratio_from`` characters."""
+    ratio_from: int = Field(40, ge=1)
+    """Short pairs such as "Go." / "Vas-y !" are not judged by their ratio."""
+
+
+class VocabularyConfig(_Section):
+    """The joint subword vocabulary (byte-pair encoding)."""
+
+    size: int = Field(8000, ge=300)
+    """Entries, with 3 special tokens and 256 bytes among them."""
+    min_frequency: int = Field(2, ge=1)
+    """A merge is learnt only when its pair occurs this often."""
+    lowercase: bool = False
+    """Lower-case the text: only for benchmarks whose metric ignores case."""
+    pretokenised: bool = False
+    """The text is already tokenised by white space: do not split punctuation or digits again."""
+
+
+class TransformerConfig(_Section):
+    """arXiv 1706.03762, section 3."""
+
+    kind: Literal["transformer"]
+    encoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1)
+    width: int = Field(512, ge=8)
+    """d_model."""
+    heads: int = Field(8, ge=1)
+    feed_forward: int = Field(2048, ge=1)
+    """d_ff."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """After each sub-layer and after embeddings plus positions (section 5.4)."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """On attention weights (not in the paper's text, in its code)."""
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
+    """Inside the feed-forward network (not in the paper's text, in its code)."""
+    norm: Literal["pre", "post"] = "post"
+    """Where LayerNorm stands: after the residual sum as in the paper, or before the sub-layer."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> TransformerConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
+        return self
+
+
+class BahdanauConfig(_Section):
+    """arXiv 1409.0473, appendix A, and the variants people compare it with."""
+
+    kind: Literal["bahdanau"]
+    embedding: int = Field(620, ge=4)
+    encoder_hidden: int = Field(1000, ge=4)
+    """Units of one direction."""
+    decoder_hidden: int = Field(1000, ge=4)
+    attention_size: int = Field(1000, ge=4)
+    """Width of the alignment model's hidden layer."""
+    output_size: int = Field(500, ge=4)
+    """Width after maxout in the deep output layer; with ``tie_embeddings`` it must equal ``embedding``."""
+    cell: Literal["gru", "lstm"] = "gru"
+    encoder_layers: int = Field(1, ge=1)
+    decoder_layers: int = Field(1, ge=1)
+    bidirectional: bool = True
+    score: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
+    attention: Literal["global", "local", "hard", "none"] = "global"
+    """``local`` is local-p of arXiv 1508.04025; ``none`` is the plain encoder–decoder with one fixed context."""
+    window: int = Field(10, ge=1)
+    """D of local attention: positions on each side of the predicted centre."""
+    dropout: float = Field(0.2, ge=0, lt=1)
+    """On embeddings, encoder outputs and the deep output layer."""
+    tie_embeddings: bool = False
+    """Share source, target and output embeddings (needs a joint vocabulary)."""
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> BahdanauConfig:
+        if self.tie_embeddings and self.output_size != self.embedding:
+            raise ValueError(f"tie_embeddings needs output_size {self.output_size} == embedding {self.embedding}")
+        outputs = self.encoder_hidden * (2 if self.bidirectional else 1)
+        if self.attention != "none" and self.score in ("dot", "scaled_dot") and outputs != self.decoder_hidden:
+            raise ValueError(f"score {self.score} needs encoder outputs ({outputs}) == decoder_hidden")
+        return self
+
+
+NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminator="kind")]
+
+
+class OptimisationConfig(_Section):
+    """How the parameters are moved."""
+
+    batch_tokens: int = Field(4096, ge=8)
+    """Target tokens a batch and process, padding counted."""
+    accumulate: int = Field(1, ge=1)
+    """Batches added up before one update."""
+    max_updates: int = Field(100_000, ge=1)
+    peak_rate: float = Field(1e-3, gt=0)
+    """Learning rate at the end of warm-up; afterwards it falls with the inverse square root of the update."""
+    warmup_updates: int = Field(4000, ge=1)
+    cooldown_updates: int = Field(0, ge=0)
+    """The last updates, in which the rate falls in a straight line to zero."""
+    beta2: float = Field(0.98, gt=0, lt=1)
+    """Adam's second moment (section 5.3 of 1706.03762)."""
+    weight_decay: float = Field(0.0, ge=0)
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    clip_norm: float = Field(1.0, gt=0)
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+
+
+class ValidationConfig(_Section):
+    """How often the model is looked at while it trains."""
+
+    every_updates: int = Field(1000, ge=1)
+    sentences: int = Field(500, ge=1)
+    """Development sentences that are translated (greedily) for BLEU; the loss uses all of them."""
+    patience: int = Field(10, ge=1)
+    """Stop after this many looks without a better development BLEU."""
+    keep_checkpoints: int = Field(5, ge=1)
+    """How many of the last checkpoints are kept, and averaged at the end."""
+
+
+class Recipe(_Section):
+    """A whole run."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    source_language: str
+    target_language: str
+    seed: int = 1
+    corpora: tuple[CorpusConfig, ...] = Field(min_length=1)
+    cleaning: CleaningConfig = CleaningConfig()
+    vocabulary: VocabularyConfig = VocabularyConfig()
+    network: NetworkConfig
+    optimisation: OptimisationConfig = OptimisationConfig()
+    validation: ValidationConfig = ValidationConfig()
+    max_tokens: int = Field(256, ge=8)
+    """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
+    start_from: Path | None = None
+    """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
+
+
+def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
+    """Read a YAML recipe and apply ``key.subkey=value`` overrides.
+
+    Raises RecipeError with the offending key when the file is missing, no YAML, or has unknown or bad values.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RecipeError(f"no recipe at {path}; recipes live in training/recipes/") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path} is not valid UTF-8 YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise RecipeError(f"{path} must hold a mapping of keys, not {type(content).__name__}")
+    for override in overrides or []:
+        _apply(content, override)
+    return parse_recipe(content, str(path))
+
+
+def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
+    """Check a recipe given as plain data; ``where`` names it in errors."""
+    try:
+        return Recipe.model_validate(content)
+    except ValidationError as error:
+        lines = [f"  {'.'.join(str(p) for p in e['loc']) or '(recipe)'}: {e['msg']}" for e in error.errors()]
+        raise RecipeError(f"{where}:\n" + "\n".join(lines)) from error
+
+
+def _apply(content: dict[str, Any], override: str) -> None:
+    key, separator, value = override.partition("=")
+    if not separator:
+        raise RecipeError(f"override {override!r} must look like optimisation.max_updates=1000")
+    *parents, last = key.split(".")
+    for parent in parents:
+        content = content.setdefault(parent, {})
+        if not isinstance(content, dict):
+            raise RecipeError(f"override {override!r}: {parent} is not a section")
+    content[last] = yaml.safe_load(value)

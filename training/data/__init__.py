@@ -1,0 +1,1 @@
+"""From files of parallel text to batches of token ids."""

@@ -1,0 +1,138 @@
+"""Token-budget batches of pairs with similar lengths, in an order that depends on the seed and the epoch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from training.data.dataset import EncodedPairs, Ids
+from training.data.subwords import BOS, PAD
+
+Entries = npt.NDArray[np.int64]
+"""[pairs, 2]: which corpus, which pair of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded ids of B pairs, S source and T target positions."""
+
+    source: Tensor
+    """int64 [B, S], each row closed by the end token."""
+    source_lengths: Tensor
+    """int64 [B]."""
+    target_in: Tensor
+    """int64 [B, T]: begin token, then the target without its end token."""
+    target_out: Tensor
+    """int64 [B, T]: the target with its end token."""
+    target_lengths: Tensor
+    """int64 [B]."""
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        moved = (tensor.to(device) for tensor in (self.source, self.source_lengths, self.target_in))
+        return Batch(*moved, self.target_out.to(device), self.target_lengths.to(device))
+
+
+def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
+    """Which pairs are seen this epoch: each ``floor(weight)`` times, the fraction drawn at random.
+
+    Returns [pairs, 2] in corpus order; a pure function of its arguments.
+    """
+    random = np.random.default_rng((seed, epoch, 0))
+    parts = []
+    for corpus, (size, weight) in enumerate(zip(sizes, weights, strict=True)):
+        whole, fraction = divmod(weight, 1)
+        drawn = random.permutation(size)[: round(fraction * size)]
+        pairs = np.concatenate([np.tile(np.arange(size), int(whole)), np.sort(drawn)])
+        parts.append(np.stack([np.full(len(pairs), corpus), pairs], axis=1))
+    return np.concatenate(parts).astype(np.int64)
+
+
+def plan_epoch(
+    corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int, epoch: int
+) -> list[Entries]:
+    """Cut an epoch into batches whose padded target and source each stay within ``batch_tokens``.
+
+    Pairs are sorted by length with random ties, so neighbours differ from epoch to epoch and padding is
+    small; then whole batches are shuffled. A pure function of its arguments: resuming needs no more than a position.
+    """
+    entries = epoch_entries([len(corpus) for corpus in corpora], weights, seed, epoch)
+    random = np.random.default_rng((seed, epoch, 1))
+    entries = entries[random.permutation(len(entries))]
+    source = np.concatenate([corpus.source.lengths for corpus in corpora])
+    target = np.concatenate([corpus.target.lengths for corpus in corpora])
+    first = np.cumsum([0, *(len(corpus) for corpus in corpora)])[entries[:, 0]]
+    source, target = source[first + entries[:, 1]], target[first + entries[:, 1]]
+    order = np.lexsort((source, target))
+    batches = [entries[order[start:stop]] for start, stop in _cut(source[order], target[order], batch_tokens)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _cut(source: Entries, target: Entries, batch_tokens: int) -> Iterator[tuple[int, int]]:
+    start, longest = 0, 0
+    for i, length in enumerate(np.maximum(source, target).tolist()):
+        longest_here = max(longest, length)
+        if i > start and (i - start + 1) * longest_here > batch_tokens:
+            yield start, i
+            start, longest_here = i, length
+        longest = longest_here
+    yield start, len(target)
+
+
+def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+    """Pad pairs (each closed by the end token) into one batch."""
+    target_out, target_lengths = _pad(targets)
+    target_in = torch.full_like(target_out, PAD)
+    target_in[:, 0] = BOS
+    target_in[:, 1:] = target_out[:, :-1]
+    source, source_lengths = _pad(sources)
+    return Batch(source, source_lengths, target_in, target_out, target_lengths)
+
+
+def _pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
+    lengths = [len(sentence) for sentence in sentences]
+    padded = np.full((len(sentences), max(lengths)), PAD, np.int64)
+    for row, sentence in enumerate(sentences):
+        padded[row, : len(sentence)] = sentence
+    return torch.from_numpy(padded), torch.tensor(lengths)
+
+
+class TokenBatches:
+    """An endless stream of batches for one of several processes, which can start anywhere."""
+
+    def __init__(
+        self, corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int
+    ) -> None:
+        self._corpora, self._weights = corpora, weights
+        self._batch_tokens, self._seed = batch_tokens, seed
+
+    def stream(self, position: int = 0, rank: int = 0, processes: int = 1) -> Iterator[Batch]:
+        """Yield this process' batches, beginning with its ``position``-th since the start of training."""
+        epoch, skipped = 0, 0
+        while True:
+            plan = plan_epoch(self._corpora, self._weights, self._batch_tokens, self._seed, epoch)
+            mine = plan[rank : len(plan) - len(plan) % processes : processes]
+            if not mine:
+                raise ValueError(f"{len(plan)} batches an epoch are too few for {processes} processes")
+            for entries in mine[max(0, position - skipped) :]:
+                yield self._collate(entries)
+            skipped += len(mine)
+            epoch += 1
+
+    def _collate(self, entries: Entries) -> Batch:
+        chosen = [(self._corpora[corpus], pair) for corpus, pair in entries.tolist()]
+        return collate([c.source[i] for c, i in chosen], [c.target[i] for c, i in chosen])
+
+
+def ordered_batches(pairs: EncodedPairs, batch_tokens: int) -> Iterator[tuple[list[int], Batch]]:
+    """Yield (indices, batch) over all pairs, shortest first: for development loss and decoding."""
+    order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
+    source, target = pairs.source.lengths[order], pairs.target.lengths[order]
+    for start, stop in _cut(source, target, batch_tokens):
+        chosen = order[start:stop].tolist()
+        yield chosen, collate([pairs.source[i] for i in chosen], [pairs.target[i] for i in chosen])

@@ -1,0 +1,79 @@
+"""Encoded sentence pairs, kept flat in two arrays so that a million of them cost megabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from training.data.cleaning import Pair
+from training.data.subwords import EOS
+
+Ids = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One language's sentences: ``ids`` [total] end to end, ``offsets`` [sentences + 1] where each begins."""
+
+    ids: Ids
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> Ids:
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Tokens of each sentence, the end token counted [sentences]."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPairs:
+    """A corpus as token ids, each sentence closed by the end token."""
+
+    source: Side
+    target: Side
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def save(self, path: Path) -> None:
+        """Write one uncompressed .npz."""
+        arrays = {
+            "source_ids": self.source.ids,
+            "source_offsets": self.source.offsets,
+            "target_ids": self.target.ids,
+            "target_offsets": self.target.offsets,
+        }
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+
+    @staticmethod
+    def load(path: Path) -> EncodedPairs:
+        """Read what ``save`` wrote."""
+        with np.load(path) as data:
+            return EncodedPairs(
+                Side(data["source_ids"], data["source_offsets"]), Side(data["target_ids"], data["target_offsets"])
+            )
+
+
+def encode_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int) -> EncodedPairs:
+    """Turn text pairs into ids; pairs longer than ``max_tokens`` on either side are left out."""
+    sources = [e.ids for e in tokenizer.encode_batch_fast([source for source, _ in pairs])]
+    targets = [e.ids for e in tokenizer.encode_batch_fast([target for _, target in pairs])]
+    fitting = [i for i in range(len(pairs)) if len(sources[i]) < max_tokens and len(targets[i]) < max_tokens]
+    return EncodedPairs(_side([sources[i] for i in fitting]), _side([targets[i] for i in fitting]))
+
+
+def _side(sentences: list[list[int]]) -> Side:
+    offsets = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum([len(sentence) + 1 for sentence in sentences], out=offsets[1:])
+    ids = np.fromiter((i for sentence in sentences for i in (*sentence, EOS)), np.uint16, count=int(offsets[-1]))
+    return Side(ids, offsets)

@@ -1,0 +1,39 @@
+"""Development data, chosen by source sentence so that no translation of it is trained on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from training.data.cleaning import Pair
+
+
+def sentence_hash(sentence: str) -> int:
+    """A number that depends on nothing but the sentence, case and final punctuation aside (64 bits)."""
+    key = sentence.lower().rstrip(" .!?").encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
+
+
+def held_out(pairs: Sequence[Pair], count: int) -> set[int]:
+    """Hashes of the ``count`` source sentences with the smallest hashes: stable when pairs are added or reordered."""
+    return set(sorted({sentence_hash(source) for source, _ in pairs})[:count])
+
+
+def split(pairs: Sequence[Pair], development: set[int]) -> tuple[list[Pair], list[Pair]]:
+    """Return (training, development) pairs; development keeps the first translation of each source sentence."""
+    training: list[Pair] = []
+    chosen: dict[int, Pair] = {}
+    for pair in pairs:
+        key = sentence_hash(pair[0])
+        if key in development:
+            chosen.setdefault(key, pair)
+        else:
+            training.append(pair)
+    return training, [chosen[key] for key in sorted(chosen)]
+
+
+def subset(pairs: Sequence[Pair], count: int | None) -> list[Pair]:
+    """At most ``count`` pairs, those whose source sentences have the smallest hashes."""
+    if count is None or len(pairs) <= count:
+        return list(pairs)
+    return sorted(pairs, key=lambda pair: sentence_hash(pair[0]))[:count]

@@ -1,0 +1,72 @@
+"""The joint byte-pair vocabulary, with everything that happens to text inside ``tokenizer.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from training.config import VocabularyConfig
+from training.data.cleaning import APOSTROPHES, INVISIBLE, SPACES
+
+PAD, BOS, EOS = 0, 1, 2
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>")
+BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
+
+
+def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+    """Learn a BPE vocabulary in which nothing is unknown: what has no piece is spelt in bytes.
+
+    The trainer of `tokenizers` adds no byte tokens, so they stand among its special tokens while it
+    trains; the model is then rebuilt with them as ordinary entries, or users' text could hit them.
+    """
+    draft = Tokenizer(models.BPE())
+    draft.normalizer = _normaliser(config)
+    draft.pre_tokenizer = _pre_tokeniser(config)
+    trainer = trainers.BpeTrainer(
+        vocab_size=config.size,
+        min_frequency=config.min_frequency,
+        special_tokens=[AddedToken(token, special=True) for token in (*SPECIAL_TOKENS, *BYTE_TOKENS)],
+        limit_alphabet=400,
+        show_progress=False,
+    )
+    draft.train_from_iterator(texts, trainer)
+    return _with_byte_fallback(draft, config)
+
+
+def _with_byte_fallback(draft: Tokenizer, config: VocabularyConfig) -> Tokenizer:
+    learnt = json.loads(draft.to_str())["model"]
+    merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in learnt["merges"]]
+    tokenizer = Tokenizer(models.BPE(vocab=learnt["vocab"], merges=merges, byte_fallback=True, fuse_unk=False))
+    tokenizer.normalizer = _normaliser(config)
+    tokenizer.pre_tokenizer = _pre_tokeniser(config)
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _normaliser(config: VocabularyConfig) -> normalizers.Normalizer:
+    steps: list[normalizers.Normalizer] = [
+        normalizers.NFC(),
+        normalizers.Replace(Regex(f"[{APOSTROPHES}]"), "'"),
+        normalizers.Replace(Regex(f"[{INVISIBLE}]"), ""),
+        normalizers.Replace(Regex(f"[{SPACES}]+"), " "),
+        normalizers.Strip(),
+    ]
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    return normalizers.Sequence(steps)
+
+
+def _pre_tokeniser(config: VocabularyConfig) -> pre_tokenizers.PreTokenizer:
+    metaspace = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True)
+    if config.pretokenised:
+        return metaspace
+    # A mark or digit stands alone but keeps the space before it: "▁!" is one piece, as French needs it.
+    marks = pre_tokenizers.Split(Regex(r"▁?(?:[\p{P}\p{N}]|[\p{S}&&[^▁]])"), "isolated")
+    return pre_tokenizers.Sequence([metaspace, marks])

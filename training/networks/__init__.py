@@ -1,0 +1,1 @@
+"""The two networks, as their papers describe them."""

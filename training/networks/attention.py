@@ -1,0 +1,121 @@
+"""Attention: who looks at whom, with the weights always returned and never kept."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from training.networks.dropout import Dropout
+
+
+class Attended(NamedTuple):
+    """What attention gives: the weighted values and the weights themselves."""
+
+    context: Tensor
+    weights: Tensor
+
+
+def valid_positions(lengths: Tensor, size: int) -> Tensor:
+    """bool [B, size], true where a position is within its row's length."""
+    return torch.arange(size, device=lengths.device)[None, :] < lengths[:, None]
+
+
+def masked_softmax(scores: Tensor, valid: Tensor) -> Tensor:
+    """Softmax over the last axis with exactly zero weight where ``valid`` (broadcast) is false.
+
+    A row must have at least one valid position.
+    """
+    return scores.masked_fill(~valid, float("-inf")).softmax(-1)
+
+
+class AdditiveScore(nn.Module):
+    """a(s, h) = vᵀ tanh(W s + U h): 1409.0473, appendix A.1.2."""
+
+    def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(query_size, attention_size, bias=False)
+        self.key = nn.Linear(memory_size, attention_size)
+        self.energy = nn.Linear(attention_size, 1, bias=False)
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """U h for all positions, computed once a sentence: [B, S, M] → [B, S, A]."""
+        keys: Tensor = self.key(memory)
+        return keys
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """[B, Q], [B, S, A] → scores [B, S]."""
+        hidden = torch.tanh(self.query(query)[:, None, :] + keys)  # [B, S, A]
+        scores: Tensor = self.energy(hidden).squeeze(-1)  # [B, S]
+        return scores
+
+
+class ConcatScore(nn.Module):
+    """score(s, h) = vᵀ tanh(W [s; h]): 1508.04025, section 3.1."""
+
+    def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
+        super().__init__()
+        self.mix = nn.Linear(query_size + memory_size, attention_size, bias=False)
+        self.energy = nn.Linear(attention_size, 1, bias=False)
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """The memory itself: [B, S, M]."""
+        return memory
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """[B, Q], [B, S, M] → scores [B, S]."""
+        pairs = torch.cat([query[:, None, :].expand(-1, keys.shape[1], -1), keys], dim=-1)  # [B, S, Q + M]
+        scores: Tensor = self.energy(torch.tanh(self.mix(pairs))).squeeze(-1)
+        return scores
+
+
+class ProductScore(nn.Module):
+    """score(s, h) = sᵀ W h (``general``), sᵀ h (``dot``) or sᵀ h / √d (``scaled_dot``).
+
+    1508.04025, section 3.1, and 1706.03762, section 3.2.1.
+    """
+
+    def __init__(self, query_size: int, memory_size: int, projected: bool, scaled: bool) -> None:
+        super().__init__()
+        self.key = nn.Linear(memory_size, query_size, bias=False) if projected else nn.Identity()
+        self.scale = 1 / math.sqrt(query_size) if scaled else 1.0
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """W h, or h: [B, S, M] → [B, S, Q]."""
+        keys: Tensor = self.key(memory)
+        return keys
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """[B, Q], [B, S, Q] → scores [B, S]."""
+        return torch.bmm(keys, query[:, :, None]).squeeze(-1) * self.scale
+
+
+class MultiHeadAttention(nn.Module):
+    """Several scaled dot-product attentions side by side: 1706.03762, section 3.2."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.output = nn.Linear(width, width)
+        self.dropout = Dropout(dropout)
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of all heads: [B, S, W] → two of [B, H, S, W/H]."""
+        keys, values = self.key_value(memory).chunk(2, dim=-1)
+        return self._split(keys), self._split(values)
+
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Attended:
+        """[B, T, W], two of [B, H, S, W/H], bool broadcastable to [B, H, T, S] → [B, T, W] and [B, H, T, S]."""
+        queries = self._split(self.query(query))  # [B, H, T, D]
+        scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])  # [B, H, T, S]
+        weights = masked_softmax(scores, valid)
+        context = self.dropout(weights) @ values  # [B, H, T, D]
+        merged = context.transpose(1, 2).flatten(2)  # [B, T, W]
+        return Attended(self.output(merged), weights)
+
+    def _split(self, values: Tensor) -> Tensor:
+        return values.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, W] → [B, H, T, D]

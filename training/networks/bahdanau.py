@@ -1,0 +1,147 @@
+"""RNN encoder–decoder with attention (arXiv 1409.0473, appendix A) and the variants it is compared with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from training.config import BahdanauConfig
+from training.data.subwords import PAD
+from training.networks.dropout import Dropout
+from training.networks.interface import Decoded, Memory, State
+from training.networks.recurrent_attention import RecurrentAttention
+
+
+class Encoder(nn.Module):
+    """Annotations h_j of every source word from a (bi)directional RNN: section 3.2."""
+
+    def __init__(self, config: BahdanauConfig) -> None:
+        super().__init__()
+        kind = nn.GRU if config.cell == "gru" else nn.LSTM
+        self.rnn = kind(
+            config.embedding,
+            config.encoder_hidden,
+            num_layers=config.encoder_layers,
+            bidirectional=config.bidirectional,
+            batch_first=True,
+        )
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, S, E], [B] → annotations [B, S, O] and final states of the top layer [B, directions, H]."""
+        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, final = self.rnn(packed)
+        hidden = final[0] if isinstance(final, tuple) else final  # [layers · directions, B, H]
+        annotations, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+        directions = 2 if self.rnn.bidirectional else 1
+        return annotations, hidden[-directions:].transpose(0, 1)
+
+
+class DeepOutput(nn.Module):
+    """t = maxout(U s + V E y + C c), then logits W t: appendix A.2.2.
+
+    The state is the one just computed from this context (as in later implementations), not the previous one.
+    """
+
+    def __init__(self, config: BahdanauConfig, memory_size: int) -> None:
+        super().__init__()
+        self.mix = nn.Linear(config.decoder_hidden + config.embedding + memory_size, 2 * config.output_size)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, state: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
+        """[..., D], [..., E], [..., M] → [..., output_size]."""
+        mixed = self.mix(torch.cat([state, embedded, context], dim=-1))  # [..., 2 l]
+        result: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))  # maxout over pairs
+        return result
+
+
+class Bahdanau(nn.Module):
+    """The network: encoder, attention, decoder and deep output over one joint vocabulary."""
+
+    def __init__(self, config: BahdanauConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.memory_size = config.encoder_hidden * (2 if config.bidirectional else 1)
+        self.source_embedding = nn.Embedding(vocabulary, config.embedding, padding_idx=PAD)
+        self.target_embedding = nn.Embedding(vocabulary, config.embedding, padding_idx=PAD)
+        self.encoder = Encoder(config)
+        self.bridge = nn.Linear(config.encoder_hidden, config.decoder_hidden)
+        self.attention = RecurrentAttention(config, self.memory_size)
+        cell = nn.GRUCell if config.cell == "gru" else nn.LSTMCell
+        sizes = [config.embedding + self.memory_size] + [config.decoder_hidden] * (config.decoder_layers - 1)
+        self.cells = nn.ModuleList(cell(size, config.decoder_hidden) for size in sizes)
+        self.deep_output = DeepOutput(config, self.memory_size)
+        self.output = nn.Linear(config.output_size, vocabulary)
+        self.dropout = Dropout(config.dropout)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        for name, parameter in self.named_parameters():
+            if "weight_hh" in name:  # recurrent matrices orthogonal: appendix B.1
+                for gate in parameter.data.split(parameter.shape[1]):
+                    nn.init.orthogonal_(gate)
+            elif parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=self.config.embedding**-0.5)
+        if self.config.tie_embeddings:
+            self.target_embedding.weight = self.source_embedding.weight
+            self.output.weight = self.source_embedding.weight
+
+    def encode(self, source: Tensor, lengths: Tensor) -> Memory:
+        """[B, S], [B] → annotations [B, S, M], projected keys [B, S, A], initial state [B, D]."""
+        annotations, final = self.encoder(self.dropout(self.source_embedding(source)), lengths)
+        annotations = self.dropout(annotations)
+        # s_0 = tanh(W h_1 of the backward RNN): appendix A.2.2; the forward RNN's last state if there is no other.
+        initial = torch.tanh(self.bridge(final[:, -1]))
+        if self.config.attention == "none":  # the fixed context: what both directions end in
+            return Memory((final.flatten(1)[:, None, :], annotations[:, :, :1], initial), lengths, None)
+        return Memory((annotations, self.attention.keys(annotations), initial), lengths, None)
+
+    def start(self, memory: Memory) -> State:
+        """The state of every decoder layer [B, D], for an LSTM followed by its cells; zero above the first layer."""
+        initial = memory.arrays[2]
+        hidden = [initial] + [torch.zeros_like(initial) for _ in self.cells[1:]]
+        cells = [torch.zeros_like(initial) for _ in self.cells] if self.config.cell == "lstm" else []
+        return (*hidden, *cells)
+
+    def _advance(self, embedded: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
+        """One step: embedded [B, E] → context [B, M], next state, weights [B, S]."""
+        annotations, keys, _ = memory.arrays
+        depth = len(self.cells)
+        context, weights = self.attention(state[depth - 1], annotations, keys, memory.lengths)
+        values, hidden, cells = torch.cat([embedded, context], dim=-1), [], []
+        for i, cell in enumerate(self.cells):
+            if self.config.cell == "lstm":
+                values, kept = cell(values, (state[i], state[depth + i]))
+                cells.append(kept)
+            else:
+                values = cell(values, state[i])
+            hidden.append(values)
+        return context, (*hidden, *cells), weights
+
+    def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
+        """[B, T] → hidden [B, T, E'], cross attention [B, 1, 1, T, S]."""
+        embedded = self.dropout(self.target_embedding(target_in))
+        state = self.start(memory)
+        states, contexts, weights = [], [], []
+        for inputs in embedded.unbind(1):
+            context, state, attention = self._advance(inputs, state, memory)
+            states.append(state[len(self.cells) - 1])
+            contexts.append(context)
+            weights.append(attention)
+        hidden = self.deep_output(torch.stack(states, 1), embedded, torch.stack(contexts, 1))
+        return Decoded(hidden, torch.stack(weights, 1)[:, None, None], None)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[..., output_size] → [..., V]."""
+        logits: Tensor = self.output(hidden)
+        return logits
+
+    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
+        """[B] → logits [B, V], next state, cross attention [B, 1, 1, S]."""
+        embedded = self.dropout(self.target_embedding(tokens))
+        context, state, weights = self._advance(embedded, state, memory)
+        hidden = self.deep_output(state[len(self.cells) - 1], embedded, context)
+        return self.logits(hidden), state, weights[:, None, None]

@@ -1,0 +1,14 @@
+"""The network that a recipe describes."""
+
+from __future__ import annotations
+
+from training.config import BahdanauConfig, TransformerConfig
+from training.networks.bahdanau import Bahdanau
+from training.networks.transformer import Transformer
+
+
+def build_network(config: BahdanauConfig | TransformerConfig, vocabulary: int) -> Bahdanau | Transformer:
+    """Make the network with fresh parameters from PyTorch's generator."""
+    if isinstance(config, TransformerConfig):
+        return Transformer(config, vocabulary)
+    return Bahdanau(config, vocabulary)

@@ -1,0 +1,33 @@
+"""Dropout whose CPU version draws its random bytes in bulk."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Dropout(nn.Module):
+    """Zero elements with probability ``rate`` while training (Srivastava et al. 2014).
+
+    PyTorch draws one Bernoulli number at a time on CPU, which cost a fifth of a Transformer's training
+    time here; one random byte an element is 2–4 times faster. The rate is rounded to 1/256. Seeded from
+    PyTorch's generator, so that its state is the only random state there is.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return ``values`` with elements dropped and the rest scaled up; any shape."""
+        if not self.training or self.rate == 0:
+            return values
+        if values.device.type != "cpu":
+            return functional.dropout(values, self.rate)
+        threshold = max(1, round(self.rate * 256))
+        seed = int(torch.randint(2**62, ()))
+        random = np.random.Generator(np.random.SFC64(seed)).bytes(values.numel())
+        kept = torch.frombuffer(bytearray(random), dtype=torch.uint8).view(values.shape) >= threshold
+        return values * kept.to(values.dtype).mul_(256 / (256 - threshold))

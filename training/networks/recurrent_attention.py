@@ -1,0 +1,91 @@
+"""How a recurrent decoder looks at the source: global, local, hard, or not at all."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from training.config import BahdanauConfig
+from training.networks.attention import (
+    AdditiveScore,
+    Attended,
+    ConcatScore,
+    ProductScore,
+    masked_softmax,
+    valid_positions,
+)
+
+
+def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | ConcatScore | ProductScore:
+    """The alignment model that the recipe names."""
+    query = config.decoder_hidden
+    if config.score == "additive":
+        return AdditiveScore(query, memory_size, config.attention_size)
+    if config.score == "concat":
+        return ConcatScore(query, memory_size, config.attention_size)
+    return ProductScore(query, memory_size, projected=config.score == "general", scaled=config.score == "scaled_dot")
+
+
+class LocalCentre(nn.Module):
+    """p = S · sigmoid(vᵀ tanh(W s)): where local-p attention looks (1508.04025, section 3.2, equation 9)."""
+
+    def __init__(self, query_size: int, attention_size: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(query_size, attention_size, bias=False)
+        self.energy = nn.Linear(attention_size, 1, bias=False)
+
+    def forward(self, query: Tensor, lengths: Tensor) -> Tensor:
+        """[B, Q], [B] → positions [B, 1], between 0 and the row's length."""
+        position: Tensor = lengths[:, None] * torch.sigmoid(self.energy(torch.tanh(self.hidden(query))))
+        return position
+
+
+class RecurrentAttention(nn.Module):
+    """The context c_i of a decoder step from its previous state (1409.0473, equations 5 and 6)."""
+
+    def __init__(self, config: BahdanauConfig, memory_size: int) -> None:
+        super().__init__()
+        self.kind, self.window = config.attention, config.window
+        self.score = make_score(config, memory_size) if config.attention != "none" else None
+        self.centre = LocalCentre(config.decoder_hidden, config.attention_size) if self.kind == "local" else None
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """What of the score depends on the source alone: [B, S, M] → [B, S, …]."""
+        assert self.score is not None  # `none` has no keys
+        return self.score.keys(memory)
+
+    def forward(self, query: Tensor, memory: Tensor, keys: Tensor, lengths: Tensor) -> Attended:
+        """[B, Q], [B, S, M], [B, S, …], [B] → context [B, M], weights [B, S].
+
+        ``none``: memory is the one fixed context [B, 1, M]; the weights are even over the source.
+        """
+        valid = valid_positions(lengths, keys.shape[1])  # [B, S]
+        if self.score is None:
+            return Attended(memory[:, 0], valid / lengths[:, None])
+        scores = self.score(query, keys)  # [B, S]
+        if self.centre is not None:
+            weights = self._local(scores, self.centre(query, lengths), valid)
+        elif self.kind == "hard":
+            weights = self._hard(scores, valid)
+        else:
+            weights = masked_softmax(scores, valid)
+        return Attended(torch.bmm(weights[:, None, :], memory).squeeze(1), weights)
+
+    def _local(self, scores: Tensor, centre: Tensor, valid: Tensor) -> Tensor:
+        """Softmax within the window times a Gaussian around its centre (1508.04025, equation 10).
+
+        Renormalised, so that rows sum to one as everywhere else.
+        """
+        distance = torch.arange(scores.shape[1], device=scores.device) - centre  # [B, S]
+        nearest = distance.abs() == distance.abs().masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
+        inside = valid & ((distance.abs() <= self.window) | nearest)
+        shaped = masked_softmax(scores, inside) * torch.exp(-2 * (distance / self.window) ** 2)  # σ = D / 2
+        return shaped / shaped.sum(-1, keepdim=True).clamp_min(1e-12)
+
+    def _hard(self, scores: Tensor, valid: Tensor) -> Tensor:
+        """One position a step: sampled by straight-through Gumbel-softmax (1611.01144), the best one afterwards."""
+        if self.training:
+            return functional.gumbel_softmax(scores.masked_fill(~valid, float("-inf")), hard=True)
+        best = scores.masked_fill(~valid, float("-inf")).argmax(-1)
+        return functional.one_hot(best, scores.shape[1]).to(scores.dtype)

@@ -1,0 +1,191 @@
+"""The Transformer (arXiv 1706.03762)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from training.config import TransformerConfig
+from training.data.subwords import PAD
+from training.networks.attention import MultiHeadAttention, valid_positions
+from training.networks.dropout import Dropout
+from training.networks.interface import Decoded, Memory, State
+
+
+def sinusoidal_positions(length: int, width: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…): section 3.5; returns [length, width]."""
+    positions = torch.arange(length)[:, None]
+    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))  # [width / 2]
+    table = torch.zeros(length, width)
+    table[:, 0::2] = torch.sin(positions * rates)
+    table[:, 1::2] = torch.cos(positions * rates)[:, : width // 2]
+    return table
+
+
+class FeedForward(nn.Module):
+    """max(0, x W₁ + b₁) W₂ + b₂: section 3.3."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.width, config.feed_forward)
+        self.outer = nn.Linear(config.feed_forward, config.width)
+        self.dropout = Dropout(config.activation_dropout)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """[..., W] → [..., W]."""
+        result: Tensor = self.outer(self.dropout(torch.relu(self.inner(values))))
+        return result
+
+
+class Residual(nn.Module):
+    """The frame around every sub-layer: sum, dropout and LayerNorm, after (section 5.4) or before it."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = Dropout(config.dropout)
+        self.before = config.norm == "pre"
+
+    def enter(self, values: Tensor) -> Tensor:
+        """What the sub-layer sees."""
+        return self.norm(values) if self.before else values
+
+    def leave(self, values: Tensor, result: Tensor) -> Tensor:
+        """Add the sub-layer's result to its input."""
+        total = values + self.dropout(result)
+        return total if self.before else self.norm(total)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward: section 3.1."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
+        self.attention_frame = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_frame = Residual(config)
+
+    def forward(self, values: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, S, W], bool [B, 1, 1, S] → [B, S, W], weights [B, H, S, S]."""
+        seen = self.attention_frame.enter(values)
+        attended = self.attention(seen, *self.attention.keys_values(seen), valid)
+        values = self.attention_frame.leave(values, attended.context)
+        result = self.feed_forward(self.feed_forward_frame.enter(values))
+        return self.feed_forward_frame.leave(values, result), attended.weights
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention over the source, feed-forward: section 3.1."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
+        self.attention_frame = Residual(config)
+        self.cross = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
+        self.cross_frame = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_frame = Residual(config)
+
+    def forward(
+        self, values: Tensor, past: tuple[Tensor, Tensor] | None, causal: Tensor, memory: State, valid: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Run T positions after P past ones.
+
+        values [B, T, W]; past keys and values [B, H, P, D]; causal bool [T, P + T]; memory keys and values
+        [B, H, S, D]; valid bool [B, 1, 1, S]. Returns values, (self, cross) weights, keys and values so far.
+        """
+        seen = self.attention_frame.enter(values)
+        keys, vals = self.attention.keys_values(seen)
+        if past is not None:
+            keys, vals = torch.cat([past[0], keys], dim=2), torch.cat([past[1], vals], dim=2)
+        own = self.attention(seen, keys, vals, causal)
+        values = self.attention_frame.leave(values, own.context)
+        cross = self.cross(self.cross_frame.enter(values), memory[0], memory[1], valid)
+        values = self.cross_frame.leave(values, cross.context)
+        result = self.feed_forward(self.feed_forward_frame.enter(values))
+        values = self.feed_forward_frame.leave(values, result)
+        return values, (own.weights, cross.weights), (keys, vals)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder with one embedding matrix for source, target and output (section 3.4)."""
+
+    def __init__(self, config: TransformerConfig, vocabulary: int, max_positions: int = 512) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD)
+        self.output_bias = nn.Parameter(torch.zeros(vocabulary))
+        self.positions: Tensor
+        self.register_buffer("positions", sinusoidal_positions(max_positions, config.width), persistent=False)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        # With LayerNorm before each sub-layer the sum itself is never normalised: once at the end.
+        final = nn.LayerNorm if config.norm == "pre" else nn.Identity
+        self.encoder_norm = final(config.width)
+        self.decoder_norm = final(config.width)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        for attention in (m for m in self.modules() if isinstance(m, MultiHeadAttention)):
+            for half in attention.key_value.weight.data.chunk(2):  # as two square matrices, not one tall one
+                nn.init.xavier_uniform_(half)
+        nn.init.normal_(self.embedding.weight, std=self.config.width**-0.5)
+
+    def _embed(self, tokens: Tensor, first: int = 0) -> Tensor:
+        scaled = self.embedding(tokens) * math.sqrt(self.config.width)  # [B, T, W], section 3.4
+        summed: Tensor = self.dropout(scaled + self.positions[first : first + tokens.shape[1]])
+        return summed
+
+    def encode(self, source: Tensor, lengths: Tensor) -> Memory:
+        """[B, S], [B] → keys and values of every decoder layer's cross attention, each [B, H, S, D]."""
+        valid = valid_positions(lengths, source.shape[1])[:, None, None, :]
+        values, weights = self._embed(source), []
+        for layer in self.encoder:
+            values, own = layer(values, valid)
+            weights.append(own)
+        values = self.encoder_norm(values)
+        arrays = [array for layer in self.decoder for array in layer.cross.keys_values(values)]  # type: ignore[operator, union-attr]
+        return Memory(tuple(arrays), lengths, torch.stack(weights, dim=1))
+
+    def _run(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, list[Tensor], list[Tensor], State]:
+        """[B, T] tokens after P past ones → hidden [B, T, W], self and cross weights by layer, state."""
+        past = state[0].shape[2] if state else 0
+        total = past + tokens.shape[1]
+        causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
+        valid = valid_positions(memory.lengths, memory.arrays[0].shape[2])[:, None, None, :]
+        values = self._embed(tokens, past)
+        own, cross, present = [], [], []
+        for i, layer in enumerate(self.decoder):
+            pair = slice(2 * i, 2 * i + 2)
+            before = state[pair] if state else None
+            values, weights, kept = layer(values, before, causal, memory.arrays[pair], valid)
+            own.append(weights[0])
+            cross.append(weights[1])
+            present.extend(kept)
+        return self.decoder_norm(values), own, cross, tuple(present)
+
+    def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
+        """[B, T] → hidden [B, T, W], cross attention [B, L, H, T, S], decoder attention [B, L, H, T, T]."""
+        hidden, own, cross, _ = self._run(target_in, (), memory)
+        return Decoded(hidden, torch.stack(cross, dim=1), torch.stack(own, dim=1))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[..., W] → [..., V], with the embedding matrix (section 3.4)."""
+        return nn.functional.linear(hidden, self.embedding.weight, self.output_bias)
+
+    def start(self, memory: Memory) -> State:
+        """No past keys or values."""
+        return ()
+
+    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
+        """[B] → logits [B, V], state with one more position, cross attention [B, L, H, S]."""
+        hidden, _, cross, state = self._run(tokens[:, None], state, memory)
+        return self.logits(hidden[:, 0]), state, torch.stack(cross, dim=1)[:, :, :, 0]
