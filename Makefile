@@ -31,7 +31,7 @@ lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types and who imports w
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
