@@ -1,0 +1,1 @@
+"""The HTTP side: one application over the engine, with routes in one file for each family."""

@@ -1,0 +1,37 @@
+"""Puts the application together: routes, errors, middleware."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI
+
+from service.api import attention, health, languages, metrics, models, translate
+from service.api.documents import install_openapi
+from service.api.errors import install_error_handlers
+from service.api.middleware.edge import Edge
+from service.api.middleware.intake import Intake
+from service.api.ports import Service
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    """For an engine that somebody else starts and stops."""
+    yield
+
+
+def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
+    """The application over one service; the caller loads the registry, `lifespan` starts and stops it."""
+    # Without the framework's own /docs, which would load its code from somebody else's server.
+    app = FastAPI(title="Translucent", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
+    app.state.service = service
+    for family in (translate, attention, languages, models, health, metrics):
+        app.include_router(family.router)
+    install_error_handlers(app)
+    install_openapi(app)
+    app.add_middleware(Intake, service=service)
+    app.add_middleware(Edge, service=service)  # added last: outermost
+    return app

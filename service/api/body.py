@@ -1,0 +1,192 @@
+"""The fields of a request, wherever its client put them: JSON, urlencoded or multipart form, query string.
+
+The body is JSON exactly when its content type says so, and then nothing else counts. Otherwise query string and form
+are merged, the query string first, and the first of several values with one name wins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from service.api.errors import ApiError
+
+MAX_FIELDS = 1000
+MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
+MEDIA_TYPE_MULTIPART = "multipart/form-data"
+
+
+async def read_fields(request: Request) -> dict[str, Any]:
+    """All fields of a request; raises ApiError (400) for what cannot be read."""
+    kind, parameters = parse_options_header(request.headers.get("content-type"))
+    media_type = kind.decode("latin-1").strip().lower()
+    if request.method == "GET":
+        return query_fields(request)
+    if media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
+        return decode_json(await request.body())
+    fields: dict[str, Any] = dict(query_fields(request))
+    form: Mapping[str, str] = {}
+    if media_type == MEDIA_TYPE_FORM:
+        form = decode_urlencoded(await request.body(), "form")
+    elif media_type == MEDIA_TYPE_MULTIPART:
+        form = decode_multipart(await request.body(), parameters.get(b"boundary"))
+    for name, value in form.items():
+        fields.setdefault(name, value)
+    return fields
+
+
+def query_fields(request: Request) -> dict[str, str]:
+    """The fields of the query string."""
+    return decode_urlencoded(request.scope.get("query_string", b""), "query string")
+
+
+def decode_json(body: bytes) -> dict[str, Any]:
+    """A JSON object from UTF-8; raises ApiError for anything that is not exactly one such object."""
+    try:
+        fields = json.loads(
+            body.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole
+        )
+    except UnicodeDecodeError as error:
+        raise not_utf8("body", error) from None
+    except json.JSONDecodeError as error:
+        raise ApiError(
+            f"The body is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            'Send an object such as {"q": "I lost.", "source": "en", "target": "fr"}.',
+            code="invalid_json",
+        ) from None
+    except RecursionError:
+        raise ApiError("The JSON body is nested too deeply; send a flat object.", code="invalid_json") from None
+    if not isinstance(fields, dict):
+        raise ApiError("The JSON body must be an object, with the fields by their names.", code="invalid_json")
+    if b"\\ud" in body or b"\\uD" in body:
+        refuse_surrogates(fields)
+    return fields
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ApiError("The JSON body names a field twice; give every field once.", code="invalid_json")
+    return fields
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ApiError(f"The body is not valid JSON: {name} is no JSON number.", code="invalid_json")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 100:
+        raise ApiError("The JSON body holds a whole number of more than 100 digits.", code="invalid_json")
+    return int(digits)
+
+
+def refuse_surrogates(value: object) -> None:
+    """Raise ApiError when a string anywhere in a JSON value holds half a surrogate pair, which no text can."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str):
+            try:
+                item.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise ApiError(
+                    f"The body holds a lone surrogate (\\u{ord(item[error.start]):04x}), which is not a character; "
+                    "send characters beyond U+FFFF as a pair, or as UTF-8.",
+                    code="invalid_text",
+                ) from None
+
+
+def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
+    """The first value of each name in a query string or an urlencoded form."""
+    try:
+        pairs = parse_qsl(data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except UnicodeDecodeError as error:
+        raise not_utf8(part, error) from None
+    except ValueError:
+        raise ApiError(f"The {part} has more than {MAX_FIELDS} fields.", code="invalid_form") from None
+    return first_values(pairs)
+
+
+def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
+    """The first value of each field of a multipart form; files are left out."""
+    if not boundary:
+        raise ApiError("The multipart form has no boundary in its content type.", code="invalid_form")
+    parts = _Parts()
+    try:
+        parser = MultipartParser(boundary, parts.callbacks())  # type: ignore[arg-type]
+        parser.write(data)
+        parser.finalize()
+        return first_values([(name.decode("utf-8"), value.decode("utf-8")) for name, value in parts.found])
+    except UnicodeDecodeError as error:
+        raise not_utf8("form", error) from None
+    except FormParserError:
+        raise ApiError("The multipart form is malformed.", code="invalid_form") from None
+
+
+def first_values(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """One value for each name: the first."""
+    return dict(reversed(pairs))
+
+
+def not_utf8(part: str, error: UnicodeDecodeError) -> ApiError:
+    """The refusal of bytes that are no text."""
+    return ApiError(f"The {part} is not valid UTF-8: see byte {error.start}.", code="invalid_text")
+
+
+class _Parts:
+    """Collects (name, value) of a multipart form from the parser's callbacks."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[bytes, bytes]] = []
+        self._header = bytearray()
+        self._content = bytearray()
+        self._disposition = b""
+        self._is_disposition = False
+        self._value = bytearray()
+
+    def callbacks(self) -> dict[str, object]:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_part_data": self._data,
+            "on_part_end": self._end,
+        }
+
+    def _begin(self) -> None:
+        if len(self.found) >= MAX_FIELDS:
+            raise ApiError(f"The form has more than {MAX_FIELDS} fields.", code="invalid_form")
+        self._disposition = b""
+        self._value = bytearray()
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._content += data[start:end]
+
+    def _header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = bytes(self._content)
+        self._header, self._content = bytearray(), bytearray()
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end(self) -> None:
+        options = parse_options_header(self._disposition)[1]
+        if b"name" not in options:
+            raise ApiError("A part of the multipart form has no name.", code="invalid_form")
+        if b"filename" not in options:
+            self.found.append((options[b"name"], bytes(self._value)))

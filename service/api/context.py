@@ -1,0 +1,41 @@
+"""What is known of one request while it runs: shared by the middleware, the error handlers and the routes."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+
+from starlette.types import Scope
+
+KEY = "translucent.context"
+ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
+
+
+class ClientDisconnected(Exception):
+    """The client left before its answer; its work has been cancelled."""
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """Identity and figures of one request; holds no text of the user."""
+
+    request_id: str
+    started: float = field(default_factory=time.perf_counter)
+    error_code: str | None = None
+    model: str | None = None
+    texts: int | None = None
+    characters: int | None = None
+
+
+def new_request_id(offered: str | None) -> str:
+    """The client's own X-Request-ID when it is short and plain, a new one otherwise."""
+    return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else uuid.uuid4().hex
+
+
+def context_of(scope: Scope) -> RequestContext:
+    """The context of a request; one is made where no middleware ran."""
+    context = scope.setdefault(KEY, RequestContext(uuid.uuid4().hex))
+    assert isinstance(context, RequestContext)
+    return context

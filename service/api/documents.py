@@ -1,0 +1,113 @@
+"""What OpenAPI cannot find out by itself: request bodies in three encodings, query parameters, examples, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.responses import JSONResponse
+
+from service import __version__
+from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
+from service.api.schemas import AttentionRequest, ErrorBody, TranslateForm, TranslateRequest
+
+REFERENCE = "#/components/schemas/{model}"
+REQUESTS: tuple[type[BaseModel], ...] = (TranslateRequest, TranslateForm, AttentionRequest, ErrorBody)
+
+ERRORS: dict[int, tuple[str, str, str]] = {
+    400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
+    404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
+    405: ("Another method is needed", "This address does not take POST; it takes GET.", "method_not_allowed"),
+    406: ("No such representation", "Only application/json can be answered.", "not_acceptable"),
+    408: ("The body came too slowly", "The body did not arrive within 30 seconds; send it faster, or less of it.",
+          "body_timeout"),
+    413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
+          "body_too_large"),
+    500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),
+    503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
+    504: ("It took too long", "The translation was not finished in time.", "deadline_exceeded"),
+}  # fmt: skip
+
+DESCRIPTION = """Neural machine translation that shows its attention.
+
+`/translate`, `/languages` and `/health` are LibreTranslate-compatible; further fields and routes are our own.
+Every error has the body `{"error", "code", "request_id"}`, and every answer the header `X-Request-ID`.
+"""
+
+
+def example(value: Any) -> dict[str, Any]:
+    """The example of a JSON answer."""
+    return {"content": {"application/json": {"example": value}}}
+
+
+def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documentation of the errors a route can answer with."""
+    documented: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        description, message, code = ERRORS[status]
+        documented[status] = {
+            "description": description,
+            "model": ErrorBody,
+            **example({"error": message, "code": code, "request_id": "4f6c1d0a2b"}),
+        }
+        if status == 503:
+            documented[status]["headers"] = {
+                "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
+            }
+    return documented
+
+
+def request_body(
+    model: type[BaseModel], form: type[BaseModel], examples: dict[str, Any], *, required: bool
+) -> dict[str, Any]:
+    """A body in JSON, urlencoded or multipart; not required where the query string will do."""
+    reference = {"$ref": REFERENCE.format(model=model.__name__)}
+    form_reference = {"$ref": REFERENCE.format(model=form.__name__)}
+    first = next(iter(examples.values()))["value"]
+    return {
+        "required": required,
+        "content": {
+            "application/json": {"schema": reference, "examples": examples},
+            MEDIA_TYPE_FORM: {"schema": form_reference, "example": first},
+            MEDIA_TYPE_MULTIPART: {"schema": form_reference, "example": first},
+        },
+    }
+
+
+def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> list[dict[str, Any]]:
+    """The fields of a model as query parameters; none is required where they may stand in the body instead."""
+    schema = model.model_json_schema()
+    needed = set(schema.get("required", ())) if required else set()
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in needed,
+            "schema": {key: value for key, value in field.items() if key != "description"},
+            **({"description": field["description"]} if "description" in field else {}),
+            **({"example": examples[name]} if name in examples else {}),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Make app.openapi() add the schemas that only request bodies refer to."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(title="Translucent", version=__version__, description=DESCRIPTION, routes=app.routes)
+            _, definitions = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REFERENCE)
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            schemas.update(definitions.get("$defs", {}))
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def document() -> JSONResponse:
+        return JSONResponse(app.openapi())

@@ -1,0 +1,25 @@
+"""GET /metrics for Prometheus."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.state import service_of
+
+router = APIRouter(tags=["Operations"])
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics in Prometheus' text format",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "translucent_ready 1.0\n"}}}},
+)
+async def metrics(request: Request) -> Response:
+    """All metrics; every name begins with translucent_, but for those of the process and of Python."""
+    service = service_of(request)
+    service.metrics.set_ready(service.ready)
+    return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})

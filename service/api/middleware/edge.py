@@ -1,0 +1,131 @@
+"""The outermost layer: request id, headers of every answer, timer, access log, and the last word on failures."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id
+from service.api.errors import INTERNAL, body_of
+from service.api.ports import Service
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+QUIET_ROUTES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
+UNMATCHED = "unmatched"
+CLIENT_LEFT = 499
+
+
+class Edge:
+    """Sees every request first and every answer last."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app = app
+        self.service = service
+        self.headers = cors_headers(service.settings.cors_origin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection scope."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        context = RequestContext(new_request_id(Headers(scope=scope).get("x-request-id")))
+        exchange = _Exchange(self, scope, context, send)
+        self.service.metrics.request_started()
+        try:
+            await exchange.run(receive)
+        finally:
+            self._finish(exchange)
+
+    def _finish(self, exchange: _Exchange) -> None:
+        scope, context = exchange.inner, exchange.context
+        seconds = time.perf_counter() - context.started
+        # The route's template, never the path: people type their texts into paths, too.
+        route = getattr(scope.get("route"), "path", UNMATCHED)
+        self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
+        if context.error_code is not None:
+            self.service.metrics.error_answered(context.error_code)
+        values = {
+            "request_id": context.request_id,
+            "method": exchange.method[:16],
+            "route": route,
+            "status": exchange.status,
+            "seconds": round(seconds, 6),
+            "code": context.error_code,
+            "model": context.model,
+            "texts": context.texts,
+            "characters": context.characters,
+        }
+        write = log.debug if route in QUIET_ROUTES and exchange.status < 500 else log.info
+        write("request", **{name: value for name, value in values.items() if value is not None})
+
+
+class _Exchange:
+    """One request on its way through the application."""
+
+    def __init__(self, edge: Edge, scope: Scope, context: RequestContext, send: Send) -> None:
+        self.edge = edge
+        self.context = context
+        self.method = str(scope["method"])
+        # A GET route answers HEAD, too; the server leaves the body out.
+        self.inner: Scope = {**scope, KEY: context, "method": "GET" if self.method == "HEAD" else self.method}
+        self.status = CLIENT_LEFT
+        self.started = False
+        self._send = send
+
+    async def run(self, receive: Receive) -> None:
+        """Run the application; whatever goes wrong, the client gets exactly one answer."""
+        try:
+            if self.method == "OPTIONS":
+                await Response(status_code=204)(self.inner, receive, self.send)
+            else:
+                await self.edge.app(self.inner, receive, self.send)
+        except ClientDisconnected:
+            self.status = CLIENT_LEFT
+            self.context.error_code = "client_left"
+        except asyncio.CancelledError:
+            await self._refuse(receive, 503, "The server is stopping; send the request again.", "stopping")
+            raise
+        except Exception as error:
+            log.error("unhandled error", request_id=self.context.request_id, **describe_exception(error))
+            if self.started:
+                raise
+            await self._refuse(receive, 500, INTERNAL, "internal_error")
+
+    async def _refuse(self, receive: Receive, status: int, message: str, code: str) -> None:
+        if self.started:
+            return
+        self.context.error_code = code
+        response = JSONResponse(body_of(message, code, self.context.request_id), status_code=status)
+        if status == 503:
+            response.headers["Retry-After"] = "1"
+        await response(self.inner, receive, self.send)
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on; the headers of every answer go onto its start."""
+        if message["type"] == "http.response.start":
+            self.started = True
+            self.status = int(message["status"])
+            headers = [*message.get("headers", ()), *self.edge.headers]
+            headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
+            if self.edge.service.draining:
+                # A client that keeps its connection would be cut off in the middle of its next request.
+                headers.append((b"connection", b"close"))
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
+    """The headers that let pages of other sites call us; the same on every answer."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-headers", b"Authorization, Content-Type"),
+        (b"access-control-expose-headers", b"Authorization"),
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-max-age", b"1728000"),
+    ]

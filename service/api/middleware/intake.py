@@ -1,0 +1,109 @@
+"""Takes the whole body in, within a size and a time, and stops the work of clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.context import ClientDisconnected
+from service.api.errors import ApiError, handle_api_error
+from service.api.ports import Service
+
+
+class Intake:
+    """Reads the body first, so that everything received afterwards can only mean that the client has left."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app = app
+        self.limit = service.settings.body_limit
+        self.timeout = service.settings.body_timeout_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection scope."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            body = await self._read(scope, receive)
+        except ApiError as error:
+            # What is still on its way is read and thrown away by the server, so that the client gets to see this.
+            response = await handle_api_error(Request(scope), error)
+            await response(scope, receive, send)
+            return
+        await self._run(scope, body, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        if len(scope.get("query_string", b"")) > self.limit:
+            raise self._too_large("query string")
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > self.limit):
+            raise self._too_large("body")
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.timeout):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnected
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self.limit:
+                        raise self._too_large("body")
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise ApiError(
+                f"The body did not arrive within {self.timeout:g} seconds; send it faster, or less of it.",
+                status=408,
+                code="body_timeout",
+                headers={"Connection": "close"},
+            ) from None
+
+    def _too_large(self, part: str) -> ApiError:
+        return ApiError(
+            f"The {part} is larger than {self.limit} bytes; split the text over several requests.",
+            status=413,
+            code="body_too_large",
+        )
+
+    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the application and watch the client; raises ClientDisconnected when it left first."""
+        gone = asyncio.Event()
+        replayed = False
+
+        async def replay() -> Message:
+            nonlocal replayed
+            if not replayed:
+                replayed = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+            work.cancel()
+
+        work = asyncio.create_task(_call(self.app, scope, replay, send))
+        watcher = asyncio.create_task(watch())
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not gone.is_set():
+                # It is we who are cancelled, by a server that stops: take the work down with us.
+                work.cancel()
+                await asyncio.wait([work])
+                raise
+            raise ClientDisconnected from None
+        finally:
+            watcher.cancel()
+
+
+async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """An ASGI application as the coroutine that create_task wants."""
+    await app(scope, receive, send)

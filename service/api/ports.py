@@ -1,0 +1,63 @@
+"""What the HTTP side asks of the engine, as narrow as it can be, so that tests can plug in a dummy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, Translation, TranslationOptions
+from service.metrics import Metrics
+from service.settings import Settings
+
+
+class TranslatorPort(Protocol):
+    """One loaded model; see service.engine.translator.Translator."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the model says about itself."""
+
+    def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> Awaitable[list[Translation]]:
+        """Translate texts; cancelling the awaiting task gives their rows back. Deadline on time.monotonic."""
+
+    def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+    ) -> Awaitable[AttentionMap]:
+        """Attention weights of one sentence and its own, or the given, translation."""
+
+
+class RegistryPort(Protocol):
+    """All loaded models; see service.engine.registry.Registry."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model is warmed up and its worker alive."""
+
+    def models(self) -> list[ModelInfo]:
+        """The loaded models."""
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
+        """The model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
+
+
+@dataclass(slots=True)
+class Service:
+    """What every route works with; `draining` turns true once, when the process is asked to stop."""
+
+    settings: Settings
+    registry: RegistryPort
+    metrics: Metrics
+    draining: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether new work should be sent here."""
+        return not self.draining and self.registry.ready
+
+    def deadline(self) -> float:
+        """When a request that starts now has to be answered, on time.monotonic."""
+        return time.monotonic() + self.settings.request_timeout_seconds

@@ -1,0 +1,70 @@
+"""The engine's results as JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from service.engine.types import AttentionMap, SentenceDetail, Token, Translation
+
+DIGITS = 6
+
+
+def finite(value: float) -> float:
+    """A number that JSON can hold: six digits, and a very small one for what has no probability at all."""
+    return round(value, DIGITS) if math.isfinite(value) else -1e9
+
+
+def render_token(token: Token) -> dict[str, Any]:
+    """A token; `special` only where it is one."""
+    rendered = {"id": token.id, "text": token.text, "piece": token.piece, "start": token.start, "end": token.end}
+    return rendered if token.special is None else {**rendered, "special": token.special}
+
+
+def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
+    """One side of a sentence pair."""
+    return {"text": text, "tokens": [render_token(token) for token in tokens]}
+
+
+def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
+    """Alignment points."""
+    return [[int(source), int(target)] for source, target in pairs]
+
+
+def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
+    """One translated sentence; token positions count in the caller's own text and in the whole translation."""
+    return {
+        "source": render_side(sentence.source_text, sentence.source_tokens),
+        "target": render_side(sentence.target_text, sentence.target_tokens),
+        "score": finite(sentence.score),
+        "token_logprobs": [finite(value) for value in sentence.token_logprobs],
+        "alignment": render_pairs(sentence.alignment),
+        "finish_reason": sentence.finish_reason,
+    }
+
+
+def render_details(translation: Translation) -> dict[str, Any]:
+    """All sentences of a text."""
+    return {"sentences": [render_sentence(sentence) for sentence in translation.sentences]}
+
+
+def render_attention(attention: AttentionMap) -> dict[str, Any]:
+    """Attention weights, their axes and their tokens."""
+    return {
+        "model": attention.model,
+        "digest": attention.digest,
+        "kind": attention.kind,
+        "layer": attention.layer,
+        "head": attention.head,
+        "source": render_side(attention.source_text, attention.source_tokens),
+        "target": render_side(attention.target_text, attention.target_tokens),
+        "axes": list(attention.axes),
+        "weights": np.round(attention.weights.astype(np.float64), DIGITS).tolist(),
+        "score": finite(attention.score),
+        "token_logprobs": [finite(value) for value in attention.token_logprobs],
+        "token_ranks": [int(rank) for rank in attention.token_ranks],
+        "alignment": render_pairs(attention.alignment),
+    }

@@ -1,0 +1,148 @@
+"""Runs the application in one process and stops it without losing a request.
+
+On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
+the server stops listening and what runs may finish within `drain_seconds`. A second signal stops it now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator
+from types import FrameType
+from typing import Protocol
+
+import uvicorn
+from fastapi import FastAPI
+
+from service.api.app import create_app
+from service.api.ports import RegistryPort, Service
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
+LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
+
+
+class ManagedRegistry(RegistryPort, Protocol):
+    """A registry that the server starts and stops."""
+
+    @property
+    def dead(self) -> bool:
+        """Whether a model has failed for good, so that the process should be replaced."""
+
+    async def start(self) -> None:
+        """Start the workers and warm them up."""
+
+    async def stop(self, drain: float) -> None:
+        """Stop the workers; what runs may finish within `drain` seconds."""
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, with a drain before its shutdown; `exit_code` says afterwards how it went."""
+
+    def __init__(self, service: Service, registry: ManagedRegistry) -> None:
+        self.service = service
+        self.registry = registry
+        self.exit_code = 0
+        self._stop_at: float | None = None
+        settings = service.settings
+        super().__init__(
+            uvicorn.Config(
+                create_app(service, self._lifespan),
+                host=settings.host,
+                port=settings.port,
+                loop="uvloop",
+                http="httptools",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+            )
+        )
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
+        # Listen at once: whoever watches sees a live process that is not ready yet, instead of nothing.
+        starting = asyncio.create_task(self._start_registry())
+        yield
+        starting.cancel()
+        await asyncio.wait([starting])
+        await self.registry.stop(0.0)
+
+    async def _start_registry(self) -> None:
+        began = time.perf_counter()
+        try:
+            await self.registry.start()
+        except Exception as error:
+            log.critical("the models did not start", reason=type(error).__name__, **describe_exception(error))
+            self.fail()
+            return
+        self.service.metrics.show_models(self.registry.models())
+        for info in self.registry.models():
+            log.info(
+                "model ready",
+                model=info.name,
+                digest=info.digest,
+                device=info.device,
+                provider=info.provider,
+                precision=info.precision,
+            )
+        log.info("ready", seconds=round(time.perf_counter() - began, 3))
+
+    def fail(self) -> None:
+        """Stop without a delay, with an exit code that tells whoever restarts us that it was not asked for."""
+        self.exit_code = 1
+        self.service.draining = True
+        self._stop_at = time.monotonic()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal starts the drain, the next one stops at once."""
+        if self._stop_at is None:
+            self.service.draining = True
+            self._stop_at = time.monotonic() + self.service.settings.drain_delay_seconds
+        elif time.monotonic() >= self._stop_at or sig == signal.SIGINT:
+            self.should_exit = self.force_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second: see to the engine and to the drain."""
+        if self._stop_at is None and self.registry.dead:
+            log.critical("a model has failed for good; stopping so that the process is restarted")
+            self.fail()
+        if self._stop_at is not None and time.monotonic() >= self._stop_at:
+            self.should_exit = True
+        return await super().on_tick(counter)
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Say where we listen, in one line that a program can read."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            for listener in self.servers:
+                for sock in listener.sockets:
+                    host, port = sock.getsockname()[:2]
+                    log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Stop listening, take what is already on its way, then let what runs finish."""
+        log.info("stopping", connections=len(self.server_state.connections), tasks=len(self.server_state.tasks))
+        for listener in self.servers:
+            listener.close()
+        if not self.force_exit:
+            # Uvicorn would reset connections whose request it has accepted but not read.
+            await asyncio.sleep(LAST_READ_SECONDS)
+        await super().shutdown(sockets)  # type: ignore[arg-type]
+        log.info("stopped", exit_code=self.exit_code)
+
+
+def run(service: Service, registry: ManagedRegistry) -> int:
+    """Serve until told to stop; returns the exit code of the process."""
+    server = Server(service, registry)
+    server.run()
+    return server.exit_code if server.started else 1

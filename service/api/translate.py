@@ -1,0 +1,204 @@
+"""POST /translate: LibreTranslate-compatible, with fields of our own."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from service.api.body import read_fields
+from service.api.context import context_of
+from service.api.documents import errors_of, query_parameters, request_body
+from service.api.errors import ApiError, invalid
+from service.api.fields import flag, number, optional_text, required_text, whole_number
+from service.api.languages import Languages, language_name
+from service.api.ports import Service
+from service.api.render import render_details
+from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
+from service.api.state import service_of
+from service.engine.types import MAX_BEAM_SIZE, Translation, TranslationOptions
+from service.settings import Settings
+
+router = APIRouter(tags=["Translation"])
+
+EXAMPLES = {
+    "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},
+    "list": {"summary": "A list", "value": {"q": ["Go.", "I'm home."], "source": "en", "target": "fr"}},
+    "alternatives": {
+        "summary": "With alternatives, of a named architecture",
+        "value": {"q": "Go.", "source": "en", "target": "fr", "alternatives": 2, "model": "bahdanau"},
+    },
+    "details": {
+        "summary": "With tokens, scores and alignment, by greedy search",
+        "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
+    },
+}
+ANSWERS = {
+    "text": {"value": {"translatedText": "J'ai perdu."}},
+    "list": {"value": {"translatedText": ["Va !", "Je suis chez moi."]}},
+    "alternatives": {"value": {"translatedText": "Va !", "alternatives": ["Allez !", "Vas-y."]}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked request."""
+
+    texts: tuple[str, ...]
+    is_list: bool
+    source: str
+    target: str
+    model: str | None
+    options: TranslationOptions
+
+
+@router.post(
+    "/translate",
+    summary="Translate a text or a list of texts",
+    response_model=TranslateResponse,
+    responses={
+        200: {"content": {"application/json": {"examples": ANSWERS}}},
+        **errors_of(400, 404, 408, 413, 500, 503, 504),
+    },
+    openapi_extra={
+        "requestBody": request_body(TranslateRequest, TranslateForm, EXAMPLES, required=False),
+        "parameters": query_parameters(TranslateForm, EXAMPLES["text"]["value"], required=False),  # type: ignore[arg-type]
+    },
+)
+async def translate(request: Request) -> JSONResponse:
+    """Translate; fields come from JSON, or from query string and form merged."""
+    service = service_of(request)
+    job = read_job(await read_fields(request), service.settings, Languages.of(service.registry.models()))
+    context = context_of(request.scope)
+    context.texts, context.characters = len(job.texts), sum(map(len, job.texts))
+    translations = await run_job(service, job)
+    return JSONResponse(answer(job, translations))
+
+
+def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) -> Job:
+    """Check the fields in the order that clients of this dialect expect; raises ApiError at the first that is wrong."""
+    texts, is_list = _texts(fields)
+    source = required_text(fields, "source").lower()
+    target = required_text(fields, "target").lower()
+    alternatives = whole_number(fields, "alternatives", 0, None) or 0
+    _check_limits(texts, is_list=is_list, settings=settings)
+    check_languages(source, target, known)
+    _check_format(fields)
+    check_pair(source, target, known)
+    options = TranslationOptions(
+        **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE), details=flag(fields, "details")
+    )
+    return Job(texts, is_list, source, target, optional_text(fields, "model"), options)
+
+
+def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The decoding options that were given, by their names in TranslationOptions."""
+    given = {
+        "beam_size": whole_number(fields, "beam_size", 1, MAX_BEAM_SIZE),
+        "length_penalty": number(fields, "length_penalty", 0.0, 5.0),
+        "max_length": whole_number(fields, "max_length", 1, None),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
+    given = fields.get("q")
+    if given is None or given in ("", []):
+        raise invalid("missing q parameter", "missing_parameter")
+    if isinstance(given, str):
+        return (given,), False
+    if isinstance(given, list) and all(isinstance(text, str) for text in given):
+        return tuple(given), True
+    raise invalid("q must be a string or a list of strings")
+
+
+def _check_limits(texts: tuple[str, ...], *, is_list: bool, settings: Settings) -> None:
+    if is_list and len(texts) > settings.batch_limit:
+        raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
+    check_characters(sum(map(len, texts)), settings)
+
+
+def check_characters(count: int, settings: Settings) -> None:
+    """Raise ApiError when a request has more characters than are allowed."""
+    if count > settings.character_limit:
+        raise invalid(f"request ({count}) exceeds text limit ({settings.character_limit})", "character_limit")
+
+
+def check_languages(source: str, target: str, known: Languages) -> None:
+    """Raise ApiError for a language that no model knows."""
+    if source == "auto":
+        raise invalid(
+            f"source auto is not available yet; name the language of the text, one of {', '.join(known.targets)}",
+            "unsupported_language",
+        )
+    for code in (source, target):
+        if code not in known:
+            shown = code if len(code) <= 40 else f"{code[:40]}…"
+            raise ApiError(f"{shown} is not supported", code="unsupported_language")
+
+
+def _check_format(fields: Mapping[str, Any]) -> None:
+    wanted = (optional_text(fields, "format") or "text").lower()
+    if wanted == "html":
+        raise invalid("format html is not available yet; send text", "unsupported_format")
+    if wanted != "text":
+        raise invalid("format must be text", "unsupported_format")
+
+
+def check_pair(source: str, target: str, known: Languages) -> None:
+    """Raise ApiError for two known languages that no model joins."""
+    if target not in known.targets[source]:
+        raise ApiError(
+            f"{language_name(target)} ({target}) is not available as a target language from "
+            f"{language_name(source)} ({source}); available: {', '.join(known.targets[source])}",
+            code="unsupported_pair",
+        )
+
+
+async def run_job(service: Service, job: Job) -> list[Translation]:
+    """Translate what there is to translate; the rest comes back as it is."""
+    translations = [Translation(text) for text in job.texts]
+    if job.source == job.target:
+        return translations
+    translator = service.registry.resolve(job.source, job.target, job.model)
+    wanted = [index for index, text in enumerate(job.texts) if has_words(text)]
+    if wanted:
+        found = await translator.translate(
+            [job.texts[index] for index in wanted], job.options, deadline=service.deadline()
+        )
+        for index, translation in zip(wanted, found, strict=True):
+            translations[index] = translation
+    return translations
+
+
+def has_words(text: str) -> bool:
+    """Whether anything in a text is neither white space nor emoji, and so may have a translation."""
+    # A keycap emoji is a digit, a variation selector and the enclosing key.
+    plain = text if "\u20e3" not in text else "".join(text.split("\u20e3"))
+    keys = len(plain) != len(text)
+    return not all(
+        char.isspace() or "\U0001f000" <= char <= "\U0001faff" or unicodedata.category(char) in _EMOJI_CATEGORIES
+        or (keys and char in "0123456789#*")
+        for char in plain
+    )  # fmt: skip
+
+
+_EMOJI_CATEGORIES = frozenset({"So", "Sk", "Cf", "Mn", "Me", "Cc"})
+
+
+def answer(job: Job, translations: list[Translation]) -> dict[str, Any]:
+    """The answer's JSON: plain values for a string, lists for a list."""
+    parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
+    if job.options.alternatives:
+        parts["alternatives"] = [
+            [text for text in dict.fromkeys(translation.alternatives) if text != translation.text]
+            for translation in translations
+        ]
+    if job.options.details:
+        parts["details"] = [render_details(translation) for translation in translations]
+    return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}

@@ -1,0 +1,103 @@
+"""Log lines: JSON (or readable text on a terminal), one format for our own code, uvicorn and warnings alike.
+
+No line ever holds the text of a user. Exceptions are written as their type and the places they passed through, never
+with their message, because the message of a library's exception may quote what it was given.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Literal, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+def describe_exception(error: BaseException) -> dict[str, Any]:
+    """An exception as type, frames and causes, without messages and without source lines."""
+    frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    described: dict[str, Any] = {"type": f"{type(error).__module__}.{type(error).__qualname__}", "frames": frames}
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None and cause is not error:
+        described["cause"] = f"{type(cause).__module__}.{type(cause).__qualname__}"
+    return described
+
+
+def strip_exceptions(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Replace `exc_info` by `describe_exception`, so that no formatter prints the message."""
+    info = event.pop("exc_info", None)
+    error: BaseException | None = None
+    if isinstance(info, BaseException):
+        error = info
+    elif isinstance(info, tuple) and len(info) == 3 and isinstance(info[1], BaseException):
+        error = info[1]
+    elif info:
+        error = sys.exc_info()[1]
+    if error is not None:
+        event["exception"] = describe_exception(error)
+    return event
+
+
+def drop_colour(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Uvicorn sends each message a second time with terminal colours."""
+    event.pop("color_message", None)
+    return event
+
+
+def configure_logging(
+    level: str = "info", style: Literal["auto", "json", "console"] = "auto", stream: TextIO | None = None
+) -> None:
+    """Route structlog, the standard library's loggers and warnings to `stream` (default: standard output)."""
+    out = stream if stream is not None else sys.stdout
+    as_json = style == "json" or (style == "auto" and not out.isatty())
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        drop_colour,
+        strip_exceptions,
+    ]
+    render: Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=out.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    # Uvicorn's own access lines hold the query string, and with it the text of the user.
+    logging.getLogger("uvicorn.access").disabled = True
+    for name in ("uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    # What happens inside asyncio is not for operators unless it goes wrong.
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """A logger that takes an event and named values: `log.info("stopped", seconds=1.2)`."""
+    logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
+    return logger

@@ -1,0 +1,185 @@
+"""Prometheus metrics of the HTTP side and of the engine, whose events they take as an Observer.
+
+Labels are bounded: loaded models, routes of the application, status codes, and fixed words. Client addresses, keys,
+paths as they were typed, and texts are never labels.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from service import __version__
+from service.engine.errors import EngineError
+from service.engine.observer import FinishedSentence, Observer
+from service.engine.types import ModelInfo
+
+LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
+STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize"})
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+OTHER = "other"
+
+
+def engine_codes(root: type[EngineError] = EngineError) -> set[str]:
+    """The stable codes of the engine's error tree, which are the reasons a job may be refused for."""
+    return {root.code}.union(*(engine_codes(child) for child in root.__subclasses__()))
+
+
+class Metrics(Observer):
+    """One set of metrics with its own registry, so that several applications may live in one process."""
+
+    def __init__(self) -> None:
+        # They would be a second series for every counter that nobody looks at.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._reasons = engine_codes() | {"queue_full", "deadline", "stopping"}
+        self._define_http()
+        self._define_engine()
+        self._define_work()
+        self._gauge("build_info", "Version of the service, always 1", "version", "python").labels(
+            __version__, platform.python_version()
+        ).set(1)
+
+    def _define_http(self) -> None:
+        self._requests = self._counter("http_requests", "Requests by their answer", "route", "method", "status")
+        self._latency = self._histogram(
+            "http_request_seconds", "Time from the first byte of a request to the end of its answer", LATENCY, "route"
+        )
+        self._in_flight = self._gauge("http_requests_in_flight", "Requests being answered now")
+        self._errors = self._counter("http_errors", "Answers with an error, by its code", "code")
+        self._disconnects = self._counter("http_disconnects", "Clients that left before their answer")
+
+    def _define_engine(self) -> None:
+        self._ready = self._gauge("ready", "1 when /health/ready says so")
+        self._model_info = self._gauge(
+            "model_info",
+            "Loaded models, always 1",
+            *("model", "version", "architecture", "source", "target", "digest", "precision"),
+            *("device", "device_wanted", "provider"),
+        )
+        self._queued = self._gauge("queued_sentences", "Sentences that wait for a place in the batch", "model")
+        self._sentences = self._gauge("sentences_in_flight", "Sentences in the running batch", "model")
+        self._rows = self._gauge("rows_in_use", "Rows (beams of sentences) in the running batch", "model")
+        self._accepted = self._counter("sentences_accepted", "Sentences taken into the queue", "model")
+        self._cancelled = self._counter("sentences_cancelled", "Sentences whose client left", "model")
+        self._freed = self._counter("rows_freed", "Rows freed because their client left", "model")
+        self._rejected = self._counter("rejected", "Jobs that were refused or ran out of time", "model", "reason")
+        self._failures = self._counter("engine_failures", "Steps that failed, and their batch with them", "model")
+
+    def _define_work(self) -> None:
+        self._finished = self._counter("sentences", "Sentences translated", "model", "finish_reason")
+        self._tokens = self._counter("tokens", "Tokens of translated sentences, end token counted", "model", "side")
+        self._queue_seconds = self._histogram("queue_seconds", "Time a sentence waited", LATENCY, "model")
+        self._compute_seconds = self._histogram("compute_seconds", "Time a sentence was computed", LATENCY, "model")
+        self._stage_seconds = self._histogram(
+            "stage_seconds", "Time of each stage of the engine", (0.0001, 0.0005, *STEP[1:], 10.0), "model", "stage"
+        )
+        self._step_seconds = self._histogram("step_seconds", "Time of one decoder step", STEP, "model")
+        self._batch_rows = self._histogram("batch_rows", "Rows decoded together in one step", ROWS, "model")
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"translucent_{name}", text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(f"translucent_{name}", text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
+        return Histogram(f"translucent_{name}", text, labels, registry=self.registry, buckets=tuple(buckets))
+
+    # The HTTP side.
+
+    def request_started(self) -> None:
+        """A request arrived."""
+        self._in_flight.inc()
+
+    def request_finished(self, route: str, method: str, status: int, seconds: float) -> None:
+        """A request was answered, or its client left (status 499); `route` is a template, not the path."""
+        self._in_flight.dec()
+        self._requests.labels(route, method if method in METHODS else OTHER, str(status)).inc()
+        self._latency.labels(route).observe(seconds)
+        if status == 499:
+            self._disconnects.inc()
+
+    def error_answered(self, code: str) -> None:
+        """An answer carried an error of this code; codes are words of our own, never of a client."""
+        self._errors.labels(code).inc()
+
+    def set_ready(self, ready: bool) -> None:
+        """What /health/ready answers now."""
+        self._ready.set(1 if ready else 0)
+
+    def show_models(self, models: Iterable[ModelInfo]) -> None:
+        """Publish which models are loaded and create their series, so that rates start from zero."""
+        self._model_info.clear()
+        for info in models:
+            self._model_info.labels(
+                *(info.name, info.version, info.architecture, info.source_language, info.target_language),
+                *(info.digest, info.precision, info.device, info.device_wanted, info.provider),
+            ).set(1)
+            for gauge in (self._queued, self._sentences, self._rows):
+                gauge.labels(info.name).set(0)
+            for counter in (self._accepted, self._cancelled, self._freed, self._failures):
+                counter.labels(info.name)
+
+    def render(self) -> bytes:
+        """All metrics in Prometheus' text format, UTF-8."""
+        return generate_latest(self.registry)
+
+    # The engine's events, from its threads; prometheus_client locks for itself.
+
+    def sentences_queued(self, model: str, count: int) -> None:
+        """Count what the queue took."""
+        self._accepted.labels(model).inc(count)
+
+    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
+        """Show the running batch and the queue."""
+        self._rows.labels(model).set(rows)
+        self._sentences.labels(model).set(sentences)
+        self._queued.labels(model).set(queued)
+
+    def step(self, model: str, rows: int, seconds: float) -> None:
+        """One decoder step."""
+        self._batch_rows.labels(model).observe(rows)
+        self._step_seconds.labels(model).observe(seconds)
+
+    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
+        """A translated sentence."""
+        self._finished.labels(model, finished.finish_reason).inc()
+        self._tokens.labels(model, "source").inc(finished.source_tokens)
+        self._tokens.labels(model, "target").inc(finished.target_tokens)
+        self._queue_seconds.labels(model).observe(finished.queue_seconds)
+        self._compute_seconds.labels(model).observe(finished.compute_seconds)
+
+    def cancelled(self, model: str, sentences: int, rows: int) -> None:
+        """Clients left."""
+        self._cancelled.labels(model).inc(sentences)
+        self._freed.labels(model).inc(rows)
+
+    def rejected(self, model: str, reason: str) -> None:
+        """A refused job."""
+        self._rejected.labels(model, reason if reason in self._reasons else OTHER).inc()
+
+    def failed(self, model: str) -> None:
+        """A failed step."""
+        self._failures.labels(model).inc()
+
+    def stage(self, model: str, stage: str, seconds: float) -> None:
+        """Time of one stage."""
+        self._stage_seconds.labels(model, stage if stage in STAGES else OTHER).observe(seconds)

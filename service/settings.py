@@ -1,0 +1,192 @@
+"""Every setting of the service: environment variables that begin with TRANSLUCENT_, checked before anything starts.
+
+A name that is not a setting, and a value that is not accepted, are errors that say what would be accepted; nothing is
+read when a module is imported. `docs/settings.md` is this class as a table (`translucent settings`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "TRANSLUCENT_"
+
+
+class SettingsError(Exception):
+    """The configuration cannot be used; the message has one line for each thing to correct."""
+
+
+def default_models_folder() -> Path:
+    """The models/ beside this package in a checkout, or the one in the working folder for an installed package."""
+    shipped = Path(__file__).resolve().parent.parent / "models"
+    return shipped if shipped.is_dir() else Path("models")
+
+
+def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
+    """A field whose documentation and error message name what is accepted."""
+    return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
+
+
+class Settings(BaseSettings):
+    """What an operator may change, with the defaults of a small machine."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, protected_namespaces=())
+
+    host: str = setting(
+        "127.0.0.1",
+        "Address to listen on; `0.0.0.0` or `::` for every interface, as a container needs",
+        "a host name or an IP address",
+        min_length=1,
+    )
+    port: int = setting(
+        8000, "Port to listen on; 0 takes any free one", "a whole number from 0 to 65535", ge=0, le=65535
+    )
+    models_dir: Path = Field(
+        default_factory=default_models_folder,
+        description="Folder that holds one folder for each model bundle; every bundle in it is served",
+        json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        "Where models run: `auto` takes the GPU when there is one and it works, `cuda` refuses to start without one",
+        "auto, cpu or cuda",
+    )
+    threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
+    max_rows: int = setting(
+        256,
+        "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",
+        "a whole number from 8 to 4096",
+        ge=8,
+        le=4096,
+    )
+    max_queued_sentences: int = setting(
+        8192,
+        "Sentences that may wait for each model before new requests are answered 503",
+        "a whole number of at least 1",
+        ge=1,
+    )
+    max_queued_tokens: int = setting(
+        262_144,
+        "Source tokens that may wait for each model before new requests are answered 503",
+        "a whole number of at least 256",
+        ge=256,
+    )
+    body_limit: int = setting(
+        1_048_576,
+        "Largest body of a request, and largest query string, in bytes; more is answered 413",
+        "a whole number of at least 1024",
+        ge=1024,
+    )
+    character_limit: int = setting(
+        100_000, "Most characters in all texts of a request together", "a whole number of at least 1", ge=1
+    )
+    batch_limit: int = setting(128, "Most texts in a list", "a whole number of at least 1", ge=1)
+    request_timeout_seconds: float = setting(
+        60.0,
+        "Time a request may take in queue and translation together; then it is answered 504",
+        "a number above 0, up to 3600",
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    body_timeout_seconds: float = setting(
+        30.0,
+        "Time a client may take to send its body; then it is answered 408",
+        "a number above 0, up to 3600",
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    drain_delay_seconds: float = setting(
+        1.0,
+        "How long new requests are still accepted after SIGTERM, while `/health/ready` already answers 503; "
+        "give a load balancer the time to notice",
+        "a number from 0 to 600",
+        ge=0,
+        le=600,
+        allow_inf_nan=False,
+    )
+    drain_seconds: float = setting(
+        30.0,
+        "How long running requests may take to finish after that; then they are cut off",
+        "a number from 0 to 3600",
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    cors_origin: str = setting(
+        "*", "Origin that browsers may call from (`Access-Control-Allow-Origin`)", "`*` or one origin", min_length=1
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "Least severe log lines to write", "debug, info, warning or error"
+    )
+    log_format: Literal["auto", "json", "console"] = setting(
+        "auto",
+        "How log lines look: `auto` is readable text on a terminal and JSON everywhere else",
+        "auto, json or console",
+    )
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + field.upper()
+
+
+def accepted(field: FieldInfo) -> str:
+    """What a field takes, in words."""
+    extra = field.json_schema_extra
+    assert isinstance(extra, dict)
+    return str(extra["accepted"])
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the environment; overrides (from the command line) win, and those that are None are left out.
+
+    Raises SettingsError with every problem at once, unknown variables included.
+    """
+    known = {variable(name): name for name in Settings.model_fields}
+    ours = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
+    problems = [_unknown(name, known) for name in ours if name.upper() not in known]
+    settings = None
+    try:
+        settings = Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        problems += [_refused(str(item["loc"][0]), item["input"]) for item in error.errors()]
+    if problems or settings is None:
+        raise SettingsError("\n".join(problems))
+    return settings
+
+
+def _unknown(name: str, known: Mapping[str, str]) -> str:
+    close = difflib.get_close_matches(name.upper(), known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(known)}."
+    return f"{name} is not a setting; {hint}"
+
+
+def _refused(field: str, value: object) -> str:
+    info = Settings.model_fields[field]
+    shown = str(value) if len(str(value)) <= 80 else f"{str(value)[:80]}…"
+    return f"{variable(field)}={shown!r} is not accepted: it must be {accepted(info)} (default: {_default(info)})."
+
+
+def _default(info: FieldInfo) -> str:
+    extra = info.json_schema_extra
+    if isinstance(extra, dict) and "default" in extra:
+        return str(extra["default"])
+    return str(info.default)
+
+
+def settings_table() -> str:
+    """All settings as a Markdown table: variable, default, accepted, meaning."""
+    lines = ["| variable | default | accepted | meaning |", "|---|---|---|---|"]
+    for name, info in Settings.model_fields.items():
+        default = _default(info) if info.default_factory else f"`{_default(info)}`"
+        lines.append(f"| `{variable(name)}` | {default} | {accepted(info)} | {info.description} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,142 @@
+"""An engine without weights that plugs into the real application: it upper-cases, slowly if asked to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from service.engine.errors import EngineError, UnknownModel, UnsupportedPair
+from service.engine.observer import NULL_OBSERVER, Observer
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    ModelInfo,
+    SentenceDetail,
+    Token,
+    Translation,
+    TranslationOptions,
+)
+
+
+def info_of(name: str) -> ModelInfo:
+    architecture, source, target = name.split("-")
+    return ModelInfo(
+        *(name, "1", architecture, source, target, f"sha256:{name}", "int8", "cpu", "auto", "CPUExecutionProvider"),
+        *(256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
+    )
+
+
+def words_of(text: str) -> tuple[Token, ...]:
+    words = tuple(
+        Token(10 + index, f"▁{word}", word, text.index(word), text.index(word) + len(word))
+        for index, word in enumerate(text.split())
+    )
+    return (*words, Token(2, "</s>", "", len(text), len(text), "</s>"))
+
+
+@dataclass
+class DummyTranslator:
+    """Takes `seconds` for each call, or fails with `error`; counts rows as the real one does."""
+
+    info: ModelInfo
+    observer: Observer = NULL_OBSERVER
+    seconds: float = 0.0
+    error: Exception | None = None
+    rows: int = 0
+    calls: list[tuple[tuple[str, ...], object, float | None]] = field(default_factory=list)
+
+    async def work(self, texts: Sequence[str], options: object, deadline: float | None, beam: int) -> None:
+        self.calls.append((tuple(texts), options, deadline))
+        rows, name = len(texts) * beam, self.info.name
+        self.rows += rows
+        self.observer.sentences_queued(name, len(texts))
+        self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
+        try:
+            await asyncio.sleep(self.seconds)
+            if self.error is not None:
+                raise self.error
+        except asyncio.CancelledError:
+            self.observer.cancelled(name, len(texts), rows)
+            raise
+        except EngineError as error:
+            self.observer.rejected(name, error.code)
+            raise
+        finally:
+            self.rows -= rows
+            self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
+
+    async def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> list[Translation]:
+        await self.work(texts, options, deadline, options.beam_size)
+        return [self.translation(text, options) for text in texts]
+
+    def translation(self, text: str, options: TranslationOptions) -> Translation:
+        target = text.upper()
+        more = tuple([target, f"{target}!", f"{target}!", f"{target}?"][: options.alternatives + 1])
+        detail = SentenceDetail(
+            *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
+            *(((0, 0),), "eos"),
+        )
+        return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+    ) -> AttentionMap:
+        await self.work([text], options, deadline, 1)
+        target = target_text or text.upper()
+        source_tokens, target_tokens = words_of(text), words_of(target)
+        shape = (len(target_tokens), len(source_tokens))
+        weights = np.full(shape, 1 / shape[1], dtype=np.float32)
+        return AttentionMap(
+            kind=options.kind,
+            layer=options.layer,
+            head=options.head,
+            axes=("target", "source"),
+            weights=weights,
+            source_text=text,
+            target_text=target,
+            source_tokens=source_tokens,
+            target_tokens=target_tokens,
+            score=-0.5,
+            token_logprobs=(-0.25,) * shape[0],
+            token_ranks=(1,) * shape[0],
+            alignment=((0, 0),),
+            digest=self.info.digest,
+            model=self.info.name,
+        )
+
+
+class DummyRegistry:
+    """Two architectures from English, started and stopped like the real one."""
+
+    def __init__(self, observer: Observer = NULL_OBSERVER, seconds: float = 0.0) -> None:
+        names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
+        self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
+        self.ready = True
+        self.dead = False
+        self.started = asyncio.Event()
+
+    def __getitem__(self, name: str) -> DummyTranslator:
+        return self.translators[name]
+
+    def models(self) -> list[ModelInfo]:
+        return [translator.info for translator in self.translators.values()]
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> DummyTranslator:
+        pair = [t for t in self.translators.values() if t.info.name.endswith(f"-{source}-{target}")]
+        if not pair:
+            raise UnsupportedPair("no such pair")
+        for translator in pair:
+            if model in (None, translator.info.name, translator.info.architecture):
+                return translator
+        raise UnknownModel("No such model for this pair; GET /models lists them.")
+
+    async def start(self) -> None:
+        self.ready = True
+
+    async def stop(self, drain: float) -> None:
+        self.ready = False
