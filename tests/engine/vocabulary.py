@@ -1,0 +1,65 @@
+"""A small tokenizer of the kind that bundles hold, trained in a moment on a few sentences."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from service.engine.bundle import SpecialIds
+from service.engine.tokenizer import Tokenizer
+
+SPECIAL_IDS = SpecialIds(pad=0, bos=1, eos=2)
+LINES = (
+    "I lost. He's calm. I'm home, and she isn't! Is it 12 or 3.50? Go, go, go. The cat; the dog: été, naïve.",
+    "J'ai perdu. Il est calme. Je suis chez moi, à la maison ! Où est-il ? C'était l'été. Le chat, le chien.",
+)
+SPACES = "\t\n\x0b\x0c\r\x85 \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+
+
+@functools.cache
+def tokenizer_json(size: int = 400) -> str:
+    """Give the tokenizer.json: BPE over NFC text with byte tokens at ids 3 to 258."""
+    specials = ["<pad>", "<s>", "</s>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[*specials, *(f"<0x{byte:02X}>" for byte in range(256))],
+        show_progress=False,
+    )
+    draft = _pipeline(models.BPE())
+    draft.train_from_iterator(LINES * 4, trainer)
+    learnt = json.loads(draft.to_str())["model"]
+    merges = [tuple(merge) for merge in learnt["merges"]]
+    final = _pipeline(models.BPE(vocab=learnt["vocab"], merges=merges, byte_fallback=True))
+    final.add_special_tokens(specials)
+    return final.to_str()
+
+
+def small_tokenizer() -> Tokenizer:
+    """Load the small tokenizer as the engine does."""
+    return Tokenizer(tokenizers.Tokenizer.from_str(tokenizer_json()), SPECIAL_IDS)
+
+
+def _pipeline(model: models.BPE) -> tokenizers.Tokenizer:
+    library = tokenizers.Tokenizer(model)
+    library.normalizer = normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            normalizers.Replace(Regex("[’‘ʼ＇]"), "'"),
+            normalizers.Replace(Regex("[\u00ad\u200b\ufeff]"), ""),
+            normalizers.Replace(Regex(f"[{SPACES}]+"), " "),
+            normalizers.Strip(),
+        ]
+    )
+    library.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True),
+            pre_tokenizers.Split(Regex(r"▁?(?:[\p{P}\p{N}]|[\p{S}&&[^▁]])"), "isolated"),
+        ]
+    )
+    library.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return library
