@@ -60,7 +60,7 @@ def _begins_cluster(text: str, start: int, position: int) -> bool:
         return True
     if unicodedata.combining(character) or unicodedata.combining(unicodedata.normalize("NFD", character)[0]):
         return False
-    # Starters that compose with the starter before them: vowel and final consonant of a Hangul syllable, and a few more.
+    # Some starters compose with the starter before them: the vowels and final consonants of Hangul, and a few more.
     left = unicodedata.normalize("NFC", text[start:position])
     both = unicodedata.normalize("NFC", text[start : position + 1])
     return both == left + unicodedata.normalize("NFC", character)

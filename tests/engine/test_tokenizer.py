@@ -16,7 +16,8 @@ from service.engine.types import Token
 from tests.engine.vocabulary import small_tokenizer, tokenizer_json
 
 BYTE_A0 = 3 + 0xA0
-ODD_CHARACTERS = "aé.e\u0301\u0323\u0307 \u00a0\u202f\t\n'’12Iœ中文👩\u200d👧\ufe0f\u1100\u1161\u11a8각ﬁ½\u200b\u00ad\ufeff▁<s/>\x00\ufffd"
+ODD_CHARACTERS = "aé.e\u0301\u0323\u0307 \u00a0\u202f\t\n'’12Iœ中文"
+ODD_CHARACTERS += "👩\u200d👧\ufe0f\u1100\u1161\u11a8각ﬁ½\u200b\u00ad\ufeff▁<s/>\x00\ufffd"
 odd_text = st.text(st.one_of(st.sampled_from(ODD_CHARACTERS), st.characters(exclude_categories=["Cs"])), max_size=40)
 
 
@@ -87,7 +88,7 @@ def test_a_piece_that_is_only_a_space_has_an_empty_place_before_what_follows(tok
     tokens = tokenizer.tokens("I \u4e2d")
     assert spans(tokens)[1] == ("▁", "")
     assert (tokens[1].start, tokens[1].end) == (2, 2)
-    assert [(t.piece, t.start, t.end) for t in tokenizer.tokens("中")][0] == ("▁", 0, 0)
+    assert next((t.piece, t.start, t.end) for t in tokenizer.tokens("中")) == ("▁", 0, 0)
 
 
 def test_special_tokens_that_a_user_types_are_plain_text(tokenizer: Tokenizer) -> None:
@@ -114,7 +115,7 @@ def test_spans_are_shifted_into_the_callers_text(tokenizer: Tokenizer) -> None:
 def test_any_text_has_ordered_spans_that_hold_all_but_its_blanks(text: str) -> None:
     tokenizer = small_tokenizer_once()
     tokens = tokenizer.tokens(text)
-    covered = set()
+    covered: set[int] = set()
     last = 0
     for token in tokens:
         assert token.text == text[token.start : token.end]
@@ -154,7 +155,7 @@ def test_any_row_of_ids_decodes_with_spans_and_no_invented_character(ids: list[i
     assert "\ufffd" not in decoded.text
     assert decoded.text == decoded.text.strip()
     assert "  " not in decoded.text
-    covered = set()
+    covered: set[int] = set()
     for token in decoded.tokens:
         assert token.text == decoded.text[token.start - 7 : token.end - 7]
         covered.update(range(token.start - 7, token.end - 7))
@@ -185,7 +186,7 @@ def test_a_line_break_spelt_in_bytes_is_a_space(tokenizer: Tokenizer) -> None:
 def library_normalised(text: str) -> str:
     normaliser = tokenizers.Tokenizer.from_str(tokenizer_json()).normalizer
     assert normaliser is not None
-    return normaliser.normalize_str(text)
+    return str(normaliser.normalize_str(text))
 
 
 _TOKENIZERS: list[Tokenizer] = []
