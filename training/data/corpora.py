@@ -1,0 +1,151 @@
+"""The parallel corpora that recipes may name: where they come from, what they may be used for, whom to credit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from training.data.errors import CorpusError
+
+Languages = tuple[str, str]
+
+Format = Literal["columns", "moses", "lines", "unpublished"]
+"""``columns``: a zip with one tab-separated file (English first, further columns ignored). ``moses``: a zip with
+two line-aligned files that end in the languages' codes. ``lines``: two line-aligned files. ``unpublished``: sentence
+pairs were cut out of the named source and no archive of them is public, so only a mirror can be read."""
+
+OPUS = "https://object.pouta.csc.fi"
+MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One public file."""
+
+    address: str
+    sha256: str | None = None
+    """Checked where the publisher's file never changes; None where it grows (Tatoeba, manythings.org)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One named corpus."""
+
+    name: str
+    format: Format
+    licence: str
+    credit: str
+    downloads: Mapping[Languages, tuple[Download, ...]]
+    """Files of each language pair, English first."""
+    mirror: str
+    """Path below a mirror folder; {name}, {source}, {target} and {language} (one side of two files) are filled in."""
+    note: str = ""
+
+    def languages(self, source: str, target: str) -> Languages:
+        """The pair as it is published, in either direction; raises CorpusError when there is none."""
+        for pair in ((source, target), (target, source)):
+            if pair in self.downloads:
+                return pair
+        known = ", ".join("-".join(pair) for pair in self.downloads)
+        raise CorpusError(f"corpus {self.name} has no pair {source}-{target}; it has {known}")
+
+
+def _opus(name: str, version: str, *languages: Languages) -> dict[Languages, tuple[Download, ...]]:
+    return {(s, t): (Download(f"{OPUS}/OPUS-{name}/{version}/moses/{s}-{t}.txt.zip"),) for s, t in languages}
+
+
+EN_FR, EN_DE = ("en", "fr"), ("en", "de")
+_TSV = "{source}-{target}/{name}.tsv.gz"
+_DERIVED = "The mirror's file is a cleaned copy (duplicates and test sentences removed), not the publisher's bytes."
+
+_MULTI30K_SPLITS = {
+    "train": "train",
+    "val": "val",
+    "test-2016": "test_2016_flickr",
+    "test-2017": "test_2017_flickr",
+    "test-coco": "test_2017_mscoco",
+}
+
+
+def _multi30k(text: str, split: str) -> Corpus:
+    """One split of Multi30k; ``tok`` is lowercased, punctuation-normalised, Moses-tokenised by its makers."""
+    stem = _MULTI30K_SPLITS[split]
+    ending = ".{}.gz" if text == "raw" else ".lc.norm.tok.{}"
+    files = {
+        pair: tuple(Download(f"{MULTI30K}/{text}/{stem}{ending.format(language)}") for language in pair)
+        for pair in (EN_FR, EN_DE)
+    }
+    return Corpus(
+        name=f"multi30k-{text}-{split}",
+        format="lines",
+        licence="research use only (Flickr and MS COCO captions)",
+        credit="Elliott et al. 2016 and 2017, Multi30K",
+        downloads=files,
+        mirror=f"multi30k/{text}/{stem}.{{language}}.gz",
+        note="Models trained on it are not to be shipped.",
+    )
+
+
+_LISTED = (
+    Corpus(
+        name="tatoeba",
+        format="columns",
+        licence="CC BY 2.0 FR",
+        credit="tatoeba.org and manythings.org/anki",
+        downloads={
+            EN_FR: (Download("https://www.manythings.org/anki/fra-eng.zip"),),
+            EN_DE: (Download("https://www.manythings.org/anki/deu-eng.zip"),),
+        },
+        mirror=_TSV,
+        note=f"The archive grows: a download has more pairs than the mirror's 2018/2019 edition. {_DERIVED}",
+    ),
+    Corpus(
+        name="php_docs",
+        format="moses",
+        licence="CC BY 3.0 or later",
+        credit="the PHP Documentation Group; OPUS (Tiedemann 2012)",
+        downloads=_opus("PHP", "v1", EN_FR, EN_DE),
+        mirror=_TSV,
+        note=f"OPUS's edition of the manual is older and smaller than the mirror's. {_DERIVED}",
+    ),
+    Corpus(
+        name="tldr",
+        format="moses",
+        licence="CC BY 4.0",
+        credit="tldr-pages; OPUS (Tiedemann 2012)",
+        downloads=_opus("tldr-pages", "v2023-08-29", EN_FR, EN_DE),
+        mirror=_TSV,
+        note=_DERIVED,
+    ),
+    Corpus(
+        name="python_docs",
+        format="unpublished",
+        licence="CC0 (translation); English side © Python Software Foundation",
+        credit="AFPy translators; Python Software Foundation",
+        downloads={EN_FR: (Download("https://github.com/python/python-docs-fr"),)},
+        mirror=_TSV,
+        note="Message pairs of the gettext catalogues.",
+    ),
+    Corpus(
+        name="ca_laws",
+        format="unpublished",
+        licence="Open Government Licence – Canada",
+        credit="Government of Canada, Department of Justice",
+        downloads={EN_FR: (Download("https://github.com/justicecanada/laws-lois-xml"),)},
+        mirror=_TSV,
+        note="Sentences of Acts and regulations, aligned by their XML sections.",
+    ),
+    *(_multi30k(text, split) for text in ("raw", "tok") for split in _MULTI30K_SPLITS),
+)
+
+CORPORA: Mapping[str, Corpus] = {corpus.name: corpus for corpus in _LISTED}
+
+
+def find_corpus(name: str) -> Corpus:
+    """The corpus of that name (``multi30k`` is the raw training split); raises CorpusError naming all there are."""
+    try:
+        return CORPORA["multi30k-raw-train" if name == "multi30k" else name]
+    except KeyError:
+        known = ", ".join(["multi30k", *CORPORA])
+        raise CorpusError(f"no corpus is called {name!r}; known are {known}. For your own files give `path`") from None
