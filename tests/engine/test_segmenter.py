@@ -1,0 +1,172 @@
+"""Sentences are found, everything between them stays as it is, and long ones are wrapped at good places."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, wrap
+
+
+def parts(text: str, language: str = "en") -> list[str]:
+    return [text[start:end] for start, end in split_sentences(text, language)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I lost. He's calm.", ["I lost.", "He's calm."]),
+        (
+            "Dr. Smith went to Washington. He arrived at 3.15 p.m. on Jan. 5.",
+            ["Dr. Smith went to Washington.", "He arrived at 3.15 p.m. on Jan. 5."],
+        ),
+        ("Mr. and Mrs. X vs. Y, e.g. this, i.e. that, etc.", ["Mr. and Mrs. X vs. Y, e.g. this, i.e. that, etc."]),
+        ("See https://example.com/a.b?c=d. Then go.", ["See https://example.com/a.b?c=d.", "Then go."]),
+        ("Go to www.Example.Com now. Call foo.Bar().", ["Go to www.Example.Com now.", "Call foo.Bar()."]),
+        ("It costs $3.50 or 3,000.00. Version 1.2.3 too.", ["It costs $3.50 or 3,000.00.", "Version 1.2.3 too."]),
+        ("See Vol. 3, p. 42. Fig. 2 shows it.", ["See Vol. 3, p. 42.", "Fig. 2 shows it."]),
+        ('"Hello there." She left.', ['"Hello there."', "She left."]),
+        ("Wait... what? Yes!!! No.", ["Wait... what?", "Yes!!!", "No."]),
+        ("“One.” “Two.”", ["“One.”", "“Two.”"]),
+        ("这是一句话。这是第二句！真的吗？", ["这是一句话。", "这是第二句！", "真的吗？"]),
+        ("One line\nTwo lines\r\n\r\nThree\u2028four", ["One line", "Two lines", "Three", "four"]),
+        ("name\tvalue one", ["name", "value one"]),
+        ("- First thing.\n2. Second.\n(3) Third\n# Head", ["First thing.", "Second.", "Third", "Head"]),
+        ("Hi! 😀😀 Bye.", ["Hi!", "Bye."]),
+        ("👍🏽 I agree ❤️", ["I agree"]),
+        ("Hi. 😀", ["Hi."]),
+        ("Look: https://a.example/x\nhttps://a.example/y\nme@a.example", ["Look: https://a.example/x"]),
+        ("12:30\n3.50 €\n---\n…", []),
+        ("", []),
+        (" \n\t ", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert parts(text) == expected
+
+
+@pytest.mark.parametrize("text", ["😀", "?!", "…", "42", " \n", "", "https://example.com/page", "a@b.org"])
+def test_what_has_no_letters_or_is_a_link_is_left_alone(text: str) -> None:
+    assert not is_translatable(text)
+    assert whole_text(text) == []
+
+
+def test_a_whole_text_is_one_sentence_without_its_outer_space() -> None:
+    assert whole_text("  I lost. He's calm. \n") == [(2, 20)]
+
+
+def test_joining_keeps_every_gap() -> None:
+    text = "\n  I lost.   He's calm. 😀\r\n\r\n- Go.\t"
+    spans = split_sentences(text, "en")
+    joined = join(text, spans, ["A", "BB", "CCC"])
+    assert joined.text == "\n  A   BB 😀\r\n\r\n- CCC\t"
+    assert [joined.text[start] for start in joined.starts] == ["A", "B", "C"]
+
+
+mixed = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "Hello. ",
+                "I ",
+                "lost",
+                ".",
+                "\n",
+                "\r\n",
+                " ",
+                "😀",
+                "Dr. ",
+                "3.5",
+                "。",
+                "句",
+                "\t",
+                '"',
+                "…",
+                "e\u0301",
+            ]
+        ),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    ),
+    max_size=30,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=400)
+@given(mixed)
+def test_sentences_and_gaps_are_the_text(text: str) -> None:
+    for spans in (split_sentences(text, "en"), whole_text(text)):
+        pieces = [text[start:end] for start, end in spans]
+        assert join(text, spans, pieces).text == text
+        assert all(piece == piece.strip() and is_translatable(piece) for piece in pieces)
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+
+
+@settings(deadline=None, max_examples=400)
+@given(mixed)
+def test_what_lies_between_sentences_needs_no_translation(text: str) -> None:
+    position = 0
+    for start, end in [*split_sentences(text, "en"), (len(text), len(text))]:
+        for line in re.split(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]", text[position:start]):
+            assert not is_translatable(line) or re.search(r"https?:|www|@", line)
+        position = end
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The cat sat on the mat, and it was happy. " * 477, "x" * 20_000, "." * 20_000, '("[ ' * 5_000, "\n" * 20_000],
+)
+def test_twenty_thousand_characters_take_a_moment(text: str) -> None:
+    began = time.perf_counter()
+    split_sentences(text, "en")
+    assert time.perf_counter() - began < 1
+
+
+def words(text: str) -> list[Span]:
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+
+
+def wrapped(text: str, limit: int) -> list[str]:
+    return [text[start:end] for start, end in wrap(text, words(text), limit)]
+
+
+def test_a_sentence_within_the_limit_is_left_whole() -> None:
+    assert wrapped("one two three", 3) == ["one two three"]
+
+
+def test_a_long_sentence_is_cut_after_a_clause() -> None:
+    assert wrapped("one two three, four five six seven", 6) == ["one two three,", "four five six seven"]
+
+
+def test_without_clauses_it_is_cut_between_words_into_even_parts() -> None:
+    assert wrapped("a b c d e f g", 6) == ["a b c d", "e f g"]
+
+
+def test_a_word_that_alone_is_too_long_is_cut_between_its_characters() -> None:
+    text = "e\u0301" * 9
+    characters = [(i, i + 1) for i in range(len(text))]
+    pieces = [text[start:end] for start, end in wrap(text, characters, 5)]
+    assert "".join(pieces) == text
+    assert all(piece.startswith("e") and len(piece) <= 5 for piece in pieces)
+
+
+def test_text_without_spaces_is_cut_after_its_own_punctuation() -> None:
+    text = "一二三四，五六七八九十"
+    assert [text[a:b] for a, b in wrap(text, [(i, i + 1) for i in range(len(text))], 8)] == [
+        "一二三四，",
+        "五六七八九十",
+    ]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.sampled_from("ab ,;é中，👩\u200d\u0301"), max_size=80), st.integers(1, 12))
+def test_wrapping_loses_nothing_but_space_and_keeps_the_limit(text: str, limit: int) -> None:
+    characters = [(i, i + 1) for i, c in enumerate(text) if not c.isspace()]
+    spans = wrap(text, characters, limit)
+    assert "".join(text[a:b] for a, b in spans).replace(" ", "") == text.replace(" ", "")
+    for a, b in spans:
+        assert sum(a <= start < b for start, _ in characters) <= limit
