@@ -104,6 +104,8 @@ class AttentionMap:
     alignment: tuple[tuple[int, int], ...]
     digest: str
     model: str
+    # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that were read by then.
+    column_tokens: tuple[Token, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
