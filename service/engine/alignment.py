@@ -1,0 +1,206 @@
+"""From attention weights to what people read: chosen layers and heads, words instead of pieces, alignment links.
+
+Everything here is pure. Weights are [..., R, C]: rows attend, columns are attended to; L layers, H heads, T target and
+S source tokens. Pieces become words by summing over the attended pieces and averaging over the attending ones, so
+rows go on summing to 1.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from service.engine.bundle import AlignHead
+from service.engine.errors import InvalidOption
+from service.engine.types import FloatArray, Selector, Specials, Token
+
+Span = tuple[int, int]
+Groups = list[list[int]]  # the token indices of each word
+Links = tuple[tuple[int, int], ...]  # (source, target), 0-based
+
+
+def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignHead | None) -> FloatArray:
+    """Choose from [L, H, R, C]: a layer or head that is chosen or averaged loses its axis, with "all" it stays.
+
+    "align" is the layer or head of `align`; without one (attention that aligns nothing) it is the mean.
+    Raises InvalidOption for a number that does not exist.
+    """
+    chosen = _choose_axis(weights, 1, head, align.head if align else None, "head")
+    return np.ascontiguousarray(_choose_axis(chosen, 0, layer, align.layer if align else None, "layer"))
+
+
+def _choose_axis(weights: FloatArray, axis: int, selector: Selector, aligning: int | None, name: str) -> FloatArray:
+    if selector == "align" and aligning is not None:
+        selector = aligning
+    if selector == "all":
+        return weights
+    if isinstance(selector, str):
+        return np.asarray(weights.mean(axis=axis), dtype=np.float32)
+    if not 0 <= selector < weights.shape[axis]:
+        count = weights.shape[axis]
+        raise InvalidOption(f"There is no {name} {selector}: the model has {count}, numbered from 0 to {count - 1}.")
+    return np.asarray(weights.take(selector, axis=axis), dtype=np.float32)
+
+
+def limit_specials(
+    weights: FloatArray, rows: Sequence[Token], columns: Sequence[Token], specials: Specials
+) -> FloatArray:
+    """Leave rows and columns of special tokens in, take them out, or take them out and let rows sum to 1 again.
+
+    A row that attends to special tokens only (a decoder's first) has nothing to rescale and stays zero.
+    """
+    if specials == "keep":
+        return weights
+    kept: FloatArray = weights[..., [not t.special for t in rows], :][..., [not t.special for t in columns]]
+    if specials == "drop":
+        return kept
+    total = kept.sum(axis=-1, keepdims=True)
+    scaled: FloatArray = np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+    return scaled
+
+
+def merge(weights: FloatArray, rows: Groups, columns: Groups) -> FloatArray:
+    """Turn piece weights [..., R, C] into word weights: sums over columns, means over rows; empty groups give 0."""
+    attended = _membership(columns, weights.shape[-1])
+    attending = _membership(rows, weights.shape[-2])
+    sizes = np.maximum(attending.sum(axis=1, keepdims=True), 1)
+    return np.asarray((attending / sizes) @ weights @ attended.T, dtype=np.float32)
+
+
+def _membership(groups: Groups, size: int) -> FloatArray:
+    member = np.zeros((len(groups), size), dtype=np.float32)
+    for number, group in enumerate(groups):
+        member[number, group] = 1
+    return member
+
+
+def reading(cross: FloatArray, align: AlignHead) -> FloatArray:
+    """Give [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
+
+    "consume" reads a token in the row of the step after it, which has that token as its input; the last token is
+    never an input and keeps its own row.
+    """
+    weights: FloatArray = cross[align.layer, align.head]
+    if align.step == "consume" and len(weights) > 1:
+        weights = np.concatenate([weights[1:], weights[-1:]])
+    return weights
+
+
+def links(weights: FloatArray, sources: Groups, targets: Groups, threshold: float | None) -> Links:
+    """Link each target group to the source group with most weight, if that is at least `threshold`.
+
+    Groups leave special tokens out: what the end token draws is no link. A group without tokens gets no link.
+    """
+    if not any(sources):
+        return ()
+    merged = merge(weights, targets, sources)
+    found = []
+    for target, group in enumerate(targets):
+        if not group:
+            continue
+        source = int(np.argmax([value if sources[i] else -1.0 for i, value in enumerate(merged[target])]))
+        if threshold is None or merged[target, source] >= threshold:
+            found.append((source, target))
+    return tuple(found)
+
+
+def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
+    """Write links as "0-0 1-2", source–target, in order."""
+    return " ".join(f"{source}-{target}" for source, target in sorted(pairs))
+
+
+def plain_groups(tokens: Sequence[Token]) -> Groups:
+    """Give every token that is not special a group of its own."""
+    return [[number] for number, token in enumerate(tokens) if not token.special]
+
+
+def white_space_words(text: str) -> list[Span]:
+    """Give the ranges of the words of a line: what white space separates."""
+    return _runs(text, lambda _before, _after: True)
+
+
+def words(text: str, tokens: Sequence[Token]) -> list[Span]:
+    """Give the ranges of the words that people look at.
+
+    Rule: white space separates words; within, letters, digits and marks make one word, with an apostrophe, hyphen or
+    full stop between two of them; every other character (punctuation, emoji) is a word of its own. A token that spans
+    several of these makes them one.
+    """
+    inside = {place for token in tokens for place in range(token.start + 1, token.end)}
+    return _runs(text, lambda place, begin: place in inside or _continues(text, place, begin))
+
+
+def _runs(text: str, continues: Callable[[int, int], bool]) -> list[Span]:
+    """Cut text at white space and wherever `continues(place, begin of the run)` is false."""
+    spans: list[Span] = []
+    begin: int | None = None
+    for place, character in enumerate(text):
+        if character.isspace():
+            if begin is not None:
+                spans.append((begin, place))
+            begin = None
+        elif begin is None:
+            begin = place
+        elif not continues(place, begin):
+            spans.append((begin, place))
+            begin = place
+    if begin is not None:
+        spans.append((begin, len(text)))
+    return spans
+
+
+def _continues(text: str, place: int, begin: int) -> bool:
+    before, here = text[place - 1], text[place]
+    if _attaches(here) or before == "\u200d":
+        return True
+    if _is_letter(here):
+        return _is_letter(before) or (before in "'’-.·" and place - 2 >= begin and _is_letter(text[place - 2]))
+    return here in "'’-.·" and _is_letter(before) and place + 1 < len(text) and _is_letter(text[place + 1])
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
+
+
+def _attaches(character: str) -> bool:
+    """Say whether a character only changes the one before: marks, joiners, skin tones, style selectors."""
+    return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= character <= "\U0001f3ff"
+
+
+def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Groups:
+    """Give the indices of the tokens of each word; special tokens belong to none.
+
+    A token belongs to the word it begins in; one without text to the word that begins there or else ends there.
+    `shift` is where the text of the spans begins in the text of the tokens.
+    """
+    groups: Groups = [[] for _ in spans]
+    current = 0
+    for number, token in enumerate(tokens):
+        if token.special:
+            continue
+        start = token.start - shift
+        while current + 1 < len(spans) and spans[current + 1][0] <= start:
+            current += 1
+        if spans:
+            groups[current].append(number)
+    return groups
+
+
+def with_specials(groups: Groups, tokens: Sequence[Token]) -> Groups:
+    """Give every special token a group of its own, all groups in the order of their first token, none empty."""
+    own = [[number] for number, token in enumerate(tokens) if token.special]
+    return sorted([group for group in groups if group] + own)
+
+
+def word_tokens(tokens: Sequence[Token], groups: Groups, text: str) -> tuple[Token, ...]:
+    """Give one token for each group, spanning its pieces, with the id of the first and all pieces joined."""
+    merged = []
+    for indices in groups:
+        first, last = tokens[indices[0]], tokens[indices[-1]]
+        start = min((tokens[i].start for i in indices if tokens[i].start < tokens[i].end), default=first.start)
+        end = max(last.end, start)
+        piece = "".join(tokens[i].piece for i in indices)
+        merged.append(Token(first.id, piece, text[start:end], start, end, first.special))
+    return tuple(merged)
