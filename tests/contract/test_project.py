@@ -1,0 +1,80 @@
+"""What holds the project's own files together: versions, pinned dependencies, pages that keep up with the code."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import service
+import training
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def constraints() -> dict[str, str]:
+    """The pinned version of each package."""
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pinned = [Requirement(line) for line in lines if not line.startswith("#")]
+    return {canonicalize_name(one.name): next(iter(one.specifier)).version for one in pinned}
+
+
+def test_one_version_everywhere() -> None:
+    assert PROJECT["version"] == service.__version__ == training.__version__
+    assert f"## [{service.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("extra", ["", "cpu", "gpu", "training", "dev"])
+def test_what_make_installs_is_pinned_to_a_version_that_is_accepted(extra: str) -> None:
+    pinned = constraints()
+    for line in EXTRAS[extra] if extra else PROJECT["dependencies"]:
+        requirement = Requirement(line)
+        name = canonicalize_name(requirement.name)
+        assert requirement.specifier.contains(pinned[name]), f"{line} is not met by {name}=={pinned[name]}"
+
+
+def test_constraints_name_exact_versions_and_no_addresses() -> None:
+    text = (ROOT / "constraints.txt").read_text("utf-8")
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9_.]*", line) for line in text.splitlines()[1:])
+
+
+def test_serving_needs_no_torch_and_only_one_of_the_two_runtimes() -> None:
+    names = {extra: {canonicalize_name(Requirement(line).name) for line in lines} for extra, lines in EXTRAS.items()}
+    base = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    runtimes = {"onnxruntime", "onnxruntime-gpu"}
+    assert not base & (runtimes | {"torch", "lightning"})
+    assert {extra: found & runtimes for extra, found in names.items() if found & runtimes} == {
+        "cpu": {"onnxruntime"},
+        "gpu": {"onnxruntime-gpu"},
+    }
+    assert "torch==2.13.0" in EXTRAS["training"]
+
+
+def keys_of(schema: dict[str, Any]) -> Iterator[str]:
+    """Every property that a schema names, at any depth."""
+    for word, value in schema.items():
+        if word == "properties":
+            yield from value
+        if isinstance(value, dict):
+            yield from keys_of(value)
+
+
+def test_every_key_of_the_manifest_is_explained() -> None:
+    schema = json.loads((ROOT / "service/engine/manifest.schema.json").read_text("utf-8"))
+    page = (ROOT / "docs/bundle.md").read_text("utf-8")
+    words = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", page))))
+    assert sorted(set(keys_of(schema)) - words) == []
+
+
+@pytest.mark.parametrize("page", ["models/README.md", *(str(path.relative_to(ROOT)) for path in PAGES)])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text("utf-8"))
+    assert [link for link in links if "://" not in link and not (ROOT / page).parent.joinpath(link).exists()] == []
