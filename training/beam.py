@@ -43,8 +43,8 @@ class _Sentence:
     results: list[Hypothesis] = field(default_factory=list)
 
     def best_first(self) -> list[Hypothesis]:
-        """Complete ones before those that were cut."""
-        return sorted(self.results, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))
+        """The results in the order of their scores."""
+        return sorted(self.results, key=lambda hypothesis: -hypothesis.score)
 
 
 @dataclass(slots=True)
@@ -74,8 +74,8 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     """[B, S], [B] → up to ``beam_size`` hypotheses of each sentence, best first.
 
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
-    hypothesis; the first K others live on. A sentence is done with K finished hypotheses, or at its limit: that of
-    the options, or 3 × the source + 10 tokens.
+    hypothesis; the first K others live on. A sentence is done with K finished hypotheses, or at its limit, where
+    the first K are taken as they stand: that of the options, or 3 × the source + 10 tokens.
     """
     beams = _start(network, source, lengths, options)
     everyone = list(beams.sentences)
@@ -85,9 +85,8 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
         logprobs = logits.float().log_softmax(-1).view(*beams.scores.shape, -1)  # [A, K, V]
         logprobs[:, :, [PAD, BOS]] = float("-inf")
         _advance(beams, logprobs, options)
-        live = [
-            place for place, sentence in enumerate(beams.sentences) if not _is_done(sentence, place, beams, options)
-        ]
+        steps = beams.ids.shape[2]
+        live = [p for p, s in enumerate(beams.sentences) if len(s.results) < options.beam_size and steps < s.limit]
         if len(live) < len(beams.sentences):
             beams.keep(live)
     return [sentence.best_first() for sentence in everyone]
@@ -113,10 +112,12 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
     parents, tokens = order // vocabulary, order % vocabulary
     ended = tokens == EOS
     steps = beams.ids.shape[2] + 1
-    for place, rank in (ended & scores.isfinite())[:, :size].nonzero().tolist():
-        ids = beams.ids[place, parents[place, rank]].tolist()
+    at_limit = torch.tensor([steps >= sentence.limit for sentence in beams.sentences], device=scores.device)
+    for place, rank in ((ended | at_limit[:, None]) & scores.isfinite())[:, :size].nonzero().tolist():
+        ids, finished = beams.ids[place, parents[place, rank]].tolist(), bool(ended[place, rank])
         score = float(scores[place, rank]) / steps**options.length_penalty
-        beams.sentences[place].results.append(Hypothesis(ids, score, finished=True))
+        whole = ids if finished else [*ids, int(tokens[place, rank])]
+        beams.sentences[place].results.append(Hypothesis(whole, score, finished))
     ranks = torch.arange(scores.shape[1], device=scores.device)
     chosen = (ranks + ended * scores.shape[1]).sort(-1).values[:, :size] % scores.shape[1]  # those that go on, in order
     parents, tokens = parents.gather(1, chosen), tokens.gather(1, chosen)
@@ -125,16 +126,3 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
     beams.ids = torch.cat([before, tokens[:, :, None]], dim=2)
     rows = (parents + torch.arange(len(parents), device=parents.device)[:, None] * size).flatten()
     beams.state = tuple(array[rows] for array in beams.state)
-
-
-def _is_done(sentence: _Sentence, place: int, beams: _Beams, options: SearchOptions) -> bool:
-    """Whether the sentence has its hypotheses; at the limit the live ones fill up what is missing."""
-    steps, missing = beams.ids.shape[2], options.beam_size - len(sentence.results)
-    if missing <= 0:
-        return True
-    if steps < sentence.limit:
-        return False
-    for ids, score in list(zip(beams.ids[place].tolist(), beams.scores[place].tolist(), strict=True))[:missing]:
-        if score > float("-inf"):
-            sentence.results.append(Hypothesis(ids, score / steps**options.length_penalty, finished=False))
-    return True
