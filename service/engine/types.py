@@ -62,6 +62,7 @@ class SentenceDetail:
     token_logprobs: tuple[float, ...]
     alignment: tuple[tuple[int, int], ...]  # (source token, target token)
     finish_reason: FinishReason
+    word_alignment: tuple[tuple[int, int], ...] = ()  # the same between the words that white space separates
 
 
 @dataclass(frozen=True, slots=True)
