@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 import service
 import training
+from service.settings import settings_table
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -72,6 +73,10 @@ def test_every_key_of_the_manifest_is_explained() -> None:
     page = (ROOT / "docs/bundle.md").read_text("utf-8")
     words = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", page))))
     assert sorted(set(keys_of(schema)) - words) == []
+
+
+def test_the_page_of_settings_is_what_the_settings_say() -> None:
+    assert settings_table() in (ROOT / "docs/settings.md").read_text("utf-8"), "see `translucent settings`"
 
 
 @pytest.mark.parametrize("page", ["models/README.md", *(str(path.relative_to(ROOT)) for path in PAGES)])
