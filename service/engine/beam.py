@@ -1,0 +1,284 @@
+"""Beam search over many sentences at once: pure, without a clock, a thread or a model.
+
+A hypothesis y of a sentence scores sum(log p(y_t)) / |y| ** length_penalty, where |y| counts </s>; the penalty 0 is the
+plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., arXiv 1609.08144, use ((5 + |y|) / 6).)
+
+A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
+with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
+search ends when K hypotheses are finished, when no live one can still beat the worst of the n best finished, at the
+maximum length (where the best K are finished as they stand), or when nothing may follow. A step keeps only
+back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
+
+Survivors stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim), so
+that few rows of the model's state change place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.growth import grown
+from service.engine.guard import RepetitionGuard
+from service.engine.types import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
+
+IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """What follows from a step for the model: inputs of the next one, how rows move, and who is finished."""
+
+    tokens: IntArray  # [B, K]
+    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
+    done: list[int]  # sentences that are finished, ascending
+
+
+class _Finished(NamedTuple):
+    """A hypothesis that has ended: its last token was chosen at `step` after the hypothesis in slot `parent`."""
+
+    score: float
+    step: int
+    parent: int
+    token: int
+    logprob: float
+    reason: FinishReason
+
+
+class _Survivors(NamedTuple):
+    """The K hypotheses of each sentence that live on, [B, K] each, best first or by slot."""
+
+    parents: IntArray
+    tokens: IntArray
+    gains: FloatArray
+    scores: npt.NDArray[np.float64]
+
+    def taken(self, rows: IntArray, places: IntArray) -> _Survivors:
+        """Pick, for every sentence, the entries at `places`."""
+        at = (rows, places)
+        return _Survivors(self.parents[at], self.tokens[at], self.gains[at], self.scores[at])
+
+
+def candidates_for(beam_size: int) -> int:
+    """Say how many candidates a row the search needs: enough to replace every finished hypothesis."""
+    return 2 * beam_size
+
+
+class Beam:
+    """The search state of B sentences with K hypotheses each; sentences are known by their index, 0 to B - 1."""
+
+    def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+        self.beam_size = beam_size
+        self.size = 0
+        self._eos, self._bos = eos, bos
+        self._finished: list[list[_Finished]] = []
+        self._n_best: list[int] = []
+        self._guard = RepetitionGuard(beam_size)
+        one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
+        self._arrays: dict[str, npt.NDArray[Any]] = {
+            "steps": np.empty(one, np.int64),  # tokens chosen so far
+            "penalty": np.empty(one, np.float64),
+            "longest": np.empty(one, np.int64),
+            "shortest": np.empty(one, np.int64),
+            "closed": np.empty(one, np.int64),  # hypotheses finished so far
+            "to_beat": np.empty(one, np.float64),  # score of the worst of the n best finished; -inf before there are n
+            "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
+            "tokens": np.empty(per_slot, np.int64),
+            "past_tokens": np.empty(history, np.int32),  # [B, T, K]
+            "past_parents": np.empty(history, np.int8),
+            "past_gains": np.empty(history, np.float32),
+        }
+
+    @property
+    def tokens(self) -> IntArray:
+        """Give the inputs of the next step, [B, K]."""
+        tokens: IntArray = self._arrays["tokens"][: self.size]
+        return tokens
+
+    def add(self, search: SearchOptions, source_ids: Sequence[int]) -> int:
+        """Begin a sentence and return its index."""
+        index = self.size
+        self.size += 1
+        for name, array in self._arrays.items():
+            self._arrays[name] = grown(array, self.size)
+        arrays = self._arrays
+        arrays["steps"][index] = arrays["closed"][index] = 0
+        arrays["penalty"][index] = search.length_penalty
+        arrays["longest"][index] = search.max_length
+        arrays["shortest"][index] = search.min_length
+        arrays["to_beat"][index] = -np.inf
+        # All slots hold the same empty hypothesis; only the first counts, else the beam would fill with copies.
+        arrays["scores"][index] = -np.inf
+        arrays["scores"][index, 0] = 0.0
+        arrays["tokens"][index] = self._bos
+        self._guard.reset(index, source_ids)
+        self._finished.append([])
+        self._n_best.append(min(search.n_best, self.beam_size))
+        return index
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Forget sentences `removed`; `holes` and `movers` are those of closing_moves."""
+        self.size -= len(removed)
+        for array in self._arrays.values():
+            array[holes] = array[movers]
+        self._guard.move(holes, movers)
+        for records in (self._finished, self._n_best):
+            _close_gaps(records, holes, movers, self.size)
+
+    def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
+        """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
+        size, width = self.size, ids.shape[2]
+        gains = self._allowed(ids, logprobs)
+        scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
+        totals = (scores + gains).reshape(size, -1)
+        order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.beam_size]
+        rows = np.arange(size)[:, None]
+        best = _Survivors(
+            order // width,
+            ids.reshape(size, -1)[rows, order],
+            gains.reshape(size, -1)[rows, order],
+            totals[rows, order],
+        )
+        ending = best.tokens == self._eos
+        last = self._arrays["steps"][:size] + 1 >= self._arrays["longest"][:size]
+        self._finish(best, ending | last[:, None])
+        living = ~ending & (best.scores > -np.inf)
+        survivors = self._placed(_first_living(best, living, self.beam_size))
+        self._remember(survivors)
+        done = self._done(last)
+        return Advance(survivors.tokens, self._row_parents(survivors.parents, done), np.flatnonzero(done).tolist())
+
+    def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
+        """Give the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
+        found = sorted(self._finished[index], key=lambda finished: -finished.score)
+        return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
+
+    def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
+        """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
+        size = self.size
+        gains: FloatArray = np.where(logprobs > IMPOSSIBLE, logprobs, np.float32(-np.inf))
+        early = self._arrays["steps"][:size] < self._arrays["shortest"][:size]
+        if early.any():
+            gains[early[:, None, None] & (ids == self._eos)] = -np.inf
+        forbidden = self._guard.forbidden(ids)
+        if forbidden is not None:
+            gains[forbidden] = -np.inf
+        return gains
+
+    def _finish(self, best: _Survivors, closing: npt.NDArray[np.bool_]) -> None:
+        """Record the hypotheses among the best K that end here, and those of sentences where nothing may follow."""
+        steps, scores = self._arrays["steps"], self._arrays["scores"]
+        closing = closing[:, : self.beam_size] & (best.scores[:, : self.beam_size] > -np.inf)
+        for index, rank in np.argwhere(closing).tolist():
+            step, token = int(steps[index]), int(best.tokens[index, rank])
+            score = float(best.scores[index, rank]) / float((step + 1) ** self._arrays["penalty"][index])
+            reason: FinishReason = "eos" if token == self._eos else "length"
+            parent, gain = int(best.parents[index, rank]), float(best.gains[index, rank])
+            self._record(index, _Finished(score, step, parent, token, gain, reason))
+        for index in np.flatnonzero(best.scores[:, 0] == -np.inf).tolist():
+            if not self._finished[index]:
+                self._record(index, self._as_it_stands(index, int(scores[index].argmax())))
+
+    def _record(self, index: int, finished: _Finished) -> None:
+        found = self._finished[index]
+        found.append(finished)
+        self._arrays["closed"][index] = len(found)
+        wanted = self._n_best[index]
+        if len(found) >= wanted:
+            self._arrays["to_beat"][index] = sorted((each.score for each in found), reverse=True)[wanted - 1]
+
+    def _as_it_stands(self, index: int, slot: int) -> _Finished:
+        """Close the live hypothesis of a slot with the tokens it has, possibly none."""
+        arrays = self._arrays
+        step = int(arrays["steps"][index]) - 1
+        if step < 0:
+            return _Finished(0.0, -1, 0, self._eos, 0.0, "length")
+        score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
+        past = (arrays[name][index, step, slot] for name in ("past_parents", "past_tokens", "past_gains"))
+        parent, token, gain = past
+        return _Finished(score, step, int(parent), int(token), float(gain), "length")
+
+    def _placed(self, survivors: _Survivors) -> _Survivors:
+        """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
+        size, beam_size = survivors.tokens.shape
+        if beam_size == 1:
+            return survivors
+        own = np.arange(beam_size)
+        dead = survivors.scores == -np.inf
+        same = survivors.parents[:, :, None] == survivors.parents[:, None, :]
+        elder = same & (own[:, None] > own) & ~dead[:, None, :]
+        claims = ~(elder.any(axis=2) | dead)
+        rows = np.arange(size)[:, None]
+        # Everyone gets a key: claimants their parent's slot, the others the free slots in order of rank.
+        taken = np.zeros((size, beam_size), bool)
+        taken[np.broadcast_to(rows, claims.shape)[claims], survivors.parents[claims]] = True
+        free = np.argsort(taken, axis=1, kind="stable")
+        rank = np.cumsum(~claims, axis=1) - 1
+        slots = np.where(claims, survivors.parents, free[rows, rank])
+        occupant = np.empty((size, beam_size), np.int64)
+        occupant[rows, slots] = own
+        parents = survivors.parents[rows, occupant]
+        # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
+        still = dead[rows, occupant] | (self._arrays["steps"][:size, None] == 0)
+        return survivors.taken(rows, occupant)._replace(parents=np.where(still, own, parents))
+
+    def _remember(self, survivors: _Survivors) -> None:
+        """Write the step into the history and make it the present."""
+        size, arrays = self.size, self._arrays
+        steps = arrays["steps"][:size]
+        needed = int(steps.max()) + 1
+        for name, part in (("tokens", survivors.tokens), ("parents", survivors.parents), ("gains", survivors.gains)):
+            past = arrays["past_" + name] = grown(arrays["past_" + name], needed, axis=1)
+            past[np.arange(size), steps] = part
+        arrays["scores"][:size] = survivors.scores
+        arrays["tokens"][:size] = survivors.tokens
+        self._guard.advance(survivors.parents, survivors.tokens)
+        steps += 1
+
+    def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Say which sentences are finished, [B]."""
+        size, arrays = self.size, self._arrays
+        # A sum of log-probabilities only falls; at the maximum length it is divided by the most it ever can be.
+        promise = arrays["scores"][:size].max(axis=1) / arrays["longest"][:size] ** arrays["penalty"][:size]
+        done: npt.NDArray[np.bool_] = last | (arrays["closed"][:size] >= self.beam_size)
+        done |= arrays["to_beat"][:size] >= promise
+        return done
+
+    def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray | None:
+        """Turn slots within sentences into rows of the batch; sentences that leave need no moves."""
+        if self.beam_size == 1:
+            return None
+        own = np.arange(self.beam_size)
+        first_rows = np.arange(self.size)[:, None] * self.beam_size
+        rows: IntArray = (first_rows + np.where(done[:, None], own, parents)).ravel()
+        return rows
+
+    def _walk_back(self, index: int, finished: _Finished) -> Hypothesis:
+        """Follow the back-pointers of a finished hypothesis to its first token."""
+        if finished.step < 0:
+            return Hypothesis((), (), 0.0, finished.reason)
+        ids, gains, slot = [finished.token], [finished.logprob], finished.parent
+        past = [self._arrays[name][index] for name in ("past_tokens", "past_gains", "past_parents")]
+        for step in range(finished.step - 1, -1, -1):
+            ids.append(int(past[0][step, slot]))
+            gains.append(float(past[1][step, slot]))
+            slot = int(past[2][step, slot])
+        return Hypothesis(tuple(reversed(ids)), tuple(reversed(gains)), finished.score, finished.reason)
+
+
+def _first_living(best: _Survivors, living: npt.NDArray[np.bool_], beam_size: int) -> _Survivors:
+    """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
+    rows = np.arange(len(living))[:, None]
+    chosen = np.argsort(~living, axis=1, kind="stable")[:, :beam_size]
+    survivors = best.taken(rows, chosen)
+    return survivors._replace(scores=np.where(living[rows, chosen], survivors.scores, -np.inf))
+
+
+def _close_gaps(records: list[Any], holes: IntArray, movers: IntArray, size: int) -> None:
+    for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
+        records[hole] = records[mover]
+    del records[size:]

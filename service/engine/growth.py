@@ -1,0 +1,48 @@
+"""Arrays that grow geometrically, so that adding sentences one by one stays cheap, and how gaps in them are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.types import IntArray
+
+LEAST_CAPACITY = 4
+
+
+def capacity_for(needed: int, present: int) -> int:
+    """Give the capacity to allocate when `needed` entries must fit and `present` did until now."""
+    return present if needed <= present else max(needed, 2 * present, LEAST_CAPACITY)
+
+
+def grown(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
+    """Give the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
+    capacity = capacity_for(needed, array.shape[axis])
+    return array if capacity == array.shape[axis] else resized(array, capacity, axis)
+
+
+def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
+    """Give a copy whose axis has `size` entries: the first ones of the array, then zeros."""
+    shape = list(array.shape)
+    kept = min(size, shape[axis])
+    shape[axis] = size
+    # zeros, not empty: entries that are masked out still enter products, where a stray infinity would become NaN
+    copy = np.zeros(shape, array.dtype)
+    part = (slice(None),) * axis + (slice(kept),)
+    copy[part] = array[part]
+    return copy
+
+
+def closing_moves(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Say which entries go where when `removed` (ascending, distinct) leave an array of `size`: (holes, movers).
+
+    The last entries move into the holes; what remains is the first `size - len(removed)`. No hole is also a mover.
+    """
+    left = size - len(removed)
+    gone = set(removed)
+    holes = [index for index in removed if index < left]
+    movers = [index for index in range(left, size) if index not in gone]
+    return np.asarray(holes, np.int64), np.asarray(movers, np.int64)
