@@ -10,6 +10,7 @@ import platform
 from collections.abc import Iterable
 
 from prometheus_client import (
+    CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Gauge,
@@ -26,6 +27,7 @@ from service.engine.errors import EngineError
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.types import ModelInfo
 
+CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)

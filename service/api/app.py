@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from starlette.routing import Route
 
 from service.api import attention, health, languages, metrics, models, translate
 from service.api.documents import install_openapi
@@ -23,13 +24,25 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
+def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
+    """The methods of each path, over all routes that share it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for router in routers:
+        for route in router.routes:
+            if isinstance(route, Route):
+                found[route.path] = (*found.get(route.path, ()), *sorted(route.methods or ()))
+    return found
+
+
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     """The application over one service; the caller loads the registry, `lifespan` starts and stops it."""
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(title="Translucent", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
     app.state.service = service
-    for family in (translate, attention, languages, models, health, metrics):
+    families = (translate, attention, languages, models, health, metrics)
+    for family in families:
         app.include_router(family.router)
+    app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
     app.add_middleware(Intake, service=service)

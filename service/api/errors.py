@@ -120,13 +120,15 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
 async def handle_http_error(request: Request, error: HTTPException) -> Response:
     """What the framework refuses: unknown routes and methods."""
     code = HTTP_CODES.get(error.status_code, "http_error")
-    message = str(error.detail)
+    message, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
         message = "There is nothing at this address; /openapi.json lists every route."
     elif error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
+        # The framework names the methods of one route, but two may share a path.
+        allowed = ", ".join(request.app.state.methods.get(request.url.path, ()) or [headers.get("Allow", "")])
+        headers["Allow"] = allowed
         message = f"This address does not take {request.method[:16]}; it takes {allowed}."
-    return error_response(request, error.status_code, message, code, error.headers)
+    return error_response(request, error.status_code, message, code, headers)
 
 
 async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:

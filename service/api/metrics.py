@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.state import service_of
+from service.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["Operations"])
 
@@ -22,4 +22,4 @@ async def metrics(request: Request) -> Response:
     """All metrics; every name begins with translucent_, but for those of the process and of Python."""
     service = service_of(request)
     service.metrics.set_ready(service.ready)
-    return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE})

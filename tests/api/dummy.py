@@ -46,12 +46,14 @@ class DummyTranslator:
     seconds: float = 0.0
     error: Exception | None = None
     rows: int = 0
+    busy: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[tuple[str, ...], object, float | None]] = field(default_factory=list)
 
     async def work(self, texts: Sequence[str], options: object, deadline: float | None, beam: int) -> None:
         self.calls.append((tuple(texts), options, deadline))
         rows, name = len(texts) * beam, self.info.name
         self.rows += rows
+        self.busy.set()
         self.observer.sentences_queued(name, len(texts))
         self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
         try:
@@ -118,7 +120,6 @@ class DummyRegistry:
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
         self.dead = False
-        self.started = asyncio.Event()
 
     def __getitem__(self, name: str) -> DummyTranslator:
         return self.translators[name]

@@ -45,8 +45,7 @@ class Edge:
     def _finish(self, exchange: _Exchange) -> None:
         scope, context = exchange.inner, exchange.context
         seconds = time.perf_counter() - context.started
-        # The route's template, never the path: people type their texts into paths, too.
-        route = getattr(scope.get("route"), "path", UNMATCHED)
+        route = route_of(scope)
         self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
         if context.error_code is not None:
             self.service.metrics.error_answered(context.error_code)
@@ -118,6 +117,17 @@ class _Exchange:
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         await self._send(message)
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that answered, never a path of somebody's own: people type texts into paths, too."""
+    route = getattr(scope.get("route"), "path", None)
+    if isinstance(route, str):
+        return route
+    # Refused before it was routed.
+    path = str(scope["path"])
+    app = scope.get("app")
+    return path if app is not None and path in app.state.methods else UNMATCHED
 
 
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:

@@ -1,0 +1,66 @@
+"""What `translucent models` prints: the bundles of a folder, read and checked but not loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.engine.errors import BundleError, BundleMissing
+
+
+def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
+    """All bundles of a folder in the order of their names, and why the others cannot be served.
+
+    Raises BundleMissing when there is no folder, or none in it that means to be a bundle.
+    """
+    if not folder.is_dir():
+        raise BundleMissing(f"{folder}: there is no such folder; --models-dir or TRANSLUCENT_MODELS_DIR names another.")
+    found: list[Bundle] = []
+    refused: list[BundleError] = []
+    for path in sorted(path for path in folder.iterdir() if is_bundle(path)):
+        try:
+            found.append(load_bundle(path))
+        except BundleError as error:
+            refused.append(error)
+    if not found and not refused:
+        raise BundleMissing(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
+    return found, refused
+
+
+def as_json(bundles: Sequence[Bundle]) -> str:
+    """The manifests, each with its folder and its digest, as a JSON list."""
+    entries = [{"folder": str(item.folder), "digest": item.digest, **item.manifest.raw} for item in bundles]
+    return json.dumps(entries, indent=2, ensure_ascii=False)
+
+
+def as_table(bundles: Sequence[Bundle]) -> str:
+    """One line for each bundle, in columns."""
+    header = ("name", "version", "pair", "architecture", "precisions", "parameters", "best score")
+    rows = [header, *(_row(bundle) for bundle in bundles)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _row(bundle: Bundle) -> tuple[str, ...]:
+    manifest = bundle.manifest
+    parameters = manifest.card.get("parameters")
+    return (
+        manifest.name,
+        manifest.version,
+        f"{manifest.source_language} → {manifest.target_language}",
+        manifest.architecture,
+        ", ".join(manifest.graphs),
+        f"{parameters / 1e6:.1f} M" if isinstance(parameters, int | float) else "",
+        _score(manifest.card),
+    )
+
+
+def _score(card: Mapping[str, Any]) -> str:
+    scores = card.get("scores") or [{}]
+    first = scores[0]
+    if "score" not in first:
+        return ""
+    return f"{first.get('metric', '')} {first['score']:.1f} on {first.get('test_set', '?')}".strip()

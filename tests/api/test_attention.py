@@ -1,0 +1,121 @@
+"""GET and POST /attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from service.engine.types import AttentionOptions, TranslationOptions
+from tests.api.dummy import DummyRegistry
+
+TEXT = {"text": "I lost.", "source": "en", "target": "fr"}
+
+
+async def test_get_and_post_give_the_same_axes_tokens_and_weights(client: httpx.AsyncClient) -> None:
+    by_get = await client.get("/attention", params=TEXT)
+    by_post = await client.post("/attention", json=TEXT)
+    by_form = await client.post("/attention", data=TEXT)
+    assert by_get.status_code == by_post.status_code == 200
+    assert by_get.json() == by_post.json() == by_form.json()
+    body = by_get.json()
+    assert body["axes"] == ["target", "source"]
+    assert (body["kind"], body["layer"], body["head"]) == ("cross", "align", "align")
+    assert len(body["weights"]) == len(body["target"]["tokens"]) == len(body["token_logprobs"])
+    for row in body["weights"]:
+        assert len(row) == len(body["source"]["tokens"])
+        assert sum(row) == pytest.approx(1, abs=1e-3)
+    assert body["source"]["tokens"][0] == {"id": 10, "text": "I", "piece": "▁I", "start": 0, "end": 1}
+
+
+async def test_parameters_reach_the_engine(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    parameters = {"layer": "1", "head": "mean", "tokens": "word", "specials": "drop", "beam_size": "2"}
+    await client.get("/attention", params={**TEXT, **parameters, "model": "bahdanau", "target_text": "J'ai perdu."})
+    assert registry["bahdanau-en-fr"].calls[0][1] == AttentionOptions(
+        layer=1, head="mean", tokens="word", specials="drop", translation=TranslationOptions(beam_size=2)
+    )
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("cross", "align"), ("encoder", "mean"), ("decoder", "mean")])
+async def test_layer_and_head_have_a_default_for_each_kind(client: httpx.AsyncClient, kind: str, expected: str) -> None:
+    body = (await client.get("/attention", params={**TEXT, "kind": kind})).json()
+    assert (body["kind"], body["layer"], body["head"]) == (kind, expected, expected)
+
+
+async def test_forced_decoding_shows_the_given_translation(client: httpx.AsyncClient) -> None:
+    body = (await client.post("/attention", json={**TEXT, "target_text": "C'est perdu"})).json()
+    assert body["target"]["text"] == "C'est perdu"
+    assert body["token_ranks"] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"text": ""}, "missing text parameter"),
+        ({"source": ""}, "missing source parameter"),
+        ({"target": "zz"}, "zz is not supported"),
+        ({"target": "en"}, "own language"),
+        ({"source": "fr", "target": "de"}, "not available as a target"),
+        ({"kind": "self"}, "kind must be one of cross, encoder, decoder"),
+        ({"layer": "best"}, "layer must be align, mean, all or a whole number"),
+        ({"head": "-1"}, "head must be"),
+        ({"tokens": "letters"}, "tokens must be one of subword, word"),
+        ({"specials": "hide"}, "specials must be one of"),
+        ({"format": "svg"}, "format svg is not available yet"),
+        ({"format": "bmp"}, "format must be one of json"),
+        ({"text": "a" * 1001}, "exceeds text limit"),
+    ],
+)
+async def test_wrong_parameters_say_what_is_accepted(
+    client: httpx.AsyncClient, fields: dict[str, Any], word: str
+) -> None:
+    for answer in (
+        await client.get("/attention", params={**TEXT, **fields}),
+        await client.post("/attention", json={**TEXT, **fields}),
+    ):
+        assert answer.status_code == 400
+        assert word in answer.json()["error"]
+
+
+@pytest.mark.parametrize("value", [True, 1.5, [1], {"a": 1}, -1, 10**30])
+async def test_a_layer_of_the_wrong_type_is_refused(client: httpx.AsyncClient, value: Any) -> None:
+    assert (await client.post("/attention", json={**TEXT, "layer": value})).status_code == 400
+
+
+async def test_a_known_answer_is_not_computed_again(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    first = await client.get("/attention", params=TEXT)
+    tag = first.headers["etag"]
+    assert "must-revalidate" in first.headers["cache-control"]
+    second = await client.get("/attention", params=TEXT, headers={"If-None-Match": f'"other", W/{tag}'})
+    assert second.status_code == 304
+    assert second.content == b""
+    assert second.headers["etag"] == tag
+    assert len(registry["transformer-en-fr"].calls) == 1
+
+
+async def test_the_tag_depends_on_model_and_parameters_but_not_on_their_spelling(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    async def tag(**more: str) -> str:
+        return (await client.get("/attention", params={**TEXT, **more})).headers["etag"]
+
+    plain = await tag()
+    assert plain == await tag(kind="cross", layer="align", model="transformer", beam_size="4", source="EN")
+    others = [await tag(**{name: value}) for name, value in (
+        ("layer", "0"), ("target_text", "x"), ("model", "bahdanau"), ("beam_size", "1"), ("tokens", "word")
+    )]  # fmt: skip
+    assert len({plain, *others}) == 6
+    info = registry["transformer-en-fr"].info
+    object.__setattr__(info, "digest", "sha256:another")
+    assert await tag() != plain
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [("application/json", 200), ("*/*", 200), ("text/html, */*;q=0.8", 200), ("", 200), ("image/svg+xml", 406)],
+)
+async def test_the_accept_header_is_heeded(client: httpx.AsyncClient, accept: str, status: int) -> None:
+    answer = await client.get("/attention", params=TEXT, headers={"Accept": accept})
+    assert answer.status_code == status
+    assert (await client.get("/attention", params={**TEXT, "format": "json"}, headers={"Accept": accept})).is_success

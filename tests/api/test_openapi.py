@@ -1,0 +1,125 @@
+"""The OpenAPI document is true: its examples are accepted, and what is answered fits its schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from service.api.app import create_app
+from service.api.ports import Service
+from service.api.schemas import AttentionRequest, TranslateRequest
+
+BODY_TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
+
+
+@pytest.fixture
+def document(service: Service) -> dict[str, Any]:
+    return create_app(service).openapi()
+
+
+def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
+    jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(value)
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(path, method, item) for path, methods in document["paths"].items() for method, item in methods.items()]
+
+
+def test_every_route_is_described_with_examples(document: dict[str, Any]) -> None:
+    assert set(document["paths"]) == {
+        *("/translate", "/attention", "/languages", "/models"),
+        *("/health", "/health/live", "/health/ready", "/metrics"),
+    }
+    for path, method, operation in operations(document):
+        assert operation["summary"], path
+        assert operation["description"], path
+        assert "422" not in operation["responses"], (path, method)
+        for status, response in operation["responses"].items():
+            for content in response.get("content", {}).values():
+                if path != "/models" or status != "200":
+                    assert "example" in content or "examples" in content, (path, status)
+
+
+def test_references_lead_somewhere(document: dict[str, Any]) -> None:
+    def references(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+            return own + [found for item in value.values() for found in references(item)]
+        return [found for item in value for found in references(item)] if isinstance(value, list) else []
+
+    for reference in references(document):
+        assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
+
+
+def test_examples_of_answers_fit_their_schemas(document: dict[str, Any]) -> None:
+    for path, _, operation in operations(document):
+        for status, response in operation["responses"].items():
+            for content in response.get("content", {}).values():
+                examples = [item["value"] for item in content.get("examples", {}).values()]
+                for value in [*examples, *([content["example"]] if "example" in content else [])]:
+                    assert content.get("schema"), (path, status)
+                    check(document, content["schema"], value)
+
+
+@pytest.mark.parametrize("path", ["/translate", "/attention"])
+@pytest.mark.parametrize("kind", BODY_TYPES)
+async def test_examples_of_requests_work_and_are_answered_as_described(
+    client: httpx.AsyncClient, document: dict[str, Any], path: str, kind: str
+) -> None:
+    operation = document["paths"][path]["post"]
+    content = operation["requestBody"]["content"][kind]
+    values = [item["value"] for item in content.get("examples", {}).values()] or [content["example"]]
+    for value in values:
+        check(document, content["schema"], value)
+        if kind == "application/json":
+            answer = await client.post(path, json=value)
+        elif kind == "application/x-www-form-urlencoded":
+            answer = await client.post(path, data=value)
+        else:
+            answer = await client.post(path, files={name: (None, str(item)) for name, item in value.items()})
+        assert answer.status_code == 200, answer.text
+        check(document, operation["responses"]["200"]["content"]["application/json"]["schema"], answer.json())
+
+
+async def test_query_parameters_work(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    parameters = document["paths"]["/attention"]["get"]["parameters"]
+    given = {item["name"]: item["example"] for item in parameters if "example" in item}
+    assert {item["name"] for item in parameters if item["required"]} == {"text", "source", "target"}
+    assert (await client.get("/attention", params=given)).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/languages", "/models", "/health", "/health/live", "/health/ready"])
+async def test_answers_of_get_routes_fit_their_schemas(
+    client: httpx.AsyncClient, document: dict[str, Any], path: str
+) -> None:
+    schema = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    check(document, schema, (await client.get(path)).json())
+
+
+async def test_errors_fit_their_schema(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    answer = await client.post("/translate", json={})
+    schema = document["paths"]["/translate"]["post"]["responses"]["400"]["content"]["application/json"]["schema"]
+    check(document, schema, answer.json())
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "needed"),
+    [
+        ("/translate", TranslateRequest, {"q": "a", "source": "en", "target": "fr"}),
+        ("/attention", AttentionRequest, {"text": "a", "source": "en", "target": "fr"}),
+    ],
+)
+async def test_documented_defaults_are_accepted(
+    client: httpx.AsyncClient, path: str, schema: type[TranslateRequest], needed: dict[str, str]
+) -> None:
+    defaults = {name: field.default for name, field in schema.model_fields.items() if not field.is_required()}
+    answer = await client.post(path, json={**defaults, **needed})
+    assert answer.status_code == 200
+    assert answer.json() == (await client.post(path, json=needed)).json()
+
+
+async def test_the_document_is_served(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    assert (await client.get("/openapi.json")).json() == document

@@ -1,0 +1,235 @@
+"""POST /translate: what existing clients send and expect, and our own fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from service.engine.types import TranslationOptions
+from tests.api.dummy import DummyRegistry
+
+TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
+
+
+async def post(client: httpx.AsyncClient, **fields: Any) -> httpx.Response:
+    return await client.post("/translate", json={**TEXT, **fields})
+
+
+async def error_of(client: httpx.AsyncClient, status: int = 400, **fields: Any) -> str:
+    answer = await post(client, **fields)
+    body = answer.json()
+    assert answer.status_code == status, body
+    assert set(body) == {"error", "code", "request_id"}
+    return str(body["error"])
+
+
+async def test_a_string_is_answered_with_a_string_and_nothing_else(client: httpx.AsyncClient) -> None:
+    answer = await post(client)
+    assert answer.status_code == 200
+    assert answer.json() == {"translatedText": "I LOST."}
+
+
+async def test_a_list_is_answered_with_a_list_in_its_order(client: httpx.AsyncClient) -> None:
+    answer = await post(client, q=["a", "", "b", " \n", "c"])
+    assert answer.json() == {"translatedText": ["A", "", "B", " \n", "C"]}
+
+
+async def test_a_list_of_one_stays_a_list(client: httpx.AsyncClient) -> None:
+    assert (await post(client, q=["a"])).json() == {"translatedText": ["A"]}
+
+
+@pytest.mark.parametrize(
+    "request_arguments",
+    [
+        {"json": TEXT},
+        {"data": TEXT},
+        {"params": TEXT},
+        {"files": {name: (None, value) for name, value in TEXT.items()}},
+        {"params": {"source": "en", "target": "fr"}, "data": {"q": "I lost."}},
+        {"params": {"q": "I lost."}, "files": {"source": (None, "en"), "target": (None, "fr")}},
+        {"params": TEXT, "content": b"", "headers": {"content-type": "text/plain"}},
+        {"content": b'{"q":"I lost.","source":"en","target":"fr"}',
+         "headers": {"content-type": "application/vnd.a+json"}},
+        {"content": b'\xef\xbb\xbf{"q":"I lost.","source":"en","target":"fr"}',
+         "headers": {"content-type": "Application/JSON; charset=utf-8"}},
+    ],
+)  # fmt: skip
+async def test_fields_come_from_json_forms_and_the_query_string(
+    client: httpx.AsyncClient, request_arguments: dict[str, Any]
+) -> None:
+    answer = await client.post("/translate", **request_arguments)
+    assert answer.json() == {"translatedText": "I LOST."}
+
+
+async def test_the_query_string_wins_over_the_form_and_the_first_value_over_the_second(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.post("/translate?q=first&q=second", data={**TEXT, "q": "third"})
+    assert answer.json() == {"translatedText": "FIRST"}
+
+
+async def test_json_leaves_the_query_string_out(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/translate?q=hello", json={"source": "en", "target": "fr"})
+    assert answer.json()["error"] == "Invalid request: missing q parameter"
+
+
+@pytest.mark.parametrize("encoding", ["data", "files", "params"])
+async def test_text_beyond_ascii_survives_every_form(client: httpx.AsyncClient, encoding: str) -> None:
+    text = "été 🎉 & a=b + 100 % ключ"
+    fields: dict[str, Any] = {**TEXT, "q": text}
+    if encoding == "files":
+        fields = {name: (None, value) for name, value in fields.items()}
+    answer = await client.post("/translate", **{encoding: fields})  # type: ignore[arg-type]
+    assert answer.json() == {"translatedText": text.upper()}
+
+
+async def test_codes_are_lower_cased(client: httpx.AsyncClient) -> None:
+    assert (await post(client, source="EN", target="Fr")).json() == {"translatedText": "I LOST."}
+
+
+async def test_unknown_fields_and_keys_that_are_not_needed_are_ignored(client: httpx.AsyncClient) -> None:
+    answer = await post(client, api_key="", secret="x", colour=["blue"], format="text")
+    assert answer.json() == {"translatedText": "I LOST."}
+    assert (await post(client, api_key=None)).status_code == 200
+
+
+@pytest.mark.parametrize("text", [" \n\t", "🎉", "👩‍👩‍👧‍👦 👍🏽\n❤️", "🇫🇷", "1️⃣ #️⃣", "\u00a0"])
+async def test_emoji_and_white_space_come_back_unchanged(
+    client: httpx.AsyncClient, registry: DummyRegistry, text: str
+) -> None:
+    assert (await post(client, q=text)).json() == {"translatedText": text}
+    assert registry["transformer-en-fr"].calls == []
+
+
+@pytest.mark.parametrize("text", ["1", "#1", "…", "½", "漢字", "a🎉"])
+async def test_what_is_more_than_emoji_is_translated(
+    client: httpx.AsyncClient, registry: DummyRegistry, text: str
+) -> None:
+    await post(client, q=text)
+    assert len(registry["transformer-en-fr"].calls) == 1
+
+
+async def test_a_language_translated_into_itself_comes_back_unchanged(client: httpx.AsyncClient) -> None:
+    assert (await post(client, target="en", alternatives=2, details=True)).json() == {
+        "translatedText": "I lost.",
+        "alternatives": [],
+        "details": {"sentences": []},
+    }
+
+
+async def test_alternatives_are_unlike_each_other_and_the_translation(client: httpx.AsyncClient) -> None:
+    assert (await post(client, alternatives=3)).json()["alternatives"] == ["I LOST.!", "I LOST.?"]
+    assert (await post(client, q=["a", "🎉"], alternatives=1)).json()["alternatives"] == [["A!"], []]
+    assert (await post(client, alternatives=1000)).status_code == 200
+    assert "alternatives" not in (await post(client, alternatives=0)).json()
+
+
+async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.AsyncClient) -> None:
+    (sentence,) = (await post(client, q="I lost my keys.", details=True)).json()["details"]["sentences"]
+    for side in (sentence["source"], sentence["target"]):
+        for token in side["tokens"]:
+            assert token["text"] == side["text"][token["start"] : token["end"]]
+    assert sentence["source"]["tokens"][-1]["special"] == "</s>"
+    assert "special" not in sentence["source"]["tokens"][0]
+    assert set(sentence) == {"source", "target", "score", "token_logprobs", "alignment", "finish_reason"}
+    assert len((await post(client, q=["a", "b"], details="true")).json()["details"]) == 2
+
+
+async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    await post(client, beam_size=2, length_penalty=0.5, max_length=30, model="bahdanau", alternatives=1)
+    await client.post("/translate", data={**TEXT, "beam_size": "2", "details": "on", "length_penalty": "", "model": ""})
+    first, second = (registry[name].calls[0][1] for name in ("bahdanau-en-fr", "transformer-en-fr"))
+    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1)
+    assert second == TranslationOptions(beam_size=2, details=True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"q": ""}, "Invalid request: missing q parameter"),
+        ({"q": []}, "Invalid request: missing q parameter"),
+        ({"q": 7}, "Invalid request: q must be a string or a list of strings"),
+        ({"q": {"a": "b"}}, "Invalid request: q must be a string or a list of strings"),
+        ({"q": ["a", 1]}, "Invalid request: q must be a string or a list of strings"),
+        ({"q": ["a", None]}, "Invalid request: q must be a string or a list of strings"),
+        ({"source": None}, "Invalid request: missing source parameter"),
+        ({"source": ""}, "Invalid request: missing source parameter"),
+        ({"source": ["en"]}, "Invalid request: source must be a string"),
+        ({"target": None}, "Invalid request: missing target parameter"),
+        ({"target": 1}, "Invalid request: target must be a string"),
+        ({"alternatives": -1}, "Invalid request: alternatives must be a whole number of at least 0"),
+        ({"alternatives": "many"}, "Invalid request: alternatives must be a whole number of at least 0"),
+        ({"alternatives": 1.5}, "Invalid request: alternatives must be a whole number of at least 0"),
+        ({"q": ["a"] * 6}, "Invalid request: request (6) exceeds text limit (5)"),
+        ({"q": "a" * 1001}, "Invalid request: request (1001) exceeds text limit (1000)"),
+        ({"q": ["a" * 600] * 2}, "Invalid request: request (1200) exceeds text limit (1000)"),
+        ({"source": "zz"}, "zz is not supported"),
+        ({"target": "ZZ"}, "zz is not supported"),
+        ({"format": "pdf"}, "Invalid request: format must be text"),
+        ({"format": "html"}, "Invalid request: format html is not available yet; send text"),
+        ({"source": "fr", "target": "de"},
+         "German (de) is not available as a target language from French (fr); available: fr"),
+        ({"beam_size": 0}, "Invalid request: beam_size must be a whole number from 1 to 8"),
+        ({"beam_size": 9}, "Invalid request: beam_size must be a whole number from 1 to 8"),
+        ({"beam_size": True}, "Invalid request: beam_size must be a whole number from 1 to 8"),
+        ({"beam_size": "²"}, "Invalid request: beam_size must be a whole number from 1 to 8"),
+        ({"length_penalty": -1}, "Invalid request: length_penalty must be a number from 0 to 5"),
+        ({"length_penalty": "nan"}, "Invalid request: length_penalty must be a number from 0 to 5"),
+        ({"length_penalty": [1]}, "Invalid request: length_penalty must be a number from 0 to 5"),
+        ({"max_length": 0}, "Invalid request: max_length must be a whole number of at least 1"),
+        ({"details": "maybe"}, "Invalid request: details must be true or false"),
+        ({"details": {}}, "Invalid request: details must be true or false"),
+        ({"model": 3}, "Invalid request: model must be a string"),
+    ],
+)  # fmt: skip
+async def test_errors_have_the_texts_that_clients_match(
+    client: httpx.AsyncClient, fields: dict[str, Any], error: str
+) -> None:
+    assert await error_of(client, **fields) == error
+
+
+async def test_source_auto_says_that_it_is_not_available_yet(client: httpx.AsyncClient) -> None:
+    assert "one of de, en, fr" in await error_of(client, source="auto")
+
+
+async def test_an_unknown_model_is_404(client: httpx.AsyncClient) -> None:
+    assert "GET /models" in await error_of(client, 404, model="nope")
+    assert "GET /models" in await error_of(client, 404, model="bahdanau", target="de")
+
+
+async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncClient) -> None:
+    wrong: dict[str, Any] = {
+        "q": ["a" * 1001] * 6,
+        "source": "zz",
+        "target": "yy",
+        "alternatives": -1,
+        "format": "pdf",
+    }
+    mended: list[tuple[str, Any, str]] = [
+        ("alternatives", 0, "alternatives"),
+        ("q", ["a" * 201] * 5, "(6) exceeds"),
+        ("q", "a", "(1005) exceeds"),
+        ("source", "fr", "zz is not supported"),
+        ("target", "de", "yy is not supported"),
+        ("format", "text", "format"),
+        ("target", "fr", "not available as a target"),
+    ]
+    for missing in ("q", "source", "target"):
+        fields = {**wrong, **dict.fromkeys(("q", "source", "target")[("q", "source", "target").index(missing) :])}
+        assert f"missing {missing}" in await error_of(client, **fields)
+    for name, value, expected in mended:
+        assert expected in await error_of(client, **wrong)
+        wrong[name] = value
+    assert (await post(client, **wrong)).status_code == 200
+
+
+async def test_a_very_long_language_code_is_not_echoed_whole(client: httpx.AsyncClient) -> None:
+    assert len(await error_of(client, source="z" * 5000)) < 100
+
+
+async def test_every_request_has_a_deadline(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    await post(client)
+    assert registry["transformer-en-fr"].calls[0][2] is not None
