@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
+# ACCELERATOR=cpu serves from the CPU of a machine that has a GPU.
 ACCELERATOR := $(shell nvidia-smi -L >/dev/null 2>&1 && echo gpu || echo cpu)
 OTHER_RUNTIME := $(if $(filter gpu,$(ACCELERATOR)),onnxruntime,onnxruntime-gpu)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable
@@ -19,7 +20,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 .PHONY: help serve test lint format clean
 
 help: ## Show this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
 	@exec $(BIN)/translucent serve --port $(PORT)
@@ -44,7 +45,7 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 with its venv module is needed" \
 		"(on Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # ONNX Runtime's two flavours share one package folder, so the other one goes before this one comes.
 $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
