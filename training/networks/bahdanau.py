@@ -31,7 +31,7 @@ class Encoder(nn.Module):
         packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, final = self.rnn(packed)
         hidden = final[0] if isinstance(final, tuple) else final  # [layers · directions, B, H]
-        annotations, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+        annotations, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True, total_length=embedded.shape[1])
         directions = 2 if self.rnn.bidirectional else 1
         return annotations, hidden[-directions:].transpose(0, 1)
 

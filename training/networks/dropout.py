@@ -26,7 +26,7 @@ class Dropout(nn.Module):
             return values
         if values.device.type != "cpu":
             return functional.dropout(values, self.rate)
-        threshold = max(1, round(self.rate * 256))
+        threshold = min(max(1, round(self.rate * 256)), 255)
         seed = int(torch.randint(2**62, ()))
         random = np.random.Generator(np.random.SFC64(seed)).bytes(values.numel())
         kept = torch.frombuffer(bytearray(random), dtype=torch.uint8).view(values.shape) >= threshold
