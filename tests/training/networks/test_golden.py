@@ -1,0 +1,191 @@
+"""Numbers worked out by hand or by a second, slower way, for each part of the networks."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from tests.training.tiny import bahdanau, network, transformer
+from training.config import BahdanauConfig
+from training.networks.attention import AdditiveScore, ConcatScore, MultiHeadAttention, ProductScore, masked_softmax
+from training.networks.bahdanau import Bahdanau, DeepOutput
+from training.networks.build import build_network
+from training.networks.dropout import Dropout
+from training.networks.recurrent_attention import RecurrentAttention
+from training.networks.transformer import Transformer, sinusoidal_positions
+
+
+def test_masked_softmax_by_hand() -> None:
+    scores = torch.tensor([[0.0, math.log(3.0), 100.0]])
+    weights = masked_softmax(scores, torch.tensor([[True, True, False]]))
+    torch.testing.assert_close(weights, torch.tensor([[0.25, 0.75, 0.0]]))
+
+
+def test_positions_are_those_of_the_paper() -> None:
+    table = sinusoidal_positions(3, 4)
+    expected = [[math.sin(2), math.cos(2), math.sin(2 / 100), math.cos(2 / 100)]]
+    torch.testing.assert_close(table[:1], torch.tensor([[0.0, 1.0, 0.0, 1.0]]))
+    torch.testing.assert_close(table[2:], torch.tensor(expected))
+
+
+def test_an_odd_width_has_positions_too() -> None:
+    assert sinusoidal_positions(5, 7).shape == (5, 7)
+
+
+def test_multi_head_attention_is_pytorchs() -> None:
+    torch.manual_seed(0)
+    ours, theirs = MultiHeadAttention(8, 2, 0.0), nn.MultiheadAttention(8, 2, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key_value.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key_value.bias]))
+        theirs.out_proj.load_state_dict(ours.output.state_dict())
+    query, memory = torch.randn(3, 4, 8), torch.randn(3, 5, 8)
+    valid = torch.arange(5) < torch.tensor([[5], [2], [1]])
+    context, weights = ours(query, *ours.keys_values(memory), valid[:, None, None, :])
+    expected = theirs(query, memory, memory, key_padding_mask=~valid, average_attn_weights=False)
+    torch.testing.assert_close(context, expected[0])
+    torch.testing.assert_close(weights, expected[1])
+
+
+def test_scores_are_those_of_their_papers() -> None:
+    torch.manual_seed(0)
+    query, memory = torch.randn(1, 4), torch.randn(1, 3, 4)
+    additive = AdditiveScore(4, 4, 5)
+    by_hand = [
+        additive.energy(torch.tanh(additive.query(query[0]) + additive.key(memory[0, j]))).item() for j in range(3)
+    ]
+    torch.testing.assert_close(additive(query, additive.keys(memory))[0], torch.tensor(by_hand))
+    concat = ConcatScore(4, 4, 5)
+    by_hand = [concat.energy(torch.tanh(concat.mix(torch.cat([query[0], memory[0, j]])))).item() for j in range(3)]
+    torch.testing.assert_close(concat(query, concat.keys(memory))[0], torch.tensor(by_hand))
+    dot = ProductScore(4, 4, projected=False, scaled=False)
+    torch.testing.assert_close(dot(query, dot.keys(memory))[0], memory[0] @ query[0])
+    scaled = ProductScore(4, 4, projected=False, scaled=True)
+    torch.testing.assert_close(scaled(query, scaled.keys(memory))[0], memory[0] @ query[0] / 2)
+    general = ProductScore(4, 4, projected=True, scaled=False)
+    torch.testing.assert_close(general(query, general.keys(memory))[0], memory[0] @ general.key.weight.T @ query[0])
+
+
+def test_local_attention_follows_the_gaussian_around_its_centre() -> None:
+    torch.manual_seed(0)
+    config = bahdanau(attention="local", score="dot", window=2)
+    attention = RecurrentAttention(config, 10)
+    assert attention.centre is not None
+    for parameter in attention.centre.parameters():  # sigmoid(0) = 1/2: the centre is the middle of the sentence
+        parameter.data.zero_()
+    memory, lengths = torch.zeros(1, 8, 10), torch.tensor([8])
+    _, weights = attention(torch.zeros(1, 10), memory, attention.keys(memory), lengths)
+    gaussian = torch.tensor([0, 0, math.exp(-2), math.exp(-0.5), 1, math.exp(-0.5), math.exp(-2), 0])
+    torch.testing.assert_close(weights[0], gaussian / gaussian.sum())
+
+
+def test_hard_attention_looks_at_one_position() -> None:
+    torch.manual_seed(0)
+    attention = RecurrentAttention(bahdanau(attention="hard"), 10)
+    memory, lengths = torch.randn(4, 6, 10), torch.tensor([6, 3, 2, 1])
+    for training in (True, False):
+        attention.train(training)
+        _, weights = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths)
+        assert (weights.amax(-1) == 1).all()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(4))
+
+
+def test_hard_attention_has_a_gradient() -> None:
+    torch.manual_seed(0)
+    attention = RecurrentAttention(bahdanau(attention="hard"), 10).train()
+    memory = torch.randn(4, 6, 10)
+    context, _ = attention(torch.randn(4, 10), memory, attention.keys(memory), torch.tensor([6, 3, 2, 4]))
+    context.square().sum().backward()
+    assert all(
+        p.grad is not None and p.grad.abs().sum() > 0 and p.grad.isfinite().all() for p in attention.parameters()
+    )
+
+
+def test_without_attention_the_context_is_what_both_directions_end_in() -> None:
+    net = network(bahdanau(attention="none"))
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
+    annotations, _ = net.encoder(net.source_embedding(source), lengths)
+    context = net.encode(source, lengths).arrays[0][:, 0]
+    forward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]])
+    torch.testing.assert_close(context, torch.cat([forward, annotations[:, 0, 5:]], dim=-1))
+
+
+def test_the_decoder_starts_from_the_backward_state() -> None:
+    net = network(bahdanau())
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
+    annotations, _ = net.encoder(net.source_embedding(source), lengths)
+    (start,) = net.start(net.encode(source, lengths))
+    torch.testing.assert_close(start, torch.tanh(net.bridge(annotations[:, 0, 5:])))
+
+
+def test_maxout_takes_the_larger_of_two() -> None:
+    output = DeepOutput(BahdanauConfig(kind="bahdanau", embedding=4, decoder_hidden=4, output_size=4), 4).eval()
+    inputs = torch.ones(1, 4), torch.ones(1, 4), torch.ones(1, 4)
+    mixed = output.mix(torch.ones(1, 12))[0]
+    torch.testing.assert_close(output(*inputs)[0], torch.maximum(mixed[0::2], mixed[1::2]))
+
+
+def test_embeddings_are_shared() -> None:
+    net = build_network(bahdanau(tie_embeddings=True), 40)
+    assert isinstance(net, Bahdanau)
+    assert net.source_embedding.weight is net.target_embedding.weight is net.output.weight
+    changed = network(transformer())
+    assert isinstance(changed, Transformer)
+    hidden = torch.randn(8)
+    torch.testing.assert_close(changed.logits(hidden), changed.embedding.weight @ hidden + changed.output_bias)
+
+
+def test_fresh_logits_are_small_so_that_training_starts_near_log_vocabulary() -> None:
+    for config in (transformer(width=64), transformer(width=64, norm="pre"), bahdanau()):
+        torch.manual_seed(0)
+        net = build_network(config, 500).eval()
+        source = torch.randint(3, 500, (8, 9))
+        decoded = net.decode(source, net.encode(source, torch.full((8,), 9)))
+        loss = nn.functional.cross_entropy(net.logits(decoded.hidden).flatten(0, 1), source.roll(1).flatten())
+        assert loss.item() < math.log(500) + 1.0
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
+def test_dropout_keeps_the_mean_and_drops_its_share(rate: float) -> None:
+    torch.manual_seed(0)
+    dropped = Dropout(rate).train()(torch.ones(400, 500))
+    assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.005)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=0.005)
+    assert len(dropped.unique()) == 2
+
+
+def test_dropout_is_repeatable_and_differs_from_call_to_call() -> None:
+    dropout, ones = Dropout(0.5).train(), torch.ones(50, 50)
+    torch.manual_seed(3)
+    first, second = dropout(ones), dropout(ones)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(ones), first)
+    assert not torch.equal(first, second)
+
+
+def test_dropout_rests_outside_training() -> None:
+    values = torch.randn(5, 5)
+    assert torch.equal(Dropout(0.5).eval()(values), values)
+    assert torch.equal(Dropout(0.0).train()(values), values)
+
+
+def test_dropout_passes_gradients_where_it_kept() -> None:
+    torch.manual_seed(0)
+    values = torch.ones(100, requires_grad=True)
+    dropped = Dropout(0.5).train()(values)
+    dropped.sum().backward()
+    assert values.grad is not None
+    torch.testing.assert_close(values.grad, dropped.detach())
+
+
+def test_dropout_bears_the_highest_rates() -> None:
+    assert Dropout(0.999).train()(torch.ones(1000)).isfinite().all()
+
+
+def test_dropout_of_half_precision_stays_half() -> None:
+    assert Dropout(0.1).train()(torch.ones(8, dtype=torch.bfloat16)).dtype == torch.bfloat16

@@ -1,0 +1,147 @@
+"""Every variant of both networks, seen through the interface that training and decoding use."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.training.tiny import VARIANTS, VOCABULARY, network
+from training.config import BahdanauConfig, TransformerConfig
+from training.data.batching import Batch, collate
+from training.lightning.loss import smoothed_cross_entropy
+from training.networks.attention import valid_positions
+from training.networks.build import build_network
+from training.networks.interface import Network
+
+variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
+Config = TransformerConfig | BahdanauConfig
+
+
+def ragged() -> Batch:
+    """Three pairs: sources of 5, 2 and 1 tokens, targets of 3, 4 and 1, end tokens counted."""
+    sources, targets = [[5, 6, 7, 8, 2], [9, 2], [2]], [[5, 6, 2], [30, 31, 32, 2], [2]]
+    return collate(sources, targets)  # type: ignore[arg-type]
+
+
+def teacher_forced(net: Network, batch: Batch) -> Tensor:
+    """Logits [B, T, V]."""
+    return net.logits(net.decode(batch.target_in, net.encode(batch.source, batch.source_lengths)).hidden)
+
+
+@variants
+def test_shapes_follow_the_interface(config: Config) -> None:
+    net, batch = network(config), ragged()
+    memory = net.encode(batch.source, batch.source_lengths)
+    decoded = net.decode(batch.target_in, memory)
+    layers, heads = (config.decoder_layers, config.heads) if isinstance(config, TransformerConfig) else (1, 1)
+    assert all(array.shape[0] == 3 for array in memory.arrays)
+    assert net.logits(decoded.hidden).shape == (3, 4, VOCABULARY)
+    assert decoded.cross_attention.shape == (3, layers, heads, 4, 5)
+    if isinstance(config, TransformerConfig):
+        assert memory.attention is not None
+        assert decoded.decoder_attention is not None
+        assert memory.attention.shape == (3, config.encoder_layers, heads, 5, 5)
+        assert decoded.decoder_attention.shape == (3, layers, heads, 4, 4)
+
+
+@variants
+def test_attention_sums_to_one_and_never_looks_at_padding(config: Config) -> None:
+    net, batch = network(config), ragged()
+    memory = net.encode(batch.source, batch.source_lengths)
+    decoded = net.decode(batch.target_in, memory)
+    maps = [decoded.cross_attention] + ([] if memory.attention is None else [memory.attention])
+    padding = ~valid_positions(batch.source_lengths, batch.source.shape[1])
+    for weights in maps:
+        torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
+        assert (weights >= 0).all()
+        assert weights.masked_select(padding[:, None, None, None, :]).eq(0).all()
+
+
+@variants
+def test_steps_give_what_teacher_forcing_gives(config: Config) -> None:
+    net, batch = network(config), ragged()
+    memory = net.encode(batch.source, batch.source_lengths)
+    decoded = net.decode(batch.target_in, memory)
+    expected, state = net.logits(decoded.hidden), net.start(memory)
+    for position, tokens in enumerate(batch.target_in.unbind(1)):
+        logits, state, attention = net.step(tokens, state, memory)
+        torch.testing.assert_close(logits, expected[:, position])
+        torch.testing.assert_close(attention, decoded.cross_attention[:, :, :, position])
+
+
+@variants
+def test_a_sentence_does_not_see_its_neighbours(config: Config) -> None:
+    net, batch = network(config), ragged()
+    together = teacher_forced(net, batch)
+    sources, targets = [[5, 6, 7, 8, 2], [9, 2], [2]], [[5, 6, 2], [30, 31, 32, 2], [2]]
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        alone = teacher_forced(net, collate([source], [target]))  # type: ignore[arg-type]
+        torch.testing.assert_close(alone[0], together[row, : len(target)])
+
+
+@variants
+def test_a_prediction_does_not_see_later_target_tokens(config: Config) -> None:
+    net, batch = network(config), ragged()
+    before = teacher_forced(net, batch)
+    batch.target_in[:, 2:] = 17
+    after = teacher_forced(net, batch)
+    torch.testing.assert_close(after[:, :2], before[:, :2])
+    assert not torch.allclose(after[1, 2:], before[1, 2:])
+
+
+@variants
+def test_selected_rows_go_on_as_before(config: Config) -> None:
+    net, batch = network(config), ragged()
+    memory = net.encode(batch.source, batch.source_lengths)
+    tokens = torch.tensor([1, 1, 1])
+    _, state, _ = net.step(tokens, net.start(memory), memory)
+    expected, _, _ = net.step(tokens + 4, state, memory)
+    rows = torch.tensor([2, 0, 0])
+    logits, _, _ = net.step(tokens + 4, tuple(array[rows] for array in state), memory.select(rows))
+    torch.testing.assert_close(logits, expected[rows])
+
+
+@variants
+def test_every_variant_learns_in_a_few_updates(config: Config) -> None:
+    torch.manual_seed(1)
+    net, batch = build_network(config, VOCABULARY), ragged()
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.02)
+    valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
+    losses = []
+    for _ in range(30):
+        optimiser.zero_grad()
+        loss, _ = smoothed_cross_entropy(teacher_forced(net, batch)[valid], batch.target_out[valid], 0.1)
+        loss.backward()  # type: ignore[no-untyped-call]
+        assert all(p.grad is None or p.grad.isfinite().all() for p in net.parameters())
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.6 * losses[0]
+
+
+@variants
+def test_every_parameter_is_used(config: Config) -> None:
+    net = network(config).train()
+    batch = ragged()
+    valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
+    teacher_forced(net, batch)[valid].logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
+    assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
+
+
+@variants
+def test_padding_the_source_further_changes_nothing(config: Config) -> None:
+    net, batch = network(config), ragged()
+    expected = teacher_forced(net, batch)
+    wider = torch.nn.functional.pad(batch.source, (0, 3))
+    memory = net.encode(wider, batch.source_lengths)
+    decoded = net.decode(batch.target_in, memory)
+    torch.testing.assert_close(net.logits(decoded.hidden), expected)
+    assert decoded.cross_attention.shape[-1] == wider.shape[1]
+
+
+def test_half_precision_training_stays_finite() -> None:
+    for name in ("post-norm", "pre-norm", "score-additive", "attention-local"):
+        net, batch = network(VARIANTS[name]).train(), ragged()
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = teacher_forced(net, batch)
+        assert logits.isfinite().all()

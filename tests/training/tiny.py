@@ -1,0 +1,50 @@
+"""Networks small enough for a test: every variant a recipe can name."""
+
+from __future__ import annotations
+
+import torch
+
+from training.config import BahdanauConfig, TransformerConfig
+from training.networks.bahdanau import Bahdanau
+from training.networks.build import build_network
+from training.networks.transformer import Transformer
+
+VOCABULARY = 40
+
+
+def transformer(**changes: object) -> TransformerConfig:
+    """A Transformer with two layers of eight units."""
+    sizes = {"encoder_layers": 2, "decoder_layers": 2, "width": 8, "heads": 2, "feed_forward": 16}
+    return TransformerConfig.model_validate({"kind": "transformer", **sizes, **changes})
+
+
+def bahdanau(**changes: object) -> BahdanauConfig:
+    """An RNN with attention; encoder outputs are as wide as the decoder, so that every score fits."""
+    sizes = {"embedding": 6, "encoder_hidden": 5, "decoder_hidden": 10, "attention_size": 7, "output_size": 6}
+    return BahdanauConfig.model_validate({"kind": "bahdanau", **sizes, **changes})
+
+
+VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
+    "post-norm": transformer(),
+    "pre-norm": transformer(norm="pre", encoder_layers=3, decoder_layers=1),
+    "all-dropouts": transformer(dropout=0.2, attention_dropout=0.2, activation_dropout=0.2),
+    **{f"score-{score}": bahdanau(score=score) for score in ("additive", "dot", "general", "concat", "scaled_dot")},
+    **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "hard", "none")},
+    "local-general": bahdanau(attention="local", score="general", window=2),
+    "lstm": bahdanau(cell="lstm"),
+    "deep": bahdanau(encoder_layers=2, decoder_layers=3),
+    "deep-lstm": bahdanau(cell="lstm", encoder_layers=2, decoder_layers=2),
+    "one-direction": bahdanau(bidirectional=False, encoder_hidden=10),
+    "one-direction-none": bahdanau(bidirectional=False, attention="none"),
+    "tied": bahdanau(tie_embeddings=True),
+}
+
+
+def network(config: TransformerConfig | BahdanauConfig, seed: int = 0) -> Transformer | Bahdanau:
+    """A fresh network in evaluation mode, the same for the same seed, with parameters far from zero."""
+    torch.manual_seed(seed)
+    made = build_network(config, VOCABULARY).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    return made
