@@ -119,7 +119,9 @@ async def _answer(request: Request) -> Response:
     headers = {"ETag": entity_tag(translator.info.digest, job), "Cache-Control": CACHE_CONTROL, "Vary": "Accept"}
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    found = await translator.attention(job.text, job.target_text, job.options, deadline=service.deadline())
+    found = await service.in_time(
+        translator.attention(job.text, job.target_text, job.options, deadline=service.deadline())
+    )
     if found.weights.size <= LARGE:
         return JSONResponse(render_attention(found), headers=headers)
     return await asyncio.to_thread(lambda: JSONResponse(render_attention(found), headers=headers))

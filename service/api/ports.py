@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from service.engine.errors import DeadlineExceeded
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
+
+Result = TypeVar("Result")
+
+# The engine keeps the deadline itself; this is for an engine that hangs.
+PATIENCE_SECONDS = 0.5
 
 
 class TranslatorPort(Protocol):
@@ -61,3 +68,14 @@ class Service:
     def deadline(self) -> float:
         """When a request that starts now has to be answered, on time.monotonic."""
         return time.monotonic() + self.settings.request_timeout_seconds
+
+    async def in_time(self, work: Awaitable[Result]) -> Result:
+        """Wait for the engine; raises DeadlineExceeded soon after the deadline even if the engine hangs."""
+        seconds = self.settings.request_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds + PATIENCE_SECONDS):
+                return await work
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"The request was not finished within {seconds:g} seconds; send less text, or try again later."
+            ) from None

@@ -144,5 +144,9 @@ class Server(uvicorn.Server):
 def run(service: Service, registry: ManagedRegistry) -> int:
     """Serve until told to stop; returns the exit code of the process."""
     server = Server(service, registry)
-    server.run()
+    try:
+        server.run()
+    except SystemExit:
+        # Uvicorn's way to say that it cannot listen; the reason is in the log.
+        return 1
     return server.exit_code if server.started else 1

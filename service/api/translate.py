@@ -168,9 +168,8 @@ async def run_job(service: Service, job: Job) -> list[Translation]:
     translator = service.registry.resolve(job.source, job.target, job.model)
     wanted = [index for index, text in enumerate(job.texts) if has_words(text)]
     if wanted:
-        found = await translator.translate(
-            [job.texts[index] for index in wanted], job.options, deadline=service.deadline()
-        )
+        texts = [job.texts[index] for index in wanted]
+        found = await service.in_time(translator.translate(texts, job.options, deadline=service.deadline()))
         for index, translation in zip(wanted, found, strict=True):
             translations[index] = translation
     return translations

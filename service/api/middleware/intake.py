@@ -12,6 +12,8 @@ from service.api.context import ClientDisconnected
 from service.api.errors import ApiError, handle_api_error
 from service.api.ports import Service
 
+HEADER_LIMIT = 65_536
+
 
 class Intake:
     """Reads the body first, so that everything received afterwards can only mean that the client has left."""
@@ -36,6 +38,12 @@ class Intake:
         await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_LIMIT:
+            raise ApiError(
+                f"The headers are larger than {HEADER_LIMIT} bytes; send fewer of them.",
+                status=431,
+                code="headers_too_large",
+            )
         if len(scope.get("query_string", b"")) > self.limit:
             raise self._too_large("query string")
         declared = Headers(scope=scope).get("content-length", "")

@@ -1,0 +1,99 @@
+"""Starts a server as a process, reads its log, and stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class ServerProcess:
+    """A running server; `url` is where it listens and `lines` is its log so far."""
+
+    def __init__(self, arguments: list[str], **environment: str) -> None:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("TRANSLUCENT_")}
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env={**variables, "TRANSLUCENT_PORT": "0", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[dict[str, Any]] = []
+        self.raw: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.raw.append(line)
+            with contextlib.suppress(ValueError):
+                self.lines.append(json.loads(line))
+
+    def wait_for(self, event: str, seconds: float = 60) -> dict[str, Any]:
+        """The first log line of an event."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for line in list(self.lines):
+                if line.get("event") == event:
+                    return line
+            if self.process.poll() is not None and not self._reader.is_alive():
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"no {event!r} in the log:\n{''.join(self.raw)}")
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return str(self.wait_for("listening")["url"])
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        url = httpx.URL(self.url)
+        return url.host, url.port or 80
+
+    def signal(self, number: int = signal.SIGTERM) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def exit_code(self, seconds: float = 30) -> int:
+        """Wait for the end."""
+        code = self.process.wait(seconds)
+        self._reader.join(5)
+        return code
+
+
+@contextlib.contextmanager
+def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
+    """A server that is stopped at the end, whatever happens."""
+    server = ServerProcess(list(arguments), **environment)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.kill()
+        server.exit_code()
+        assert server.process.stdout is not None
+        server.process.stdout.close()
+
+
+@contextlib.contextmanager
+def running_dummy(seconds: float = 0.0, fault: str = "", **environment: str) -> Iterator[ServerProcess]:
+    """The real server over a dummy engine."""
+    with running("-m", "tests.system.serve_dummy", str(seconds), fault, **environment) as server:
+        yield server

@@ -1,0 +1,45 @@
+"""The real server over the dummy engine, as a process of its own: `python -m tests.system.serve_dummy SECONDS [FAULT]`.
+
+FAULT: `start` fails to start, `die` is dead after a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from service.api.ports import Service
+from service.api.server import run
+from service.logs import configure_logging
+from service.metrics import Metrics
+from service.settings import load_settings
+from tests.api.dummy import DummyRegistry
+
+
+class FaultyRegistry(DummyRegistry):
+    """Fails in the way it is told to."""
+
+    fault = ""
+
+    async def start(self) -> None:
+        self.ready = False
+        await asyncio.sleep(0.2)
+        if self.fault == "start":
+            raise RuntimeError("my secret reason")
+        self.ready = True
+        if self.fault == "die":
+            await asyncio.sleep(1)
+            self.ready, self.dead = False, True
+
+
+def main(seconds: float, fault: str = "") -> int:
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format)
+    metrics = Metrics()
+    registry = FaultyRegistry(metrics, seconds)
+    registry.fault = fault
+    return run(Service(settings, registry, metrics), registry)
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), *sys.argv[2:]))
