@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device."""
-        moved = (tensor.to(device) for tensor in (self.source, self.source_lengths, self.target_in))
-        return Batch(*moved, self.target_out.to(device), self.target_lengths.to(device))
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
@@ -105,9 +104,7 @@ def _pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
 class TokenBatches:
     """An endless stream of batches for one of several processes, which can start anywhere."""
 
-    def __init__(
-        self, corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int
-    ) -> None:
+    def __init__(self, corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int) -> None:
         self._corpora, self._weights = corpora, weights
         self._batch_tokens, self._seed = batch_tokens, seed
 

@@ -118,4 +118,5 @@ class MultiHeadAttention(nn.Module):
         return Attended(self.output(merged), weights)
 
     def _split(self, values: Tensor) -> Tensor:
-        return values.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, W] → [B, H, T, D]
+        heads: Tensor = values.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, W] → [B, H, T, D]
+        return heads

@@ -54,7 +54,7 @@ class Residual(nn.Module):
 
     def leave(self, values: Tensor, result: Tensor) -> Tensor:
         """Add the sub-layer's result to its input."""
-        total = values + self.dropout(result)
+        total: Tensor = values + self.dropout(result)
         return total if self.before else self.norm(total)
 
 

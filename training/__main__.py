@@ -1,0 +1,69 @@
+"""``python -m training``: prepare, train, evaluate and export."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.config import Recipe, load_recipe
+from training.lightning.run import train as train_run
+from training.prepare import RunFolder
+from training.prepare import prepare as prepare_run
+
+app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
+
+RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
+Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Where run folders are kept.")]
+Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a key: --set optimisation.max_updates=1000")]
+
+
+def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[Recipe, RunFolder]:
+    recipe = load_recipe(recipe_path, overrides)
+    return recipe, RunFolder(runs / recipe.name)
+
+
+@app.command()
+def prepare(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Read, clean and split the corpora, learn the vocabulary, encode everything."""
+    loaded, folder = _open(recipe, runs, overrides)
+    for name, value in prepare_run(loaded, folder, mirror, runs / "downloads").items():
+        typer.echo(f"{name}: {value}")
+
+
+@app.command()
+def train(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    overrides: Overrides = None,
+    processes: Annotated[int, typer.Option(help="Processes on this machine, with DDP.")] = 1,
+    nodes: Annotated[int, typer.Option(help="Machines, under torchrun.")] = 1,
+) -> None:
+    """Train, or go on where the last run stopped."""
+    loaded, folder = _open(recipe, runs, overrides)
+    if not folder.tokenizer.exists():
+        raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")
+    train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())
+
+
+def main() -> None:
+    """Run the command line; errors a person can act on are one line, not a traceback."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        if os.environ.get("TRANSLUCENT_DEBUG"):
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise SystemExit(2) from error
+
+
+if __name__ == "__main__":
+    main()

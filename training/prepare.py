@@ -1,0 +1,132 @@
+"""From named corpora to a run folder with vocabulary, encoded pairs and development text."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import yaml
+from tokenizers import Tokenizer
+
+from training.config import CorpusConfig, Recipe, parse_recipe
+from training.data.batching import epoch_entries
+from training.data.cleaning import Pair, clean
+from training.data.dataset import EncodedPairs, encode_pairs
+from training.data.reading import read_corpus, read_pairs
+from training.data.split import held_out, split, subset
+from training.data.subwords import train_tokenizer
+
+
+class RunFolder:
+    """Where a run keeps what it needs to go on: names of files, nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recipe = path / "recipe.yaml"
+        self.tokenizer = path / "tokenizer.json"
+        self.environment = path / "environment.json"
+        self.statistics = path / "statistics.json"
+        self.development = path / "development.tsv"
+        self.development_pairs = path / "development.npz"
+        self.checkpoints = path / "checkpoints"
+        self.averaged = path / "averaged.pt"
+        self.log = path / "train.log"
+
+    def corpus(self, name: str) -> Path:
+        """The encoded training pairs of one corpus."""
+        return self.path / f"corpus-{name}.npz"
+
+    def load_recipe(self) -> Recipe:
+        """The recipe this folder was prepared with."""
+        return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))
+
+    def load_tokenizer(self) -> Tokenizer:
+        """The vocabulary; special tokens in text are text."""
+        tokenizer = Tokenizer.from_file(str(self.tokenizer))
+        tokenizer.encode_special_tokens = True
+        return tokenizer
+
+    def load_development(self) -> list[tuple[str, str, str]]:
+        """(corpus, source, target) of every held-out pair."""
+        lines = self.development.read_text(encoding="utf-8").splitlines()
+        return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]
+
+
+def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
+    """Read, clean, split and encode all corpora of a recipe; returns the statistics it also writes.
+
+    Development sentences of any corpus are held out of all of them.
+    """
+    folder.path.mkdir(parents=True, exist_ok=True)
+    corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in recipe.corpora]
+    chosen = [held_out(pairs, c.development) for c, pairs in zip(recipe.corpora, corpora, strict=True)]
+    everywhere = set().union(*chosen)
+    training: list[list[Pair]] = []
+    development: list[tuple[str, Pair]] = []
+    for config, pairs, own in zip(recipe.corpora, corpora, chosen, strict=True):
+        kept, held = split(pairs, everywhere)
+        training.append(kept)
+        mine, _ = split(held, set())
+        development += [(config.name, pair) for pair in split(mine, own)[1]]
+    tokenizer = train_tokenizer(_vocabulary_text(training, recipe), recipe.vocabulary)
+    tokenizer.save(str(folder.tokenizer))
+    counts = _write_pairs(training, development, tokenizer, recipe, folder)
+    folder.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+    _write_json(folder.environment, {"python": platform.python_version(), "torch": torch.__version__})
+    _write_json(folder.statistics, counts)
+    return counts
+
+
+def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cache: Path) -> list[Pair]:
+    if config.path is None:
+        pairs = read_corpus(config.name, recipe.source_language, recipe.target_language, mirror, cache)
+    else:
+        pairs = read_pairs(config.path, config.target_path)
+    cleaned = list(clean(pairs, recipe.cleaning, config.max_words))
+    if not cleaned:
+        raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
+    return subset(cleaned, config.max_pairs)
+
+
+def _vocabulary_text(training: list[list[Pair]], recipe: Recipe) -> Iterator[str]:
+    """The text of one epoch, so that the vocabulary fits the mix that is trained on."""
+    entries = epoch_entries([len(p) for p in training], [c.weight for c in recipe.corpora], recipe.seed, 0)
+    for corpus, pair in entries.tolist():
+        yield from training[corpus][pair]
+
+
+def _write_pairs(
+    training: list[list[Pair]],
+    development: list[tuple[str, Pair]],
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    folder: RunFolder,
+) -> dict[str, object]:
+    counts: dict[str, object] = {}
+    for config, pairs in zip(recipe.corpora, training, strict=True):
+        encoded = encode_pairs(pairs, tokenizer, recipe.max_tokens)
+        encoded.save(folder.corpus(config.name))
+        counts[config.name] = _count(encoded, config)
+    fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]
+    lines = ["\t".join((name, *pair)) for name, pair in fitting]
+    folder.development.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    held = encode_pairs([pair for _, pair in fitting], tokenizer, recipe.max_tokens)
+    held.save(folder.development_pairs)
+    counts["development"] = len(held)
+    return counts
+
+
+def _count(encoded: EncodedPairs, config: CorpusConfig) -> dict[str, float]:
+    return {
+        "pairs": len(encoded),
+        "weight": config.weight,
+        "source_tokens": int(encoded.source.offsets[-1]),
+        "target_tokens": int(encoded.target.offsets[-1]),
+    }
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
