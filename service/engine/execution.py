@@ -1,0 +1,169 @@
+"""Carries out what the scheduler decided: encoder runs, decoder steps and scoring, and what happens when one fails.
+
+Everything here runs in the worker's thread. One batch per beam width that is in use; they take turns.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container, Sequence
+
+from service.engine.batch import Batch
+from service.engine.errors import DeadlineExceeded, EngineFailure
+from service.engine.model import Model
+from service.engine.observer import FinishedSentence, Observer
+from service.engine.tickets import AnyTicket, ForcedTicket, Ledger, SentenceTicket
+from service.engine.types import Hypothesis, SentenceResult
+
+_LOG = logging.getLogger(__name__)
+_MEMORY = 0.9  # how much of the running mean of seconds per sentence stays when a sentence is added
+_FIRST_GUESS = 0.05  # seconds per sentence, before any was measured
+
+
+class Execution:
+    """The running batches of one model."""
+
+    def __init__(self, name: str, model: Model, ledger: Ledger, observer: Observer, clock: Callable[[], float]) -> None:
+        self.failures = 0  # in a row
+        self.seconds_per_sentence = _FIRST_GUESS  # of throughput, not of waiting; a running mean
+        self._name, self._model, self._ledger, self._observer, self._clock = name, model, ledger, observer, clock
+        self._batches: dict[int, Batch[SentenceTicket]] = {}
+        self._next_deadline = float("inf")  # no running sentence expires before
+        self._busy_seconds = 0.0  # spent since the last sentence finished
+
+    @property
+    def rows(self) -> int:
+        """Give the number of running rows."""
+        return sum(batch.rows for batch in self._batches.values())
+
+    @property
+    def sentences(self) -> int:
+        """Give the number of running sentences."""
+        return sum(len(batch) for batch in self._batches.values())
+
+    def drop(self, left: Container[object]) -> int:
+        """Drop running sentences whose callers left and say how many those were."""
+        return sum(len(batch.drop(left.__contains__)) for batch in self._batches.values())
+
+    def drop_late(self, now: float) -> None:
+        """Drop running sentences whose deadline has passed and tell their callers."""
+        if now < self._next_deadline:
+            return
+        for batch in self._batches.values():
+            for ticket in batch.drop(lambda ticket: ticket.job.deadline is not None and ticket.job.deadline <= now):
+                self.expire(ticket)
+        owners = (ticket for batch in self._batches.values() for ticket in batch.owners)
+        self._next_deadline = min((deadline for deadline in map(_deadline, owners)), default=float("inf"))
+
+    def expire(self, ticket: AnyTicket) -> None:
+        """Tell a caller that the time is up."""
+        if self._ledger.fail(ticket, DeadlineExceeded("The translation was not finished in the time allowed.")):
+            self._observer.rejected(self._name, DeadlineExceeded.code)
+
+    def admit(self, tickets: Sequence[SentenceTicket]) -> None:
+        """Encode sentences and let them join the batches of their beam widths."""
+        if not tickets:
+            return
+        begun = self._clock()
+        for ticket in tickets:
+            ticket.started = begun
+            self._next_deadline = min(self._next_deadline, _deadline(ticket))
+        try:
+            encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
+        except Exception:
+            # The running sentences are untouched: only the newcomers are lost.
+            self._failed("encoder", tickets)
+            return
+        try:
+            for beam_size in sorted({ticket.job.search.beam_size for ticket in tickets}):
+                chosen = [at for at, ticket in enumerate(tickets) if ticket.job.search.beam_size == beam_size]
+                batch = self._batches.get(beam_size)
+                if batch is None:
+                    batch = self._batches[beam_size] = Batch(self._model, beam_size)
+                batch.join(encoded, chosen, [(tickets[at], tickets[at].job) for at in chosen])
+        except Exception:
+            self._failed("join", [*tickets, *self._clear()])
+            return
+        seconds = self._clock() - begun
+        self._busy_seconds += seconds
+        self._observer.stage(self._name, "encode", seconds)
+
+    def step(self) -> None:
+        """Decode one token of every row of every batch and hand over what is finished."""
+        for batch in list(self._batches.values()):
+            if not len(batch):
+                continue
+            rows, begun = batch.rows, self._clock()
+            try:
+                finished = batch.step()
+            except Exception:
+                self._failed("decoder", self._clear())
+                return
+            self.failures = 0
+            now = self._clock()
+            self._busy_seconds += now - begun
+            self._observer.step(self._name, rows, now - begun)
+            self._pace(len(finished))
+            for sentence in finished:
+                self._deliver(sentence.owner, sentence.hypotheses, now)
+
+    def force(self, tickets: Sequence[ForcedTicket]) -> None:
+        """Score given translations together and hand the results over."""
+        begun = self._clock()
+        wanted: list[ForcedTicket] = []
+        for ticket in tickets:
+            if ticket.job.deadline is not None and ticket.job.deadline <= begun:
+                self.expire(ticket)
+            elif not ticket.future.cancelled():
+                wanted.append(ticket)
+        if not wanted:
+            return
+        try:
+            results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
+        except Exception:
+            self._failed("forced", wanted)
+            return
+        self.failures = 0
+        self._observer.stage(self._name, "force", self._clock() - begun)
+        for ticket, result in zip(wanted, results, strict=True):
+            self._ledger.resolve(ticket, result)
+
+    def _deliver(self, ticket: SentenceTicket, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
+        queued, computed = ticket.started - ticket.submitted, now - ticket.started
+        best = hypotheses[0]
+        self._observer.sentence_finished(
+            self._name,
+            FinishedSentence(
+                source_tokens=len(ticket.job.source_ids),
+                target_tokens=len(best.ids),
+                queue_seconds=queued,
+                compute_seconds=computed,
+                score=best.score,
+                finish_reason=best.finish_reason,
+            ),
+        )
+        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed))
+
+    def _pace(self, finished: int) -> None:
+        """Learn from so many finished sentences how long one takes of our time."""
+        if finished:
+            share = _MEMORY**finished
+            self.seconds_per_sentence = share * self.seconds_per_sentence + (1 - share) * self._busy_seconds / finished
+            self._busy_seconds = 0.0
+
+    def _clear(self) -> list[SentenceTicket]:
+        """Take every sentence out of every batch; no array of theirs is trusted any more."""
+        batches, self._batches = self._batches, {}
+        return [ticket for batch in batches.values() for ticket in batch.owners]
+
+    def _failed(self, what: str, victims: Sequence[AnyTicket]) -> None:
+        self.failures += 1
+        _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, what, len(victims))
+        self._observer.failed(self._name)
+        error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
+        for ticket in victims:
+            self._ledger.fail(ticket, error)
+
+
+def _deadline(ticket: SentenceTicket) -> float:
+    return float("inf") if ticket.job.deadline is None else ticket.job.deadline

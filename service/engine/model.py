@@ -1,0 +1,84 @@
+"""What the engine asks of a model, whatever it is made of: encode sentences, then step them in lanes.
+
+A lane holds the running sentences of one beam width K. Its rows are sentence-major: row b * K + k is hypothesis k of
+sentence b. Sentences join at the end; when some leave, the last ones move into the holes. Search and scheduler see
+nothing of a model but this, so they cannot ask which architecture it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from service.engine.types import FloatArray, ForcedResult, IntArray
+
+
+class Candidates(NamedTuple):
+    """The likeliest next tokens of every row, best first; valid until the lane's next step."""
+
+    ids: IntArray  # [B, K, C]
+    logprobs: FloatArray  # [B, K, C]
+
+
+class Encoded(Protocol):
+    """What an encoder run gave for some sentences, to be handed to the lanes they join."""
+
+    def __len__(self) -> int:
+        """Give the number of sentences."""
+        ...
+
+
+class Lane(Protocol):
+    """Memory and state of B running sentences with K rows each."""
+
+    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
+        """Append these of the encoded sentences, in this order, with nothing decoded yet."""
+        ...
+
+    def step(self, tokens: IntArray) -> Candidates:
+        """Feed every row its token, [B, K], and give what may follow."""
+        ...
+
+    def reorder(self, parents: IntArray | None) -> None:
+        """Make every row, [B * K], continue row `parents` of the step just taken; None: each continues itself."""
+        ...
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Forget sentences; `holes` and `movers` are those of closing_moves."""
+        ...
+
+
+class Model(Protocol):
+    """A translation model; used by one thread at a time."""
+
+    @property
+    def bos(self) -> int:
+        """Give the token every hypothesis begins with."""
+        ...
+
+    @property
+    def eos(self) -> int:
+        """Give the token every finished hypothesis and every source ends with."""
+        ...
+
+    @property
+    def source_limit(self) -> int:
+        """Give the longest source the graphs take, in tokens, </s> counted."""
+        ...
+
+    @property
+    def target_limit(self) -> int:
+        """Give the longest target the graphs take, in tokens, </s> counted."""
+        ...
+
+    def encode(self, sources: Sequence[Sequence[int]]) -> Encoded:
+        """Run the encoder over sentences, each ending with </s>."""
+        ...
+
+    def lane(self, beam_size: int, candidates: int) -> Lane:
+        """Give an empty lane whose steps return so many candidates a row."""
+        ...
+
+    def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
+        """Score given translations: (source, target) ids, both ending with </s>."""
+        ...

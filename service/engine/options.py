@@ -1,0 +1,50 @@
+"""Checks jobs before they are queued, so that nothing the caller did can make a step fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
+from service.engine.types import MAX_BEAM_SIZE, ForcedJob, SearchOptions, SentenceJob
+
+
+def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
+    """Give the job with its maximum length cut to what the model takes.
+
+    Raises EmptyInput, InputTooLong or InvalidOption.
+    """
+    check_length("source", job.source_ids, source_limit)
+    check_search(job.search)
+    if job.search.max_length <= target_limit:
+        return job
+    return replace(job, search=replace(job.search, max_length=target_limit))
+
+
+def check_forced(job: ForcedJob, source_limit: int, target_limit: int) -> None:
+    """Raise EmptyInput or InputTooLong where one side does not suit the model."""
+    check_length("source", job.source_ids, source_limit)
+    check_length("target", job.target_ids, target_limit)
+
+
+def check_search(search: SearchOptions) -> None:
+    """Raise InvalidOption where an option lies outside what the search accepts."""
+    if not 1 <= search.beam_size <= MAX_BEAM_SIZE:
+        raise InvalidOption(f"beam_size is {search.beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
+    if not (math.isfinite(search.length_penalty) and 0 <= search.length_penalty <= 10):
+        raise InvalidOption(f"length_penalty is {search.length_penalty}; it must be from 0 to 10.")
+    if search.max_length < 1:
+        raise InvalidOption(f"max_length is {search.max_length}; it must be at least 1.")
+    if search.min_length < 0:
+        raise InvalidOption(f"min_length is {search.min_length}; it must not be negative.")
+    if search.n_best < 1:
+        raise InvalidOption(f"n_best is {search.n_best}; it must be at least 1.")
+
+
+def check_length(side: str, ids: Sequence[int], limit: int) -> None:
+    """Raise EmptyInput or InputTooLong; `side` names the sequence in the message."""
+    if not ids:
+        raise EmptyInput(f"The {side} has no tokens.")
+    if len(ids) > limit:
+        raise InputTooLong(f"The {side} has {len(ids)} tokens; the model takes {limit}.")

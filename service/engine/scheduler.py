@@ -1,0 +1,134 @@
+"""Decides who joins the running batch between two steps: pure, told the time rather than reading it.
+
+Sentences are admitted oldest first while the budget of rows lasts. A small one may pass a large one that does not fit
+yet, but only so often: once a sentence has been passed `patience` times nobody passes it any more, the batch drains,
+and it is next. One round admits a bounded number of source tokens, because the running sentences wait for the encoder.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
+
+from service.engine.types import MAX_BEAM_SIZE
+
+Owner = TypeVar("Owner")
+
+LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much may run and wait at once."""
+
+    rows: int = 256  # hypotheses decoded together: sentences times beam width
+    admitted_tokens: int = 4096  # source tokens encoded between two steps
+    queued_sentences: int = 8192
+    queued_tokens: int = 524_288
+    patience: int = 16  # times a waiting sentence may be passed by younger ones
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a sentence could wait for ever."""
+        if self.rows < MAX_BEAM_SIZE:
+            raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
+        if min(self.admitted_tokens, self.queued_sentences, self.queued_tokens) < 1 or self.patience < 0:
+            raise ValueError(
+                "admitted_tokens, queued_sentences and queued_tokens must be positive, patience not negative"
+            )
+
+
+@dataclass(slots=True, eq=False)
+class Waiting(Generic[Owner]):
+    """A sentence in the queue: what it will cost and until when it is wanted."""
+
+    owner: Owner
+    rows: int
+    tokens: int
+    deadline: float | None = None
+    passed: int = 0  # by younger ones that were admitted first
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[Owner]):
+    """What to do before the next step."""
+
+    admitted: list[Owner]
+    expired: list[Owner]
+
+
+class Scheduler(Generic[Owner]):
+    """The queue of waiting sentences and the rule by which they leave it."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.tokens = 0  # source tokens waiting
+        self._queue: deque[Waiting[Owner]] = deque()
+        self._next_deadline = float("inf")  # no waiting sentence expires before
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def has_room(self, sentences: int, tokens: int) -> bool:
+        """Say whether a request of this size may wait; one larger than the whole queue may, when nobody else does."""
+        fits = (
+            len(self._queue) + sentences <= self.budget.queued_sentences
+            and self.tokens + tokens <= self.budget.queued_tokens
+        )
+        return fits or not self._queue
+
+    def add(self, entries: Iterable[Waiting[Owner]]) -> None:
+        """Put sentences at the end of the queue."""
+        for entry in entries:
+            self._queue.append(entry)
+            self.tokens += entry.tokens
+            if entry.deadline is not None:
+                self._next_deadline = min(self._next_deadline, entry.deadline)
+
+    def plan(self, now: float, rows_in_use: int) -> Plan[Owner]:
+        """Take out of the queue whoever is too late and whoever may join now."""
+        expired = self._expire(now)
+        free, tokens = self.budget.rows - rows_in_use, self.budget.admitted_tokens
+        admitted: list[Owner] = []
+        passed: list[Waiting[Owner]] = []
+        while self._queue and free > 0 and len(passed) < LOOKAHEAD:
+            entry = self._queue.popleft()
+            if entry.rows <= free and (entry.tokens <= tokens or not admitted):
+                admitted.append(entry.owner)
+                free -= entry.rows
+                tokens -= entry.tokens
+                self.tokens -= entry.tokens
+                for older in passed:
+                    older.passed += 1
+            else:
+                passed.append(entry)
+            if passed and passed[0].passed >= self.budget.patience:
+                break
+        self._queue.extendleft(reversed(passed))
+        return Plan(admitted, expired)
+
+    def discard(self, owners: Container[object]) -> list[Owner]:
+        """Take these out of the queue, those of them that are in it."""
+        return self._take_out([entry for entry in self._queue if entry.owner in owners])
+
+    def clear(self) -> list[Owner]:
+        """Take everybody out of the queue."""
+        return self._take_out(list(self._queue))
+
+    def _expire(self, now: float) -> list[Owner]:
+        if now < self._next_deadline:
+            return []
+        late = [entry for entry in self._queue if entry.deadline is not None and entry.deadline <= now]
+        expired = self._take_out(late)
+        deadlines = (entry.deadline for entry in self._queue if entry.deadline is not None)
+        self._next_deadline = min(chain(deadlines, [float("inf")]))
+        return expired
+
+    def _take_out(self, entries: list[Waiting[Owner]]) -> list[Owner]:
+        if entries:
+            gone = {id(entry) for entry in entries}
+            self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
+            self.tokens -= sum(entry.tokens for entry in entries)
+        return [entry.owner for entry in entries]

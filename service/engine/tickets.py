@@ -1,0 +1,93 @@
+"""Who is waiting for what: every job a worker has accepted, with the future that must one day be resolved."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from service.engine.errors import EngineError
+from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True, eq=False)
+class Ticket(Generic[Job, Result]):
+    """An accepted job; times are on the worker's clock."""
+
+    job: Job
+    submitted: float
+    started: float = 0.0
+    future: Future[Result] = field(default_factory=Future)
+
+
+SentenceTicket = Ticket[SentenceJob, SentenceResult]
+ForcedTicket = Ticket[ForcedJob, ForcedResult]
+AnyTicket = Ticket[Any, Any]
+
+
+class Ledger:
+    """All tickets that are not resolved yet; safe to use from any thread.
+
+    Every ticket leaves exactly once: with a result, with an error, or because its future was cancelled, and then it
+    stays in `take_abandoned` until the worker has asked.
+    """
+
+    def __init__(self, changed: threading.Condition) -> None:
+        self._changed = changed
+        self._open: set[AnyTicket] = set()
+        self._abandoned: set[AnyTicket] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, ticket: AnyTicket) -> None:
+        """Take responsibility for a ticket."""
+        with self._changed:
+            self._open.add(ticket)
+        # Outside the lock: it runs at once if the future is already cancelled.
+        ticket.future.add_done_callback(lambda future: self._left(ticket) if future.cancelled() else None)
+
+    def has_abandoned(self) -> bool:
+        """Say whether callers have left since the last take_abandoned."""
+        return bool(self._abandoned)
+
+    def take_abandoned(self) -> set[AnyTicket]:
+        """Give the tickets whose callers left since the last call."""
+        with self._changed:
+            abandoned, self._abandoned = self._abandoned, set()
+        return abandoned
+
+    def resolve(self, ticket: Ticket[Job, Result], result: Result) -> None:
+        """Hand a result over, unless the caller has left."""
+        if self._close(ticket):
+            ticket.future.set_result(result)
+
+    def fail(self, ticket: AnyTicket, error: EngineError) -> bool:
+        """Hand an error over and return True, unless the caller has left."""
+        closed = self._close(ticket)
+        if closed:
+            ticket.future.set_exception(error)
+        return closed
+
+    def fail_all(self, error: EngineError) -> None:
+        """Hand an error over to everybody who still waits."""
+        for ticket in list(self._open):
+            self.fail(ticket, error)
+
+    def _close(self, ticket: Ticket[Any, Any]) -> bool:
+        with self._changed:
+            if ticket not in self._open:
+                return False
+            self._open.discard(ticket)
+            self._changed.notify_all()
+        return ticket.future.set_running_or_notify_cancel()
+
+    def _left(self, ticket: AnyTicket) -> None:
+        with self._changed:
+            self._abandoned.add(ticket)
+            self._open.discard(ticket)
+            self._changed.notify_all()
