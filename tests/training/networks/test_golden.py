@@ -66,6 +66,7 @@ def test_scores_are_those_of_their_papers() -> None:
     scaled = ProductScore(4, 4, projected=False, scaled=True)
     torch.testing.assert_close(scaled(query, scaled.keys(memory))[0], memory[0] @ query[0] / 2)
     general = ProductScore(4, 4, projected=True, scaled=False)
+    assert isinstance(general.key, nn.Linear)
     torch.testing.assert_close(general(query, general.keys(memory))[0], memory[0] @ general.key.weight.T @ query[0])
 
 
