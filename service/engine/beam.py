@@ -5,9 +5,15 @@ plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., ar
 
 A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
 with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
-search ends when K hypotheses are finished, when no live one can still beat the worst of the n best finished, at the
-maximum length (where the best K are finished as they stand), or when nothing may follow. A step keeps only
-back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
+search of a sentence ends
+- when no live hypothesis can still beat the worst of the n best finished, were it to lose nothing up to the maximum
+  length;
+- when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
+  too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
+- at the maximum length, where the best K are finished as they stand;
+- when nothing may follow.
+
+A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
 
 Survivors stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim), so
 that few rows of the model's state change place.
@@ -242,10 +248,12 @@ class Beam:
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Say which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
+        best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
+        to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
         # A sum of log-probabilities only falls; at the maximum length it is divided by the most it ever can be.
-        promise = arrays["scores"][:size].max(axis=1) / arrays["longest"][:size] ** arrays["penalty"][:size]
-        done: npt.NDArray[np.bool_] = last | (arrays["closed"][:size] >= self.beam_size)
-        done |= arrays["to_beat"][:size] >= promise
+        hopeless = to_beat >= best / arrays["longest"][:size] ** penalty
+        enough = (arrays["closed"][:size] >= self.beam_size) & (to_beat >= best / arrays["steps"][:size] ** penalty)
+        done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 
     def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray | None:

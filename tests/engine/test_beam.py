@@ -1,0 +1,169 @@
+"""The search alone, driven by a rule: what it finds, when it stops, and that sentences do not see each other."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.engine.batch import Batch
+from service.engine.beam import candidates_for
+from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from tests.engine.scripted import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
+
+
+def search(rule: Rule, sources: list[tuple[int, ...]], options: SearchOptions) -> list[tuple[Hypothesis, ...]]:
+    """Decode all sources together and give their hypotheses in order."""
+    model = ScriptedModel(rule)
+    batch: Batch[int] = Batch(model, options.beam_size)
+    jobs = [(at, SentenceJob(source, options)) for at, source in enumerate(sources)]
+    batch.join(model.encode(sources), range(len(sources)), jobs)
+    found: dict[int, tuple[Hypothesis, ...]] = {}
+    while len(batch):
+        found |= {finished.owner: finished.hypotheses for finished in batch.step()}
+    return [found[at] for at in range(len(sources))]
+
+
+def all_hypotheses(rule: Rule, source: tuple[int, ...], vocabulary: int, options: SearchOptions) -> list[Hypothesis]:
+    """Score every possible output, best first."""
+    found = []
+    for length in range(1, options.max_length + 1):
+        for ids in itertools.product(range(2, vocabulary), repeat=length):
+            ends = ids[-1] == EOS
+            if EOS in ids[:-1] or not (ends or length == options.max_length) or (ends and length <= options.min_length):
+                continue
+            gains = tuple(float(rule(source, ids[:at])[token]) for at, token in enumerate(ids))
+            score = sum(gains) / length**options.length_penalty
+            found.append(Hypothesis(ids, gains, score, "eos" if ends else "length"))
+    return sorted(found, key=lambda hypothesis: -hypothesis.score)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(3, 10_000),
+    penalty=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
+    min_length=st.integers(0, 2),
+)
+def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int, penalty: float, min_length: int) -> None:
+    # Two words and </s>, at most three tokens: eight slots hold every prefix there is.
+    rule, source = hashed_rule(5), (seed, EOS)
+    options = SearchOptions(beam_size=8, length_penalty=penalty, max_length=3, min_length=min_length, n_best=3)
+    [found] = search(rule, [source], options)
+    expected = all_hypotheses(rule, source, 5, options)[: len(found)]
+    assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+    assert [hypothesis.finish_reason for hypothesis in found] == [each.finish_reason for each in expected]
+    for hypothesis, other in zip(found, expected, strict=True):
+        assert hypothesis.score == pytest.approx(other.score, rel=1e-5)
+        assert hypothesis.logprobs == pytest.approx(other.logprobs, rel=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), beam_size=st.integers(1, 8), count=st.integers(2, 12))
+def test_a_sentence_gets_the_same_numbers_alone_and_in_company(seed: int, beam_size: int, count: int) -> None:
+    rule = hashed_rule(9, temperature=0.7)
+    sources = [(seed, at, *range(3, 3 + at % 4), EOS) for at in range(count)]
+    options = SearchOptions(beam_size=beam_size, max_length=12, n_best=beam_size)
+    together = search(rule, sources, options)
+    assert together == [search(rule, [source], options)[0] for source in sources]
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4, 8])
+def test_alternatives_are_distinct_and_best_first(beam_size: int) -> None:
+    [found] = search(hashed_rule(12), [(7, EOS)], SearchOptions(beam_size, max_length=10, n_best=beam_size))
+    assert len({hypothesis.ids for hypothesis in found}) == len(found) == beam_size
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+def test_greedy_search_takes_the_likeliest_token_each_time() -> None:
+    rule, source = hashed_rule(20), (11, EOS)
+    [[hypothesis]] = search(rule, [source], SearchOptions(beam_size=1, max_length=30))
+    prefix: tuple[int, ...] = ()
+    while len(prefix) < 30 and prefix[-1:] != (EOS,):
+        prefix += (int(rule(source, prefix).argmax()),)
+    assert hypothesis.ids == prefix
+
+
+def test_the_score_is_the_sum_over_the_length_to_the_penalty() -> None:
+    for penalty in (0.0, 0.5, 1.0):
+        [[best]] = search(copying_rule(9), [(5, 6, 7, EOS)], SearchOptions(4, penalty, max_length=20))
+        assert best.ids == (5, 6, 7, EOS)
+        assert best.score == pytest.approx(sum(best.logprobs) / 4**penalty)
+
+
+def test_a_higher_length_penalty_never_shortens_the_output() -> None:
+    rule = hashed_rule(8)
+    for seed in range(10):
+        lengths = [
+            len(search(rule, [(seed, EOS)], SearchOptions(8, penalty, max_length=4))[0][0].ids)
+            for penalty in (0.0, 1.0, 4.0)
+        ]
+        assert lengths == sorted(lengths)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_the_end_waits_for_the_minimum_length(beam_size: int) -> None:
+    def eager(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        return normalised(np.array([0, 0, 9.0, 1.0, 0.5, 0.2]))
+
+    [[free]] = search(eager, [(3, EOS)], SearchOptions(beam_size, max_length=20))
+    [[held]] = search(eager, [(3, EOS)], SearchOptions(beam_size, max_length=20, min_length=5))
+    assert free.ids == (EOS,)
+    assert len(held.ids) == 6
+    assert held.ids[-1] == EOS
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_the_maximum_length_ends_a_sentence_and_says_so(beam_size: int) -> None:
+    [[cut]] = search(copying_rule(40), [(*range(3, 30), EOS)], SearchOptions(beam_size, max_length=10))
+    assert cut.ids == tuple(range(3, 13))
+    assert cut.finish_reason == "length"
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4, 8])
+def test_a_model_that_loops_is_led_out_of_the_loop(beam_size: int) -> None:
+    def looping(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        logits = np.zeros(12)
+        logits[3 + len(prefix) % 3] = 12.0
+        logits[EOS] = 2.0
+        return normalised(logits)
+
+    [[hypothesis]] = search(looping, [(5, EOS)], SearchOptions(beam_size, max_length=60))
+    assert len(hypothesis.ids) < 40
+    assert hypothesis.finish_reason == "eos"
+
+
+def test_a_source_that_repeats_itself_may_be_repeated() -> None:
+    source = (*[7] * 40, EOS)
+    [[hypothesis]] = search(copying_rule(12), [source], SearchOptions(4, max_length=60))
+    assert hypothesis.ids == source
+
+
+def test_a_sentence_with_nothing_left_to_say_ends_as_it_stands() -> None:
+    def silent(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        values = np.full(6, -1e9, np.float32)
+        if len(prefix) < 3:
+            values[4] = 0.0
+        return values
+
+    for beam_size in (1, 4):
+        [[hypothesis]] = search(silent, [(3, EOS)], SearchOptions(beam_size, max_length=20))
+        assert hypothesis.ids == (4, 4, 4)
+        assert hypothesis.finish_reason == "length"
+
+
+def test_a_finished_hypothesis_is_replaced_by_a_live_one() -> None:
+    # </s> is always the second best: a beam that lost the slots of finished hypotheses would never find the long one.
+    def tempting(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        logits = np.full(30, -4.0)
+        wanted = 3 + len(prefix) if len(prefix) < 6 else EOS
+        logits[EOS] = 4.0
+        logits[wanted] = 5.0
+        return normalised(logits)
+
+    found = search(tempting, [(3, EOS)], SearchOptions(4, length_penalty=1.0, max_length=30, n_best=4))[0]
+    assert all(len(hypothesis.ids) > 0 for hypothesis in found)
+    assert candidates_for(4) == 8
+    assert len(found) == 4
