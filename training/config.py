@@ -23,7 +23,10 @@ class CorpusConfig(_Section):
     name: str
     """Name in ``training.data.corpora``, or any label when ``path`` is given."""
     path: Path | None = None
-    """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files."""
+    """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files.
+
+    Relative to the recipe.
+    """
     target_path: Path | None = None
     """The target half of a pair of line-aligned files."""
     weight: float = Field(1.0, gt=0)
@@ -48,8 +51,8 @@ class CleaningConfig(_Section):
 class VocabularyConfig(_Section):
     """The joint subword vocabulary (byte-pair encoding)."""
 
-    size: int = Field(8000, ge=300)
-    """Entries, with 3 special tokens and 256 bytes among them."""
+    size: int = Field(8000, ge=300, le=65_535)
+    """Entries, with 3 special tokens and 256 bytes among them; ids are kept in 16 bits."""
     min_frequency: int = Field(2, ge=1)
     """A merge is learnt only when its pair occurs this often."""
     lowercase: bool = False
@@ -170,7 +173,7 @@ class Recipe(_Section):
     network: NetworkConfig
     optimisation: OptimisationConfig = OptimisationConfig()
     validation: ValidationConfig = ValidationConfig()
-    max_tokens: int = Field(256, ge=8)
+    max_tokens: int = Field(256, ge=8, le=512)
     """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
     start_from: Path | None = None
     """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
@@ -191,7 +194,19 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
         raise RecipeError(f"{path} must hold a mapping of keys, not {type(content).__name__}")
     for override in overrides or []:
         _apply(content, override)
-    return parse_recipe(content, str(path))
+    return _resolve(parse_recipe(content, str(path)), path.parent)
+
+
+def _resolve(recipe: Recipe, folder: Path) -> Recipe:
+    """Make the paths of local corpora absolute: they are given relative to the recipe."""
+
+    def absolute(path: Path | None) -> Path | None:
+        return path and (folder / path).resolve()
+
+    corpora = [
+        c.model_copy(update={"path": absolute(c.path), "target_path": absolute(c.target_path)}) for c in recipe.corpora
+    ]
+    return recipe.model_copy(update={"corpora": tuple(corpora)})
 
 
 def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
