@@ -1,0 +1,128 @@
+"""The vocabulary: reversible, complete, and deaf to special tokens that people type."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from training.config import VocabularyConfig
+from training.data.cleaning import normalise
+from training.data.subwords import BOS, BYTE_TOKENS, EOS, FIRST_PIECE, PAD, train_tokenizer
+
+TEXTS = [
+    "I lost.",
+    "J'ai perdu.",
+    "He's calm, isn't he?",
+    "Il est calme, n'est-ce pas ?",
+    "The house costs 1234 euros.",
+    "La maison coûte 1 234 € !",
+    "Where is the big house?",
+    "Où est la grande maison ?",
+] * 3
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """What a run folder's tokenizer.json gives back."""
+    made = train_tokenizer(TEXTS, VocabularyConfig(size=400))
+    loaded = Tokenizer.from_str(made.to_str())
+    loaded.encode_special_tokens = True
+    return loaded
+
+
+def round_trip(tokenizer: Tokenizer, text: str) -> str:
+    decoded: str = tokenizer.decode(tokenizer.encode(text).ids)
+    return decoded
+
+
+def test_special_and_byte_tokens_have_their_fixed_ids(tokenizer: Tokenizer) -> None:
+    assert [tokenizer.token_to_id(token) for token in ("<pad>", "<s>", "</s>")] == [PAD, BOS, EOS] == [0, 1, 2]
+    assert [tokenizer.token_to_id(token) for token in BYTE_TOKENS] == list(range(3, FIRST_PIECE))
+    assert tokenizer.get_vocab_size() == len(tokenizer.get_vocab()) <= 400
+
+
+@pytest.mark.parametrize("text", sorted(set(TEXTS)))
+def test_known_text_comes_back(tokenizer: Tokenizer, text: str) -> None:
+    assert round_trip(tokenizer, text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["日本語です", "👩‍👩‍👧 ok", "Ж", "a\u0301", "½", "x\x00y", "𝄞", "<0x41>", "naïve Ωmega"]
+)
+def test_nothing_is_unknown(tokenizer: Tokenizer, text: str) -> None:
+    assert round_trip(tokenizer, text) == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("typed", ["</s>", "<s>", "<pad>", "I </s> lost.", "</s></s>"])
+def test_special_tokens_typed_by_a_user_are_text(tokenizer: Tokenizer, typed: str) -> None:
+    ids = tokenizer.encode(typed).ids
+    assert not {PAD, BOS, EOS} & set(ids)
+    assert tokenizer.decode(ids) == typed
+
+
+def test_byte_tokens_typed_by_a_user_are_text(tokenizer: Tokenizer) -> None:
+    assert tokenizer.token_to_id("<0x41>") not in tokenizer.encode("<0x41>").ids
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("l’ami", "l'ami"),
+        ("Où\u00a0? Là\u202f!", "Où ? Là !"),
+        ("  two   spaces ", "two spaces"),
+        ("a\tb\r\nc", "a b c"),
+        ("co\u00adoperate\u200b", "cooperate"),
+        ("e\u0301te\u0301", "été"),
+    ],
+)
+def test_the_tokenizer_normalises_as_the_cleaning_does(tokenizer: Tokenizer, written: str, meant: str) -> None:
+    assert normalise(written) == meant
+    assert tokenizer.encode(written).ids == tokenizer.encode(meant).ids
+    assert round_trip(tokenizer, written) == meant
+
+
+# The metaspace itself, separators that only str.split() knows, and surrogates are not ordinary text.
+ordinary = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="▁"), max_size=30)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=ordinary)
+def test_any_text_comes_back_up_to_normalisation(tokenizer: Tokenizer, text: str) -> None:
+    assert round_trip(tokenizer, text) == normalise(text)
+
+
+def test_offsets_point_into_the_callers_text(tokenizer: Tokenizer) -> None:
+    text = "Il  est\u00a0calme, l’été 😀."
+    encoding = tokenizer.encode(text)
+    covered: set[int] = set()
+    for start, end in encoding.offsets:
+        covered.update(range(start, end))
+    assert {i for i, character in enumerate(text) if not character.isspace()} <= covered
+    marks = [text[s:e] for (s, e), piece in zip(encoding.offsets, encoding.tokens, strict=True) if piece == ","]
+    assert marks == [","]
+
+
+def test_numbers_are_spelt_digit_by_digit(tokenizer: Tokenizer) -> None:
+    digits = [piece for piece in tokenizer.encode("1234").tokens if any(c.isdigit() for c in piece)]
+    assert [piece.strip("▁") for piece in digits] == ["1", "2", "3", "4"]
+
+
+def test_lower_casing_is_inside_the_tokenizer() -> None:
+    tokenizer = train_tokenizer(TEXTS, VocabularyConfig(size=400, lowercase=True))
+    assert round_trip(tokenizer, "I LOST.") == "i lost."
+
+
+def test_tokenised_text_keeps_its_tokens() -> None:
+    lines = ["il n&apos; y a pas @-@ de l&apos; eau ."] * 3
+    tokenizer = train_tokenizer(lines, VocabularyConfig(size=400, pretokenised=True))
+    assert round_trip(tokenizer, lines[0]) == lines[0]
+    assert "▁n&apos;" in tokenizer.encode(lines[0]).tokens
+
+
+def test_the_same_text_gives_the_same_vocabulary() -> None:
+    first, second = (train_tokenizer(TEXTS, VocabularyConfig(size=350)).to_str() for _ in range(2))
+    assert first == second

@@ -1,0 +1,97 @@
+"""Recipes: what is refused says which key and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from training.config import BahdanauConfig, Recipe, RecipeError, load_recipe, parse_recipe
+
+RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "toy",
+        "source_language": "en",
+        "target_language": "fr",
+        "corpora": [{"name": "tatoeba"}],
+        "network": {"kind": "transformer"},
+        **changes,
+    }
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
+    assert load_recipe(path).name == path.stem
+
+
+def test_defaults_are_the_papers() -> None:
+    recipe = parse_recipe(content(), "here")
+    network = recipe.network
+    assert network.kind == "transformer"
+    assert (network.encoder_layers, network.width, network.heads, network.feed_forward) == (6, 512, 8, 2048)
+    assert network.norm == "post"
+    rnn = BahdanauConfig(kind="bahdanau")
+    assert (rnn.embedding, rnn.encoder_hidden, rnn.output_size) == (620, 1000, 500)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"network": {"kind": "transformer", "width": 100, "heads": 3}}, "width 100 must be a multiple of heads 3"),
+        ({"network": {"kind": "rnn"}}, "network"),
+        ({"network": {"kind": "bahdanau", "tie_embeddings": True}}, "output_size 500 == embedding 620"),
+        ({"network": {"kind": "bahdanau", "score": "dot"}}, "decoder_hidden"),
+        ({"network": {"kind": "bahdanau", "attention": "sharp"}}, "network.bahdanau.attention"),
+        ({"optimisation": {"learning_rate": 1}}, "optimisation.learning_rate: Extra inputs are not permitted"),
+        ({"optimisation": {"peak_rate": -1}}, "optimisation.peak_rate"),
+        ({"corpora": []}, "corpora"),
+        ({"vocabulary": {"size": 100}}, "vocabulary.size"),
+        ({"name": "No Spaces"}, "name"),
+        ({"vocabulary": {"size": 70_000}}, "vocabulary.size"),
+        ({"max_tokens": 1000}, "max_tokens"),
+    ],
+)
+def test_bad_values_are_named(changes: dict[str, Any], expected: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        parse_recipe(content(**changes), "my.yaml")
+    assert "my.yaml" in str(caught.value)
+    assert expected in str(caught.value)
+
+
+def test_overrides_reach_nested_keys(tmp_path: Path) -> None:
+    path = tmp_path / "toy.yaml"
+    path.write_text(yaml.safe_dump(content()))
+    recipe = load_recipe(path, ["optimisation.max_updates=7", "network.norm=pre", "seed=3"])
+    assert isinstance(recipe, Recipe)
+    assert (recipe.optimisation.max_updates, recipe.seed) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"), [("seed", "must look like"), ("name.x=1", "is not a section"), ("nope=1", "nope")]
+)
+def test_bad_overrides_are_named(tmp_path: Path, override: str, expected: str) -> None:
+    path = tmp_path / "toy.yaml"
+    path.write_text(yaml.safe_dump(content()))
+    with pytest.raises(RecipeError, match=expected):
+        load_recipe(path, [override])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(b"name: [", "not valid UTF-8 YAML"), (b"caf\xe9: 1", "not valid UTF-8 YAML"), (b"- a list", "mapping of keys")],
+)
+def test_unreadable_recipes_are_named(tmp_path: Path, text: bytes, expected: str) -> None:
+    path = tmp_path / "toy.yaml"
+    path.write_bytes(text)
+    with pytest.raises(RecipeError, match=expected):
+        load_recipe(path)
+
+
+def test_a_missing_recipe_says_where_recipes_live(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="training/recipes"):
+        load_recipe(tmp_path / "none.yaml")
