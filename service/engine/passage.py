@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.engine import alignment
-from service.engine.bundle import AlignHead
 from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, wrap
 from service.engine.tokenizer import Decoded, Tokenizer
-from service.engine.types import ForcedResult, Hypothesis, SentenceDetail, Token, Translation
+from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the worker found for one piece; `forced` is the attention of the best hypothesis when it was asked for."""
+    """What the worker found for one piece; `reading` is where the best hypothesis aligns, when that was asked for."""
 
     hypotheses: tuple[Hypothesis, ...]
-    forced: ForcedResult | None = None
+    reading: FloatArray | None = None  # [T, S]; see alignment.reading
 
 
 def cut_text(text: str, tokenizer: Tokenizer, cutting: Cutting) -> Passage:
@@ -80,7 +79,7 @@ def _pieces(
 
 
 def assemble(
-    passage: Passage, outcomes: Sequence[Outcome], tokenizer: Tokenizer, align: AlignHead, alternatives: int
+    passage: Passage, outcomes: Sequence[Outcome], tokenizer: Tokenizer, threshold: float | None, alternatives: int
 ) -> Translation:
     """Join the best hypotheses and what lies between them; details where attention was asked for.
 
@@ -89,9 +88,9 @@ def assemble(
     located = [tokenizer.locate(outcome.hypotheses[0].ids) for outcome in outcomes]
     joined = join(passage.text, passage.spans, [decoded.text for decoded in located])
     details = tuple(
-        _detail(passage, piece, outcome, joined.starts[number], tokenizer, align)
+        _detail(passage, piece, outcome, joined.starts[number], tokenizer, threshold)
         for number, (piece, outcome) in enumerate(zip(passage.pieces, outcomes, strict=True))
-        if outcome.forced is not None
+        if outcome.reading is not None
     )
     others = _alternatives(passage, outcomes, located, tokenizer) if alternatives else []
     return Translation(joined.text, tuple(text for text in others if text != joined.text)[:alternatives], details)
@@ -113,10 +112,10 @@ def _alternatives(
 
 
 def _detail(
-    passage: Passage, piece: Piece, outcome: Outcome, target_start: int, tokenizer: Tokenizer, align: AlignHead
+    passage: Passage, piece: Piece, outcome: Outcome, target_start: int, tokenizer: Tokenizer, threshold: float | None
 ) -> SentenceDetail:
-    best, forced = outcome.hypotheses[0], outcome.forced
-    assert forced is not None
+    best, reading = outcome.hypotheses[0], outcome.reading
+    assert reading is not None
     source_text = passage.text[piece.start : piece.end]
     source = tokenizer.tokens(source_text, piece.start)
     target = tokenizer.locate(best.ids, target_start)
@@ -129,10 +128,10 @@ def _detail(
         target_tokens=target.tokens,
         score=best.score,
         token_logprobs=best.logprobs,
-        alignment=token_links(forced, source, target.tokens, align),
+        alignment=token_links(reading, source, target.tokens, threshold),
         finish_reason=best.finish_reason,
         word_alignment=word_links(
-            forced, (source_text, source, piece.start), (target.text, target.tokens, target_start), align
+            reading, (source_text, source, piece.start), (target.text, target.tokens, target_start), threshold
         ),
     )
 
@@ -141,17 +140,15 @@ Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and where the tex
 
 
 def token_links(
-    forced: ForcedResult, source: Sequence[Token], target: Sequence[Token], align: AlignHead
+    reading: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
 ) -> alignment.Links:
     """Align tokens, special ones left out."""
-    weights = alignment.reading(forced.cross_attention, align)
-    return alignment.links(weights, alignment.plain_groups(source), alignment.plain_groups(target), align.threshold)
+    return alignment.links(reading, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
 
 
-def word_links(forced: ForcedResult, source: Side, target: Side, align: AlignHead) -> alignment.Links:
+def word_links(reading: FloatArray, source: Side, target: Side, threshold: float | None) -> alignment.Links:
     """Align the words that white space separates: weights of their pieces summed over source, averaged over target."""
-    weights = alignment.reading(forced.cross_attention, align)
     sources, targets = (
         alignment.group(tokens, alignment.white_space_words(text), shift) for text, tokens, shift in (source, target)
     )
-    return alignment.links(weights, sources, targets, align.threshold)
+    return alignment.links(reading, sources, targets, threshold)

@@ -1,0 +1,249 @@
+"""One model as its callers see it: texts in, translations and attention out, asynchronously.
+
+A call is a countdown over its sentences: they wait and run one by one in the worker's batch, beside those of every
+other call. Cancelling the awaiting task cancels its sentences, which frees their rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from service.engine.alignment import reading
+from service.engine.attention import ScoredPair, view
+from service.engine.bundle import Manifest
+from service.engine.errors import EmptyInput, InputTooLong
+from service.engine.jobs import SentenceWorker, run_forced, run_sentences, within
+from service.engine.observer import NULL_OBSERVER, Observer
+from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
+from service.engine.search import check_options, normalised_score, settle
+from service.engine.tokenizer import Tokenizer
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    FloatArray,
+    ForcedJob,
+    ForcedResult,
+    Hypothesis,
+    ModelInfo,
+    SentenceJob,
+    Translation,
+    TranslationOptions,
+)
+
+Result = TypeVar("Result")
+
+LONG_TEXT = 2_000  # characters; more is tokenised in a thread, so that the event loop goes on answering
+FORCED_TOGETHER = 64
+STALLED_SECONDS = 30.0  # without a sign of life from the worker, which then hangs in a run
+WARM_UP = "Hello, world."
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedScore:
+    """How likely the model finds a given translation, and the words it aligns (white space separates words)."""
+
+    score: float
+    token_logprobs: tuple[float, ...]
+    word_alignment: tuple[tuple[int, int], ...]
+
+
+class Translator:
+    """A loaded model, its tokenizer and its worker."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        info: ModelInfo,
+        tokenizer: Tokenizer,
+        worker: SentenceWorker,
+        observer: Observer = NULL_OBSERVER,
+        wrap_tokens: int | None = None,
+    ) -> None:
+        """Join the parts; sentences of more than `wrap_tokens` are wrapped (None: of more than the model takes)."""
+        limit = manifest.limits.source_tokens
+        self._info = info
+        self._manifest = manifest
+        self._align = manifest.attention.align
+        self._tokenizer = tokenizer
+        self._worker = worker
+        self._warm = False
+        self._observer = observer
+        self._cutting = Cutting(manifest.source_language, min(wrap_tokens or limit, limit), limit)
+
+    @property
+    def name(self) -> str:
+        """Give the bundle's name."""
+        return self._info.name
+
+    @property
+    def info(self) -> ModelInfo:
+        """Give what the model says about itself."""
+        return self._info
+
+    @property
+    def ready(self) -> bool:
+        """Say whether it is warmed up and its worker alive."""
+        beating = time.monotonic() - self._worker.heartbeat < STALLED_SECONDS
+        return self._warm and self._worker.state == "running" and self._worker.alive and beating
+
+    @property
+    def dead(self) -> bool:
+        """Say whether its worker has failed for good."""
+        return self._worker.state == "dead"
+
+    async def start(self) -> None:
+        """Start the worker and translate something by every kind of run; raises EngineFailure if that fails."""
+        self._worker.start()
+        for beam_size in (1, self._manifest.decoding.beam_size):
+            await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4, details=True))
+        self._warm = True
+
+    async def stop(self, drain: float) -> None:
+        """Stop the worker; what runs may finish within `drain` seconds."""
+        await asyncio.to_thread(self._worker.stop, drain)
+
+    async def translate(
+        self,
+        texts: Sequence[str],
+        options: TranslationOptions | None = None,
+        *,
+        deadline: float | None = None,
+        split: bool = True,
+    ) -> list[Translation]:
+        """Translate texts, each cut into sentences unless `split` is false; deadline on time.monotonic.
+
+        What holds nothing to translate comes back unchanged. Raises InvalidText, InvalidOption, Overloaded, NotReady,
+        DeadlineExceeded or EngineFailure.
+        """
+        options = options or TranslationOptions()
+        check_options(options)
+        size = sum(map(len, texts))
+        cutting = self._cutting if split else replace(self._cutting, split=False)
+        passages = await self._timed(
+            "tokenize", size, lambda: [cut_text(text, self._tokenizer, cutting) for text in texts]
+        )
+        sources = [piece.ids for passage in passages for piece in passage.pieces]
+        outcomes = await within(deadline, self._outcomes(sources, options, deadline))
+        return await self._timed("detokenize", size, lambda: self._assemble(passages, outcomes, options))
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+    ) -> AttentionMap:
+        """Give the attention of one sentence and its own translation, or of the given one; texts are never split.
+
+        Raises EmptyInput, InputTooLong, and what `translate` raises.
+        """
+        check_options(options.translation)
+        texts = (text,) if target_text is None else (text, target_text)
+        ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
+        if target_text is None:
+            pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline))
+        else:
+            [forced] = await within(deadline, run_forced(self._worker, [ForcedJob(ids[0], ids[1], deadline)]))
+            pair = self._given_pair(text, target_text, forced, options.translation)
+        size = LONG_TEXT if "all" in (options.layer, options.head) else 0
+        begin = self._tokenizer.begin_token()
+        return await self._timed("view", size, lambda: view(pair, options, begin, self._align, self._info))
+
+    async def force(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+    ) -> list[ForcedScore]:
+        """Score given translations (source, target) as they are, never split; raises as `attention` does."""
+        jobs = []
+        for pair in pairs:
+            source_ids, target_ids = self._encode_sides(*pair)
+            jobs.append(ForcedJob(source_ids, target_ids, deadline))
+        results = await within(deadline, run_forced(self._worker, jobs))
+        return [self._forced_score(pair, result, length_penalty) for pair, result in zip(pairs, results, strict=True)]
+
+    async def _outcomes(
+        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+    ) -> list[Outcome]:
+        if not sources:
+            return []
+        results = await run_sentences(self._worker, self._jobs(sources, options, deadline))
+        if not options.details:
+            return [Outcome(result.hypotheses) for result in results]
+        forced = [
+            ForcedJob(ids, self._closed(result.hypotheses[0]), deadline)
+            for ids, result in zip(sources, results, strict=True)
+        ]
+        readings: list[FloatArray] = []
+        # A few at a time, of which one head is kept: all weights of a long text would fill the memory.
+        for first in range(0, len(forced), FORCED_TOGETHER):
+            weights = await run_forced(self._worker, forced[first : first + FORCED_TOGETHER])
+            readings.extend(reading(each.cross_attention, self._align).copy() for each in weights)
+        return [Outcome(result.hypotheses, weights) for result, weights in zip(results, readings, strict=True)]
+
+    async def _decoded_pair(
+        self, text: str, source: tuple[int, ...], options: TranslationOptions, deadline: float | None
+    ) -> ScoredPair:
+        [result] = await run_sentences(self._worker, self._jobs([source], replace(options, alternatives=0), deadline))
+        best = result.hypotheses[0]
+        [forced] = await run_forced(self._worker, [ForcedJob(source, self._closed(best), deadline)])
+        target = self._tokenizer.locate(best.ids)
+        return ScoredPair(
+            text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
+        )
+
+    def _given_pair(self, text: str, target_text: str, forced: ForcedResult, options: TranslationOptions) -> ScoredPair:
+        logprobs = tuple(float(value) for value in forced.logprobs)
+        source, target = self._tokenizer.tokens(text), self._tokenizer.tokens(target_text)
+        score = normalised_score(logprobs, options.length_penalty)
+        return ScoredPair(text, target_text, source, target, forced, score, logprobs)
+
+    def _forced_score(self, pair: tuple[str, str], forced: ForcedResult, length_penalty: float) -> ForcedScore:
+        logprobs = tuple(float(value) for value in forced.logprobs)
+        source, target = ((text, self._tokenizer.tokens(text), 0) for text in pair)
+        links = word_links(reading(forced.cross_attention, self._align), source, target, self._align.threshold)
+        return ForcedScore(normalised_score(logprobs, length_penalty), logprobs, links)
+
+    def _jobs(
+        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+    ) -> list[SentenceJob]:
+        limit = self._manifest.limits.target_tokens
+        return [SentenceJob(ids, settle(options, len(ids), limit), deadline) for ids in sources]
+
+    def _closed(self, hypothesis: Hypothesis) -> tuple[int, ...]:
+        """Give the ids with </s> at the end, also where the search was cut off before it."""
+        ends = hypothesis.finish_reason == "eos"
+        return hypothesis.ids if ends else (*hypothesis.ids, self._tokenizer.eos)
+
+    def _encode_sides(self, text: str, target_text: str | None = None) -> list[tuple[int, ...]]:
+        limits = self._manifest.limits
+        ids = [self._encode(text, "text", limits.source_tokens)]
+        if target_text is not None:
+            ids.append(self._encode(target_text, "target_text", limits.target_tokens))
+        return ids
+
+    def _encode(self, text: str, name: str, limit: int) -> tuple[int, ...]:
+        ids = self._tokenizer.encode(text)
+        if len(ids) < 2:
+            raise EmptyInput(f"{name} is empty; give it at least one character that is not white space.")
+        if len(ids) > limit:
+            raise InputTooLong(
+                f"{name} has {len(ids)} tokens with its end token; {self.name} takes at most {limit} here."
+            )
+        return ids
+
+    def _assemble(
+        self, passages: Sequence[Passage], outcomes: Sequence[Outcome], options: TranslationOptions
+    ) -> list[Translation]:
+        translations = []
+        first = 0
+        for passage in passages:
+            own = outcomes[first : first + len(passage.pieces)]
+            first += len(own)
+            translations.append(assemble(passage, own, self._tokenizer, self._align.threshold, options.alternatives))
+        return translations
+
+    async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
+        """Do work on texts of `size` characters, long ones in a thread."""
+        began = time.perf_counter()
+        result = await asyncio.to_thread(work) if size >= LONG_TEXT else work()
+        self._observer.stage(self.name, stage, time.perf_counter() - began)
+        return result
