@@ -31,7 +31,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
-STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize"})
+STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 OTHER = "other"
 

@@ -73,7 +73,7 @@ class Settings(BaseSettings):
         ge=1,
     )
     max_queued_tokens: int = setting(
-        262_144,
+        524_288,
         "Source tokens that may wait for each model before new requests are answered 503",
         "a whole number of at least 256",
         ge=256,
@@ -165,7 +165,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def _unknown(name: str, known: Mapping[str, str]) -> str:
-    close = difflib.get_close_matches(name.upper(), known, n=1)
+    close = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.8)
     hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(known)}."
     return f"{name} is not a setting; {hint}"
 

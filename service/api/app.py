@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
-from service.api import attention, health, languages, metrics, models, translate
+from service.api import attention, docs, health, languages, metrics, models, translate
 from service.api.documents import install_openapi
 from service.api.errors import install_error_handlers
 from service.api.middleware.edge import Edge
@@ -39,7 +39,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(title="Translucent", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
     app.state.service = service
-    families = (translate, attention, languages, models, health, metrics)
+    families = (translate, attention, languages, models, health, metrics, docs)
     for family in families:
         app.include_router(family.router)
     app.state.methods = methods_of([family.router for family in families])

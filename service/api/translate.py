@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +90,7 @@ def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) ->
     _check_format(fields)
     check_pair(source, target, known)
     options = TranslationOptions(
-        **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE), details=flag(fields, "details")
+        **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE - 1), details=flag(fields, "details")
     )
     return Job(texts, is_list, source, target, optional_text(fields, "model"), options)
 
@@ -161,33 +160,11 @@ def check_pair(source: str, target: str, known: Languages) -> None:
 
 
 async def run_job(service: Service, job: Job) -> list[Translation]:
-    """Translate what there is to translate; the rest comes back as it is."""
-    translations = [Translation(text) for text in job.texts]
+    """Translate; a text that already is in the target language comes back as it is."""
     if job.source == job.target:
-        return translations
+        return [Translation(text) for text in job.texts]
     translator = service.registry.resolve(job.source, job.target, job.model)
-    wanted = [index for index, text in enumerate(job.texts) if has_words(text)]
-    if wanted:
-        texts = [job.texts[index] for index in wanted]
-        found = await service.in_time(translator.translate(texts, job.options, deadline=service.deadline()))
-        for index, translation in zip(wanted, found, strict=True):
-            translations[index] = translation
-    return translations
-
-
-def has_words(text: str) -> bool:
-    """Whether anything in a text is neither white space nor emoji, and so may have a translation."""
-    # A keycap emoji is a digit, a variation selector and the enclosing key.
-    plain = text if "\u20e3" not in text else "".join(text.split("\u20e3"))
-    keys = len(plain) != len(text)
-    return not all(
-        char.isspace() or "\U0001f000" <= char <= "\U0001faff" or unicodedata.category(char) in _EMOJI_CATEGORIES
-        or (keys and char in "0123456789#*")
-        for char in plain
-    )  # fmt: skip
-
-
-_EMOJI_CATEGORIES = frozenset({"So", "Sk", "Cf", "Mn", "Me", "Cc"})
+    return await service.in_time(translator.translate(job.texts, job.options, deadline=service.deadline()))
 
 
 def answer(job: Job, translations: list[Translation]) -> dict[str, Any]:

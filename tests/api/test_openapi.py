@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -123,3 +124,19 @@ async def test_documented_defaults_are_accepted(
 
 async def test_the_document_is_served(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
     assert (await client.get("/openapi.json")).json() == document
+
+
+async def test_the_page_shows_all_and_loads_nothing(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    answer = await client.get("/docs")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for path, method, _ in operations(document):
+        assert f"{method.upper()} {path}</code>" in answer.text
+    assert "<script" not in answer.text
+    assert not re.search(r"(?:src|href)=.(?:https?:)?//", answer.text)
+    assert "J&#x27;ai perdu." in answer.text
+
+
+async def test_the_page_escapes_the_host_a_client_claims(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/docs", headers={"Host": "a<script>b"})
+    assert "<script" not in answer.text

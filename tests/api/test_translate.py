@@ -95,22 +95,6 @@ async def test_unknown_fields_and_keys_that_are_not_needed_are_ignored(client: h
     assert (await post(client, api_key=None)).status_code == 200
 
 
-@pytest.mark.parametrize("text", [" \n\t", "🎉", "👩‍👩‍👧‍👦 👍🏽\n❤️", "🇫🇷", "1️⃣ #️⃣", "\u00a0"])
-async def test_emoji_and_white_space_come_back_unchanged(
-    client: httpx.AsyncClient, registry: DummyRegistry, text: str
-) -> None:
-    assert (await post(client, q=text)).json() == {"translatedText": text}
-    assert registry["transformer-en-fr"].calls == []
-
-
-@pytest.mark.parametrize("text", ["1", "#1", "…", "½", "漢字", "a🎉"])
-async def test_what_is_more_than_emoji_is_translated(
-    client: httpx.AsyncClient, registry: DummyRegistry, text: str
-) -> None:
-    await post(client, q=text)
-    assert len(registry["transformer-en-fr"].calls) == 1
-
-
 async def test_a_language_translated_into_itself_comes_back_unchanged(client: httpx.AsyncClient) -> None:
     assert (await post(client, target="en", alternatives=2, details=True)).json() == {
         "translatedText": "I lost.",
@@ -121,7 +105,7 @@ async def test_a_language_translated_into_itself_comes_back_unchanged(client: ht
 
 async def test_alternatives_are_unlike_each_other_and_the_translation(client: httpx.AsyncClient) -> None:
     assert (await post(client, alternatives=3)).json()["alternatives"] == ["I LOST.!", "I LOST.?"]
-    assert (await post(client, q=["a", "🎉"], alternatives=1)).json()["alternatives"] == [["A!"], []]
+    assert (await post(client, q=["a", "b"], alternatives=1)).json()["alternatives"] == [["A!"], ["B!"]]
     assert (await post(client, alternatives=1000)).status_code == 200
     assert "alternatives" not in (await post(client, alternatives=0)).json()
 

@@ -1,0 +1,121 @@
+"""GET /docs: the OpenAPI document as one plain page, without scripts and without anything from another server."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+router = APIRouter()
+
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+section { border-top: 1px solid #8886; margin-top: 2rem; }
+h2 { font-size: 1.2rem; } h3 { font-size: 1rem; } code, pre { font-family: ui-monospace, monospace; font-size: .9rem; }
+pre { background: #8882; border-radius: .4rem; padding: .6rem .8rem; overflow-x: auto; }
+table { border-collapse: collapse; } td, th { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; }
+"""
+HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'", "Cache-Control": "no-cache"}
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> HTMLResponse:
+    """Show every route with its fields, examples and errors."""
+    return HTMLResponse(page(request.app.openapi(), str(request.base_url).rstrip("/")), headers=HEADERS)
+
+
+def page(document: dict[str, Any], address: str) -> str:
+    """The whole page."""
+    info = document["info"]
+    paragraphs = "".join(f"<p>{_code(part)}</p>" for part in info["description"].strip().split("\n\n"))
+    sections = "".join(
+        "".join(_operation(document, method, path, operation, address))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(info['title'])} API</title><style>{STYLE}</style></head><body>"
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>{paragraphs}"
+        '<p>For programs: <a href="openapi.json">openapi.json</a></p>'
+        f"{sections}</body></html>"
+    )
+
+
+def _operation(
+    document: dict[str, Any], method: str, path: str, operation: dict[str, Any], address: str
+) -> Iterator[str]:
+    yield f"<section><h2><code>{method.upper()} {escape(path)}</code></h2>"
+    yield f"<p><strong>{_code(operation['summary'])}</strong><br>{_code(operation['description'])}</p>"
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body is not None:
+        yield _fields(document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]])
+        for example in body["examples"].values():
+            yield f"<h3>{escape(example['summary'])}</h3>{_call(address + path, example['value'])}"
+    elif "parameters" in operation:
+        yield _fields(
+            {
+                "properties": {item["name"]: {**item["schema"], **item} for item in operation["parameters"]},
+                "required": [item["name"] for item in operation["parameters"] if item["required"]],
+            }
+        )
+    yield "<h3>Answers</h3><table>"
+    for status, response in operation["responses"].items():
+        examples = "".join(f"<pre>{escape(_json(value))}</pre>" for value in _examples(response))
+        yield f"<tr><td><code>{status}</code></td><td>{_code(response['description'])}{examples}</td></tr>"
+    yield "</table></section>"
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    rows = []
+    for name, field in schema["properties"].items():
+        default = "required" if name in schema.get("required", ()) else _json(field.get("default"))
+        rows.append(
+            f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field))}</td>"
+            f"<td><code>{escape(default)}</code></td><td>{_code(field.get('description', ''))}</td></tr>"
+        )
+    return f"<table><tr><th>field</th><th>type</th><th>default</th><th>meaning</th></tr>{''.join(rows)}</table>"
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "anyOf" in field:
+        return " or ".join(_type(item) for item in field["anyOf"] if item.get("type") != "null")
+    if "const" in field:
+        return _json(field["const"])
+    if "enum" in field:
+        return ", ".join(map(_json, field["enum"]))
+    if field.get("type") == "array":
+        return f"list of {_type(field.get('items', {}))}"
+    bounds = [f"from {field['minimum']:g}"] if "minimum" in field else []
+    bounds += [f"to {field['maximum']:g}"] if "maximum" in field else []
+    return " ".join([str(field.get("type", "any")), *bounds])
+
+
+def _examples(response: dict[str, Any]) -> list[Any]:
+    content: dict[str, Any] = next(iter(response.get("content", {}).values()), {})
+    return [item["value"] for item in content.get("examples", {}).values()] or (
+        [content["example"]] if "example" in content else []
+    )
+
+
+def _call(url: str, value: Any) -> str:
+    data = shlex.quote(_json(value))
+    return f"<pre>{escape(f'curl {shlex.quote(url)} -H content-type:application/json -d {data}')}</pre>"
+
+
+def _json(value: Any) -> str:
+    return value.rstrip() if isinstance(value, str) and "\n" in value else json.dumps(value, ensure_ascii=False)
+
+
+def _code(text: str) -> str:
+    """Escaped text, with what stands between backticks as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

@@ -1,0 +1,88 @@
+"""Settings: what is not accepted says which variable, which value, and what would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.settings import Settings, SettingsError, load_settings, settings_table, variable
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in [name for name in os.environ if name.startswith("TRANSLUCENT_")]:
+        monkeypatch.delenv(name)
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    settings = load_settings()
+    assert (settings.character_limit, settings.batch_limit, settings.body_limit) == (100_000, 128, 1_048_576)
+    assert settings.port == 8000
+    assert settings.max_rows >= 160
+    assert settings.cors_origin == "*"
+    assert settings.models_dir == Path(__file__).resolve().parents[1] / "models"
+
+
+def test_variables_are_read_and_options_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_PORT", "9000")
+    monkeypatch.setenv("TRANSLUCENT_HOST", "0.0.0.0")
+    settings = load_settings(port=9001, host=None)
+    assert (settings.port, settings.host) == (9001, "0.0.0.0")
+
+
+def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_PORT", "9000")
+    first = load_settings()
+    monkeypatch.setenv("TRANSLUCENT_PORT", "9001")
+    assert (first.port, load_settings().port) == (9000, 9001)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "accepted"),
+    [
+        ("TRANSLUCENT_PORT", "abc", "a whole number from 0 to 65535"),
+        ("TRANSLUCENT_PORT", "", "a whole number from 0 to 65535"),
+        ("TRANSLUCENT_PORT", "70000", "a whole number from 0 to 65535"),
+        ("TRANSLUCENT_PORT", "80.5", "a whole number from 0 to 65535"),
+        ("TRANSLUCENT_DEVICE", "gpu", "auto, cpu or cuda"),
+        ("TRANSLUCENT_THREADS", "0", "a whole number from 1 to 256"),
+        ("TRANSLUCENT_MAX_ROWS", "7", "a whole number from 8 to 4096"),
+        ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "0", "a number above 0"),
+        ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "nan", "a number above 0"),
+        ("TRANSLUCENT_DRAIN_SECONDS", "inf", "a number from 0 to 3600"),
+        ("TRANSLUCENT_LOG_LEVEL", "loud", "debug, info, warning or error"),
+        ("TRANSLUCENT_HOST", "", "a host name or an IP address"),
+    ],
+)
+def test_a_wrong_value_names_variable_value_and_what_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, accepted: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert f"{name}={value!r}" in str(caught.value)
+    assert accepted in str(caught.value)
+    assert "default" in str(caught.value)
+
+
+def test_an_unknown_variable_is_an_error_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_PROT", "9000")
+    monkeypatch.setenv("TRANSLUCENT_COLOUR_OF_THE_SKY", "blue")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(port="x")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert "TRANSLUCENT_PROT is not a setting; did you mean TRANSLUCENT_PORT?" in lines
+    assert any("TRANSLUCENT_COLOUR_OF_THE_SKY is not a setting; the settings are TRANSLUCENT_HOST" in x for x in lines)
+
+
+def test_every_setting_is_in_the_table_with_its_default() -> None:
+    table = settings_table()
+    for name, info in Settings.model_fields.items():
+        row = next(line for line in table.splitlines() if line.startswith(f"| `{variable(name)}` |"))
+        assert info.description
+        assert info.description in row
+        assert row.count("|") == 5
