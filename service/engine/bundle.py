@@ -164,7 +164,7 @@ def load_bundle(folder: Path) -> Bundle:
     except (OSError, ValueError, RecursionError) as error:
         raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
     check_manifest(document, str(manifest_path))
-    manifest = _parse(document)
+    manifest = parse_manifest(document)
     for name, checksum in manifest.files.items():
         _check_file(folder / name, checksum)
     return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
@@ -213,7 +213,8 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
         yield "attention.align: there is no such layer or head in attention.cross"
 
 
-def _parse(document: dict[str, Any]) -> Manifest:
+def parse_manifest(document: dict[str, Any]) -> Manifest:
+    """Give the typed form of a manifest that has passed check_manifest."""
     attention = document["attention"]
     sizes = {kind: AttentionSize(**attention[kind]) if attention[kind] else None for kind in ("encoder", "decoder")}
     return Manifest(

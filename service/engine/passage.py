@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from service.engine import alignment
 from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, wrap
-from service.engine.tokenizer import Decoded, Tokenizer
+from service.engine.tokenizer import Decoded, Tokenizer, check_text
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation
 
 
@@ -56,6 +56,7 @@ class Outcome:
 
 def cut_text(text: str, tokenizer: Tokenizer, cutting: Cutting) -> Passage:
     """Cut a text into pieces of at most `max_tokens`; raises InvalidText for lone surrogates."""
+    check_text(text)
     spans = split_sentences(text, cutting.language) if cutting.split else whole_text(text)
     pieces = [
         piece for start, end in spans for piece in _pieces(text, start, end, tokenizer, cutting, cutting.wrap_tokens)

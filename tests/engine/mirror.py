@@ -1,0 +1,104 @@
+"""A worker without a model: its translation of a sentence is the sentence itself, word for word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from service.engine.errors import EngineError
+from service.engine.types import (
+    FinishReason,
+    FloatArray,
+    ForcedJob,
+    ForcedResult,
+    Hypothesis,
+    SentenceJob,
+    SentenceResult,
+)
+
+LAYERS, HEADS = 2, 4
+
+
+@dataclass
+class MirrorWorker:
+    """Answers at once, or never while `held`; the n-th alternative lacks the last n tokens before </s>."""
+
+    held: bool = False
+    error: EngineError | None = None
+    has_self_attention: bool = True
+    heartbeat: float = field(default_factory=time.monotonic)
+    state: str = "new"
+    jobs: list[SentenceJob] = field(default_factory=list)
+    forced: list[ForcedJob] = field(default_factory=list)
+    futures: list[Future[SentenceResult]] = field(default_factory=list)
+    stopped_with: float | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.state == "running"
+
+    def start(self) -> None:
+        self.state = "running"
+
+    def stop(self, drain: float = 0.0) -> None:
+        self.state, self.stopped_with = "stopped", drain
+
+    def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
+        if self.error:
+            raise self.error
+        self.jobs.extend(jobs)
+        futures = [self._answer(job) for job in jobs]
+        self.futures.extend(futures)
+        return futures
+
+    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+        self.forced.append(job)
+        future: Future[ForcedResult] = Future()
+        future.set_result(forced_result(len(job.source_ids), len(job.target_ids), self.has_self_attention))
+        return future
+
+    def _answer(self, job: SentenceJob) -> Future[SentenceResult]:
+        future: Future[SentenceResult] = Future()
+        if not self.held:
+            best = [mirrored(job, shorter) for shorter in range(job.search.n_best)]
+            future.set_result(SentenceResult(tuple(best), 0.0, 0.0))
+        return future
+
+
+def mirrored(job: SentenceJob, shorter: int = 0) -> Hypothesis:
+    """Give the source as hypothesis, cut to the maximum length, each token with log-probability -0.5."""
+    kept = job.source_ids[: max(len(job.source_ids) - 1 - shorter, 1)]
+    ids = (*kept, job.source_ids[-1]) if kept[-1] != job.source_ids[-1] else kept
+    reason: FinishReason = "eos"
+    if len(ids) > job.search.max_length:
+        ids, reason = ids[: job.search.max_length], "length"
+    logprobs = (-0.5,) * len(ids)
+    return Hypothesis(ids, logprobs, sum(logprobs) / len(ids) ** job.search.length_penalty, reason)
+
+
+def forced_result(source: int, target: int, has_self_attention: bool = True) -> ForcedResult:
+    """Give weights of which head 0 of the last layer looks at the token of the same place, the others evenly."""
+    return ForcedResult(
+        np.full(target, -0.5, dtype=np.float32),
+        np.arange(1, target + 1, dtype=np.int64),
+        attention(target, source),
+        attention(source, source) if has_self_attention else None,
+        causal(target) if has_self_attention else None,
+    )
+
+
+def attention(rows: int, columns: int) -> FloatArray:
+    weights = np.full((LAYERS, HEADS, rows, columns), 1 / columns, dtype=np.float32)
+    weights[-1, 0] = 0.2 / columns
+    for row in range(rows):
+        weights[-1, 0, row, min(row, columns - 1)] += 0.8
+    return weights
+
+
+def causal(size: int) -> FloatArray:
+    weights = np.tril(np.ones((LAYERS, HEADS, size, size), dtype=np.float32))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float32)
