@@ -1,0 +1,70 @@
+"""Lays sentences of different lengths side by side, and hands what the encoder gave to the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.types import IntArray
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+
+LEAST_SHARE = 0.7  # of the longest sentence's length that one must have to be encoded beside it
+SMALL_GAP = 4  # tokens of difference that never matter
+
+
+class EncodedSentences:
+    """Memory and initial state of sentences, in the runs they were computed in."""
+
+    def __init__(self, sources: Sequence[Sequence[int]]) -> None:
+        self.lengths = [len(source) for source in sources]
+        self._runs: list[Arrays] = []
+        self._places: list[tuple[int, int]] = [(-1, -1)] * len(sources)  # sentence → run, row
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, sentences: Sequence[int], arrays: Arrays) -> None:
+        """Take in a run over these sentences, arrays [B, ...]."""
+        for row, sentence in enumerate(sentences):
+            self._places[sentence] = (len(self._runs), row)
+        self._runs.append(arrays)
+
+    def parts(self, sentences: Sequence[int]) -> Iterator[tuple[Arrays, IntArray, IntArray]]:
+        """Give, run by run, its arrays, the rows in it that are wanted, and where in `sentences` each stands."""
+        for number, arrays in enumerate(self._runs):
+            chosen = [(at, self._places[sentence][1]) for at, sentence in enumerate(sentences)]
+            here = [
+                pair for pair, sentence in zip(chosen, sentences, strict=True) if self._places[sentence][0] == number
+            ]
+            if here:
+                at, rows = np.array(here, np.int64).T
+                yield arrays, rows, at
+
+
+def side_by_side(sequences: Sequence[Sequence[int]], pad: int) -> tuple[IntArray, IntArray]:
+    """Lay sequences of ids into one array [B, S] padded at the end, and give their lengths [B]."""
+    lengths = np.array([len(ids) for ids in sequences], np.int64)
+    padded = np.full((len(sequences), int(lengths.max())), pad, np.int64)
+    for row, ids in zip(padded, sequences, strict=True):
+        row[: len(ids)] = ids
+    return padded, lengths
+
+
+def groups_of_like_length(lengths: Sequence[int], most: Callable[[int], int]) -> Iterator[list[int]]:
+    """Split sentences into groups of similar length, longest first; a group holds at most `most(longest)`."""
+    group: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if group:
+            longest = lengths[group[0]]
+            unlike = lengths[index] < LEAST_SHARE * longest and longest - lengths[index] > SMALL_GAP
+            if unlike or len(group) >= most(longest):
+                yield group
+                group = []
+        group.append(index)
+    if group:
+        yield group

@@ -1,0 +1,213 @@
+"""Memory and state of running sentences in the computer's own memory, bound to the decoder graph.
+
+Buffers have room for more sentences, tokens and source positions than are in use and are bound by address, so a step
+hands over no arrays: it writes the new tokens into their buffer and runs. A cache is input and output at once: the
+graph adds one entry per row in place. Only three things ever move: rows that change their parent, sentences that fill
+a hole, and everything when a capacity is outgrown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from service.engine.bundle import ArraySpec, GraphSet
+from service.engine.encoding import Array, Arrays, EncodedSentences
+from service.engine.growth import grown, resized
+from service.engine.model import Candidates, Encoded
+from service.engine.types import IntArray
+
+LEAST_TOKENS = 16  # capacity of caches to begin with
+SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
+
+
+class HostLane:
+    """A lane whose buffers are numpy arrays; satisfies model.Lane."""
+
+    def __init__(
+        self, session: onnxruntime.InferenceSession, graphs: GraphSet, beam_size: int, candidates: int
+    ) -> None:
+        self._session, self._beam_size = session, beam_size
+        self._binding = session.io_binding()
+        self._taken = {entry.name for entry in session.get_inputs()}
+        self._bound = False  # whether addresses and shapes given to the binding are still true
+        self._size = 0
+        self._memory = {spec.name: _Buffer(spec, SOURCE_STEP) for spec in graphs.memory}
+        self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
+        self._fixed = {spec.name: _Buffer(spec, 1) for spec in graphs.state if spec.kind == "fixed"}
+        self._following = {spec.name: _Buffer(spec, 1) for spec in graphs.state if spec.kind == "fixed"}
+        self._source_lengths: IntArray = np.zeros(0, np.int64)
+        self._lengths: Array = np.zeros(0, np.int32)  # [N]
+        self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
+        self._total = np.zeros(1, np.int32)
+        self._candidates = np.array([candidates], np.int64)
+        self._top: tuple[Array, Array] = (
+            np.zeros((0, beam_size, candidates), np.int64),
+            np.zeros((0, beam_size, candidates), np.float32),
+        )
+
+    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
+        """Append these of the encoded sentences."""
+        assert isinstance(encoded, EncodedSentences)
+        if not sentences:
+            return
+        first, self._size = self._size, self._size + len(sentences)
+        self._make_room()
+        self._source_lengths[first : self._size] = [encoded.lengths[sentence] for sentence in sentences]
+        self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
+        self._fit_source(self._longest_source(), shrink=first == 0)
+        for arrays, rows, at in encoded.parts(sentences):
+            for name, buffer in self._memory.items():
+                buffer.put(first + at, arrays[name][rows])
+            for name, buffer in self._fixed.items():
+                initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
+                buffer.put(self._rows_of(first + at), initial)
+
+    def step(self, tokens: IntArray) -> Candidates:
+        """Feed every row its token, [B, K], and give what may follow."""
+        size, rows = self._size, self._size * self._beam_size
+        lengths = self._lengths[:rows]
+        total = int(lengths.max()) + 1
+        if any([buffer.grow_length(total) for buffer in self._caches.values()]):  # all of them, hence a list
+            self._bound = False
+        self._tokens[:size] = tokens
+        self._total[0] = total
+        if not self._bound:
+            self._bind()
+        self._session.run_with_iobinding(self._binding)
+        lengths += 1
+        return Candidates(self._top[0][:size], self._top[1][:size])
+
+    def reorder(self, parents: IntArray | None) -> None:
+        """Make every row, [B * K], continue row `parents` of the step just taken."""
+        rows = self._size * self._beam_size
+        for name, buffer in self._fixed.items():
+            following = self._following[name].array
+            if parents is None:
+                buffer.array[:rows] = following[:rows]
+            else:
+                np.take(following, parents, axis=0, out=buffer.array[:rows], mode="clip")
+        if parents is not None and self._caches:
+            changed = np.flatnonzero(parents != np.arange(rows))
+            self._move_caches(changed, parents[changed])
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Forget sentences; the last ones move into the holes."""
+        self._size -= len(removed)
+        self._bound = False
+        if len(holes):
+            to, rows = self._rows_of(holes), self._rows_of(movers)
+            for buffer in self._memory.values():
+                buffer.array[holes] = buffer.array[movers]
+            for buffer in self._fixed.values():
+                buffer.array[to] = buffer.array[rows]
+            self._move_caches(to, rows)
+            self._source_lengths[holes] = self._source_lengths[movers]
+            self._lengths[to] = self._lengths[rows]
+        if self._size:
+            longest = self._longest_source()
+            self._fit_source(longest, shrink=2 * longest <= self._source_capacity())
+
+    def _move_caches(self, to: IntArray, rows: IntArray) -> None:
+        """Copy cached entries between rows; none of `to` is read after it is written."""
+        if len(to):
+            used = int(self._lengths[rows].max())
+            for buffer in self._caches.values():
+                buffer.move(to, rows, used)
+
+    def _rows_of(self, sentences: IntArray) -> IntArray:
+        rows: IntArray = (sentences[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
+        return rows
+
+    def _make_room(self) -> None:
+        """Have every buffer hold the present number of sentences."""
+        size, rows = self._size, self._size * self._beam_size
+        self._bound = False
+        for buffer in self._memory.values():
+            buffer.array = grown(buffer.array, size)
+        for group in (self._caches, self._fixed, self._following):
+            for buffer in group.values():
+                buffer.array = grown(buffer.array, rows)
+        self._source_lengths, self._lengths = grown(self._source_lengths, size), grown(self._lengths, rows)
+        self._tokens = grown(self._tokens, size)
+        self._top = (grown(self._top[0], size), grown(self._top[1], size))
+
+    def _longest_source(self) -> int:
+        longest = int(self._source_lengths[: self._size].max())
+        return -(-longest // SOURCE_STEP) * SOURCE_STEP
+
+    def _source_capacity(self) -> int:
+        return max((buffer.length for buffer in self._memory.values()), default=0)
+
+    def _fit_source(self, needed: int, shrink: bool) -> None:
+        """Give memory `needed` source positions if it has fewer, or, to `shrink`, if it has more."""
+        for buffer in self._memory.values():
+            if buffer.axis is not None and (buffer.length < needed or (shrink and buffer.length > needed)):
+                buffer.array = resized(buffer.array, needed, buffer.axis)
+                self._bound = False
+
+    def _bind(self) -> None:
+        """Tell the binding where everything lies; every array named here is held by this object."""
+        size, rows = self._size, self._size * self._beam_size
+        self._binding.clear_binding_inputs()
+        self._binding.clear_binding_outputs()
+        inputs: Arrays = {
+            "tokens": self._tokens[:size],
+            "lengths": self._lengths[:rows],
+            "total_length": self._total,
+            "source_lengths": self._source_lengths[:size],
+            "candidates": self._candidates,
+        }
+        inputs |= {name: buffer.array[:size] for name, buffer in self._memory.items()}
+        inputs |= {name: buffer.array[:rows] for name, buffer in (self._caches | self._fixed).items()}
+        outputs: Arrays = {"top_ids": self._top[0][:size], "top_logprobs": self._top[1][:size]}
+        outputs |= {f"next_{name}": buffer.array[:rows] for name, buffer in (self._caches | self._following).items()}
+        for name, array in inputs.items():
+            if name in self._taken:
+                self._binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        for name, array in outputs.items():
+            self._binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        self._bound = True
+
+
+class _Buffer:
+    """An array with room to spare: entries along axis 0, and perhaps an axis of varying length (S or T)."""
+
+    def __init__(self, spec: ArraySpec, length: int) -> None:
+        varying = [index for index, axis in enumerate(spec.axes) if index and isinstance(axis, str)]
+        self.axis = varying[0] if varying else None
+        shape = [0, *(axis if isinstance(axis, int) else length for axis in spec.axes[1:])]
+        self.array: Array = np.zeros(shape, spec.dtype)
+
+    @property
+    def length(self) -> int:
+        """Give the capacity of the varying axis; 0 without one."""
+        return 0 if self.axis is None else self.array.shape[self.axis]
+
+    def grow_length(self, needed: int) -> bool:
+        """Have the varying axis hold `needed` entries and say whether that moved the array."""
+        assert self.axis is not None
+        before = self.array
+        self.array = grown(before, needed, self.axis)
+        return self.array is not before
+
+    def put(self, at: IntArray, values: Array) -> None:
+        """Write entries, cut or left unfilled along the varying axis where the lengths differ."""
+        if self.axis is None:
+            self.array[at] = values
+            return
+        part = self._inner(min(values.shape[self.axis], self.length))
+        self.array[(at, *part)] = values[(slice(None), *part)]
+
+    def move(self, to: IntArray, rows: IntArray, used: int) -> None:
+        """Copy the first `used` entries of the varying axis from `rows` to `to`."""
+        part = self._inner(used)
+        self.array[(to, *part)] = self.array[(rows, *part)]
+
+    def _inner(self, used: int) -> tuple[Any, ...]:
+        """Index the axes behind the first up to the varying one, of which only `used` entries."""
+        assert self.axis is not None
+        return (*(slice(None),) * (self.axis - 1), slice(used))

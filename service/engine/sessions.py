@@ -1,0 +1,125 @@
+"""Chooses where and in which precision a bundle runs, and opens ONNX Runtime sessions that truly run there.
+
+ONNX Runtime falls back to the CPU without a word, so every session is asked afterwards what it got.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import onnxruntime
+
+from service.engine.bundle import GraphSet
+from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
+
+Device = Literal["cpu", "cuda", "auto"]
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # first what is faster
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How models run."""
+
+    device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
+    precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
+    threads: int = 1  # of ONNX Runtime within one run of one model
+    gpu_memory_bytes: int | None = None  # most that one session may take on a GPU
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a bundle's graphs run."""
+
+    device: Literal["cpu", "cuda"]
+    provider: str
+    precision: str
+    graphs: GraphSet
+
+
+def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
+    """Choose device and precision for a bundle.
+
+    `available` are the providers of this installation (default: what ONNX Runtime says). Raises DeviceUnavailable
+    when cuda is demanded and not there, BundleIncompatible when the bundle has no graphs for the device.
+    """
+    providers = onnxruntime.get_available_providers() if available is None else available
+    if settings.device == "cpu":
+        return _place_on("cpu", graphs, settings.precision)
+    if CUDA not in providers:
+        reason = f"this installation of ONNX Runtime has no {CUDA} (it has {', '.join(providers)})"
+    else:
+        try:
+            return _place_on("cuda", graphs, settings.precision)
+        except BundleIncompatible as error:
+            if settings.device == "cuda":
+                raise
+            reason = error.message
+    if settings.device == "cuda":
+        raise DeviceUnavailable(f"device=cuda was asked for, but {reason}.")
+    _LOG.warning("device=auto runs on the CPU: %s", reason)
+    return _place_on("cpu", graphs, settings.precision)
+
+
+def open_session(path: Path, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
+    """Open one graph; raises BundleCorrupt when it cannot be read, DeviceUnavailable when it would run elsewhere."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = settings.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    # Shapes change from run to run, so a plan of memory made for one of them is of no use.
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    # Weights are stored as int8 for every precision; this has float graphs expand them once, while loading.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    providers: list[Any] = [CPU]
+    if placement.device == "cuda":
+        limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
+        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+    except Exception as error:  # ONNX Runtime raises classes of its own that it does not export
+        if placement.device == "cuda":
+            raise DeviceUnavailable(f"{path}: cannot be run on CUDA ({_first_line(error)}).") from error
+        raise BundleCorrupt(f"{path}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
+    check_provider(session.get_providers(), placement, path)
+    return session
+
+
+def check_provider(providers: Sequence[str], placement: Placement, path: Path) -> None:
+    """Raise DeviceUnavailable when a session did not get the provider it was opened for."""
+    if placement.provider not in providers:
+        raise DeviceUnavailable(
+            f"{path}: {placement.provider} was asked for, but the session runs on {', '.join(providers)}; "
+            "are the driver and the CUDA libraries installed?"
+        )
+
+
+def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelSettings:
+    """Give settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
+    if settings.device != "auto":
+        raise reason
+    _LOG.warning("device=auto runs on the CPU: %s", reason.message)
+    return replace(settings, device="cpu")
+
+
+def _place_on(device: Literal["cpu", "cuda"], graphs: Mapping[str, GraphSet], precision: str | None) -> Placement:
+    fitting = {name: each for name, each in graphs.items() if each.device in (device, "any")}
+    wanted = PREFERENCE[device] if precision is None else (precision,)
+    for name in wanted:
+        if name in fitting:
+            return Placement(device, CUDA if device == "cuda" else CPU, name, fitting[name])
+    raise BundleIncompatible(
+        f"the bundle has no {' or '.join(wanted)} graphs for {device} (it has "
+        + ", ".join(f"{name} for {each.device}" for name, each in graphs.items())
+        + ")"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__
