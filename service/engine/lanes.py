@@ -71,8 +71,9 @@ class HostLane:
         size, rows = self._size, self._size * self._beam_size
         lengths = self._lengths[:rows]
         total = int(lengths.max()) + 1
-        if any([buffer.grow_length(total) for buffer in self._caches.values()]):  # all of them, hence a list
-            self._bound = False
+        for buffer in self._caches.values():
+            if buffer.grow_length(total):
+                self._bound = False
         self._tokens[:size] = tokens
         self._total[0] = total
         if not self._bound:
