@@ -1,0 +1,78 @@
+"""What export needs of an architecture; the rest of the package never asks which one it is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import nn
+
+from training.config import BahdanauConfig, TransformerConfig
+from training.export.arithmetic import Arithmetic
+from training.export.bahdanau_graphs import BahdanauGraphs
+from training.export.bahdanau_parameters import bahdanau_parameters, bahdanau_state
+from training.export.common import Arrays
+from training.export.graph import GraphBuilder
+from training.export.parameters import Parameters, StateArrays
+from training.export.transformer_graphs import TransformerGraphs
+from training.export.transformer_parameters import transformer_parameters, transformer_state
+
+NetworkConfig = BahdanauConfig | TransformerConfig
+GRAPH_KINDS = ("encoder", "decoder", "forced")
+
+
+class Graphs(Protocol):
+    """The three graphs of one network in one arithmetic."""
+
+    arithmetic: Arithmetic
+    state_kind: str
+
+    @property
+    def memory(self) -> Arrays:
+        """What the encoder gives to every step."""
+
+    @property
+    def state(self) -> Arrays:
+        """What a step gives to the next one."""
+
+    def encoder(self, graph: GraphBuilder) -> None:
+        """Source → memory and initial states."""
+
+    def decoder(self, graph: GraphBuilder) -> None:
+        """One step."""
+
+    def forced(self, graph: GraphBuilder) -> None:
+        """Source and target → log-probabilities, ranks, attention."""
+
+
+def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
+    """The graph builder of the architecture that the recipe names."""
+    if isinstance(config, TransformerConfig):
+        return TransformerGraphs(config, arithmetic)
+    return BahdanauGraphs(config, arithmetic)
+
+
+def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> Parameters:
+    """A trained network's parameters, laid out for the graphs."""
+    state: StateArrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in network.state_dict().items()}
+    if isinstance(config, TransformerConfig):
+        return transformer_parameters(config, state, positions)
+    return bahdanau_parameters(config, state)
+
+
+def state_of(config: NetworkConfig, parameters: Parameters) -> StateArrays:
+    """The inverse of ``parameters_of``: arrays under the network's own names."""
+    if isinstance(config, TransformerConfig):
+        return transformer_state(config, parameters)
+    return bahdanau_state(config, parameters)
+
+
+def attention_sizes(config: NetworkConfig) -> dict[str, dict[str, int] | None]:
+    """Layers and heads of the attention that the forced graph returns, by kind."""
+    if isinstance(config, TransformerConfig):
+        decoder = {"layers": config.decoder_layers, "heads": config.heads}
+        return {
+            "cross": decoder,
+            "encoder": {"layers": config.encoder_layers, "heads": config.heads},
+            "decoder": dict(decoder),
+        }
+    return {"cross": {"layers": 1, "heads": 1}, "encoder": None, "decoder": None}

@@ -1,0 +1,199 @@
+"""How a graph multiplies, looks up and adds in each precision; the graphs themselves never ask which one it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from training.export.graph import GraphBuilder
+from training.export.parameters import OUTPUT_BIAS
+
+
+class Operand(NamedTuple):
+    """A tensor that products read, and the name under which its range was calibrated."""
+
+    site: str
+    tensor: str
+
+
+class Range(NamedTuple):
+    """How a site's numbers become uint8: ``q = round(x / scale) + zero``."""
+
+    scale: float
+    zero: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What calibration decided."""
+
+    ranges: dict[str, Range]
+    """For every site."""
+    by_row: frozenset[str] = frozenset()
+    """Products whose input gets a scale of its own for every row, because a fixed one loses too much."""
+
+
+class Arithmetic:
+    """float32 products with float32 weights: the reference, and what calibration runs."""
+
+    dtype: int = TensorProto.FLOAT
+
+    def __init__(self) -> None:
+        self.products: dict[str, tuple[str, ...]] = {}
+        """The sites that every product reads."""
+
+    def operand(self, graph: GraphBuilder, site: str, tensor: str) -> Operand:
+        """Declare that products read ``tensor``."""
+        graph.sites[site] = tensor
+        return Operand(site, tensor)
+
+    def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
+        """``concat(operands) @ weight + bias``, with the matrix stored under ``name``: [..., K] → [..., N]."""
+        self.products[name] = tuple(operand.site for operand in operands)
+        result = graph.op("MatMul", self._joined(graph, operands), self._matrix(graph, name))
+        return self._add_bias(graph, result, f"{name}.bias")
+
+    def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
+        """Rows of a table: int64 [...] → [..., E]."""
+        return graph.op("Gather", graph.weight(f"{table}.weight"), ids)
+
+    def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
+        """``factor · operand @ tableᵀ + output bias``, always float32: [..., E] → [..., V]."""
+        self.products[table] = (operand.site,)
+        hidden = operand.tensor
+        if factor != 1:
+            hidden = graph.op("Mul", hidden, self.number(graph, factor))
+        result = graph.op("MatMul", hidden, graph.op("Transpose", self._table(graph, table), perm=[1, 0]))
+        return graph.op("Add", self.to_float(graph, result), graph.weight(OUTPUT_BIAS))
+
+    def vector(self, graph: GraphBuilder, name: str) -> str:
+        """A parameter that is never quantised."""
+        return self.from_float(graph, graph.weight(name))
+
+    def number(self, graph: GraphBuilder, value: float) -> str:
+        """A scalar constant of this precision."""
+        return graph.constant(np.array(value, np.float16 if self.dtype == TensorProto.FLOAT16 else np.float32))
+
+    def from_float(self, graph: GraphBuilder, tensor: str) -> str:
+        """float32 → this precision."""
+        return tensor if self.dtype == TensorProto.FLOAT else graph.op("Cast", tensor, to=self.dtype)
+
+    def to_float(self, graph: GraphBuilder, tensor: str) -> str:
+        """This precision → float32."""
+        return tensor if self.dtype == TensorProto.FLOAT else graph.op("Cast", tensor, to=TensorProto.FLOAT)
+
+    def _joined(self, graph: GraphBuilder, operands: tuple[Operand, ...]) -> str:
+        if len(operands) == 1:
+            return operands[0].tensor
+        return graph.op("Concat", *(operand.tensor for operand in operands), axis=-1)
+
+    def _matrix(self, graph: GraphBuilder, name: str) -> str:
+        return graph.weight(f"{name}.weight")
+
+    def _table(self, graph: GraphBuilder, name: str) -> str:
+        return graph.weight(f"{name}.weight")
+
+    def _add_bias(self, graph: GraphBuilder, result: str, bias: str) -> str:
+        return graph.op("Add", result, self.vector(graph, bias)) if bias in graph.store else result
+
+
+class DequantisedArithmetic(Arithmetic):
+    """float16 (or, to check the graph, float32) products over the int8 weights, expanded when the graph is loaded.
+
+    Needs the session option ``session.disable_quant_qdq=1``, or they are expanded at every run.
+    """
+
+    def __init__(self, dtype: int = TensorProto.FLOAT16) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
+        """Rows of a table: only those are expanded."""
+        return self.from_float(graph, _int8_rows(graph, table, ids))
+
+    def _matrix(self, graph: GraphBuilder, name: str) -> str:
+        weight = graph.op("DequantizeLinear", graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale"), axis=1)
+        if f"{name}.rows" in graph.store:
+            weight = graph.op("Mul", weight, graph.reshape(graph.weight(f"{name}.rows"), -1, 1))
+        return self.from_float(graph, weight)
+
+    def _table(self, graph: GraphBuilder, name: str) -> str:
+        weight, scale = graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale")
+        return self.from_float(graph, graph.op("DequantizeLinear", weight, scale, axis=0))
+
+
+@dataclass
+class _Quantised:
+    """What was quantised already, so that two products share one QuantizeLinear."""
+
+    static: dict[tuple[int, str, Range], str] = field(default_factory=dict)
+
+
+class Int8Arithmetic(Arithmetic):
+    """uint8 activations times int8 weights; a row's numbers never depend on other rows.
+
+    Scales of activations are constants found by calibration, or (where that loses too much) one for each row.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__()
+        self._plan = plan
+        self._done = _Quantised()
+
+    def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
+        """Exact integer product; the bias is added where it becomes float again."""
+        weight, scale = graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale")
+        bias = graph.weight(f"{name}.bias") if f"{name}.bias" in graph.store else ""
+        if name in self._plan.by_row:
+            return self._by_row(graph, operands[0].tensor, weight, scale, bias)
+        ranges = [self._plan.ranges[operand.site] for operand in operands]
+        parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
+        joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
+        # Several parts have one zero point; their scales differ, and are folded into the rows of the matrix.
+        factor = ranges[0].scale if len(parts) == 1 else 1.0
+        return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)
+
+    def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
+        """Rows of a table: only those are expanded."""
+        return _int8_rows(graph, table, ids)
+
+    def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
+        """The table is stored once, [V, E]; its transpose is made when the graph is loaded."""
+        weight = graph.op("Transpose", graph.weight(f"{table}.weight"), perm=[1, 0])
+        scale, bias = graph.weight(f"{table}.scale"), graph.weight(OUTPUT_BIAS)
+        site = self._plan.ranges[operand.site]
+        quantised = self._quantise(graph, operand.tensor, site)
+        return self._multiply(graph, quantised, weight, Range(site.scale * factor, site.zero), scale, bias)
+
+    def _multiply(
+        self, graph: GraphBuilder, quantised: str, weight: str, site: Range, scale: str, bias: str
+    ) -> str:
+        factor, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
+        inputs = [quantised, weight, factor, scale, zero, ""] + ([bias] if bias else [])
+        return graph.fused("MatMulIntegerToFloat", *inputs)
+
+    def _quantise(self, graph: GraphBuilder, tensor: str, site: Range) -> str:
+        key = (id(graph), tensor, site)
+        if key not in self._done.static:
+            scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
+            self._done.static[key] = graph.op("QuantizeLinear", tensor, scale, zero)
+        return self._done.static[key]
+
+    def _by_row(self, graph: GraphBuilder, tensor: str, weight: str, scale: str, bias: str) -> str:
+        highest = graph.op("ReduceMax", graph.op("Abs", tensor), graph.integers(-1), keepdims=1)
+        step = graph.op("Mul", highest, self.number(graph, 1 / 127))
+        safe = graph.op("Max", step, self.number(graph, 1e-12))
+        scaled = graph.op("Div", tensor, safe)
+        quantised = self._quantise(graph, scaled, Range(1.0, 128))
+        result = self._multiply(graph, quantised, weight, Range(1.0, 128), scale, "")
+        result = graph.op("Mul", result, safe)
+        return graph.op("Add", result, bias) if bias else result
+
+
+def _int8_rows(graph: GraphBuilder, table: str, ids: str) -> str:
+    rows = graph.op("Gather", graph.weight(f"{table}.weight"), ids)  # int8 [..., E]
+    scales = graph.op("Gather", graph.reshape(graph.weight(f"{table}.scale"), -1, 1), ids)  # [..., 1]
+    return graph.op("Mul", graph.op("Cast", rows, to=TensorProto.FLOAT), scales)

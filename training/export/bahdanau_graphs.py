@@ -1,0 +1,171 @@
+"""The graphs of the RNN encoder–decoder: encoder, one decoder step, forced decoding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from training.config import BahdanauConfig
+from training.data.subwords import BOS
+from training.export.arithmetic import Arithmetic, Operand
+from training.export.bahdanau_parameters import SOURCE, STATE, TARGET
+from training.export.common import (
+    FLOAT,
+    INT32,
+    INT64,
+    Arrays,
+    forced_outputs,
+    top_candidates,
+    valid_positions,
+)
+from training.export.graph import GraphBuilder
+from training.export.recurrent_attention_graphs import Attention, Source
+from training.export.recurrent_cells import Cell, advance, encode_layer
+
+
+class BahdanauGraphs:
+    """Builds the graphs of one network in one arithmetic."""
+
+    state_kind = "fixed"
+
+    def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
+        self.config, self.arithmetic = config, arithmetic
+        self.directions = 2 if config.bidirectional else 1
+        self.memory_size = config.encoder_hidden * self.directions
+        self.attention = Attention(config, arithmetic)
+        self.target_table = SOURCE if config.tie_embeddings else TARGET
+        self.output_table = SOURCE if config.tie_embeddings else "output"
+
+    @property
+    def memory(self) -> Arrays:
+        """Annotations and what of the score depends on the source alone; or the one fixed context."""
+        return self.attention.memory(self.memory_size)
+
+    @property
+    def state(self) -> Arrays:
+        """Hidden state of every decoder layer; for an LSTM the cells as well."""
+        kinds = ("hidden", "cell") if self.config.cell == "lstm" else ("hidden",)
+        axes = ["N", self.config.decoder_hidden]
+        return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
+
+    def encoder(self, graph: GraphBuilder) -> None:
+        """source [B, S], source_lengths [B] → memory and initial states."""
+        source = graph.input("source", INT64, ["B", "S"])
+        lengths = graph.input("source_lengths", INT64, ["B"])
+        memory, state = self._encode(graph, source, lengths)
+        dtype = self.arithmetic.dtype
+        for (name, axes), tensor in zip(self.memory, memory, strict=True):
+            graph.output(name, tensor, dtype, axes)
+        for (name, axes), tensor in zip(self.state, state, strict=True):
+            graph.output(f"initial_{name}", tensor, dtype, ["B", *axes[1:]])
+
+    def decoder(self, graph: GraphBuilder) -> None:
+        """One step of N = B · K rows."""
+        dtype = self.arithmetic.dtype
+        tokens = graph.input("tokens", INT64, ["B", "K"])
+        graph.input("lengths", INT32, ["N"])
+        graph.input("total_length", INT32, [1])
+        lengths = graph.input("source_lengths", INT64, ["B"])
+        candidates = graph.input("candidates", INT64, [1])
+        memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
+        state = [graph.input(name, dtype, axes) for name, axes in self.state]
+        rows = graph.op("Shape", tokens)  # [B, K]
+        source = self.attention.source(graph, memory, lengths, rows)
+        embedded = self.arithmetic.lookup(graph, self.target_table, graph.reshape(tokens, -1))  # [N, E]
+        context, following, _ = self._advance(graph, embedded, state, source)
+        for (name, axes), tensor in zip(self.state, following, strict=True):
+            graph.output(f"next_{name}", tensor, dtype, axes)
+        top = following[self.config.decoder_layers - 1]
+        logits = self._logits(graph, self._deep_output(graph, top, embedded, context))
+        top_candidates(graph, logits, rows, candidates)
+
+    def forced(self, graph: GraphBuilder) -> None:
+        """Source and whole target at once: the same step inside a Scan over target positions."""
+        source_ids = graph.input("source", INT64, ["B", "S"])
+        lengths = graph.input("source_lengths", INT64, ["B"])
+        target = graph.input("target", INT64, ["B", "T"])
+        target_lengths = graph.input("target_lengths", INT64, ["B"])
+        memory, state = self._encode(graph, source_ids, lengths)
+        rows = graph.op("Concat", graph.op("Shape", target, start=0, end=1), graph.integers(1), axis=0)
+        source = self.attention.source(graph, memory, lengths, rows)
+        shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
+        embedded = self.arithmetic.lookup(graph, self.target_table, graph.op("Transpose", shifted, perm=[1, 0]))
+        tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
+        hidden = self._deep_output(graph, tops, embedded, contexts)
+        logits = self._logits(graph, graph.op("Transpose", hidden, perm=[1, 0, 2]))
+        forced_outputs(graph, logits, target, target_lengths)
+        weights = graph.op("Transpose", self.arithmetic.to_float(graph, weights), perm=[1, 2, 0, 3])  # [B, 1, T, S]
+        attention = graph.op("Unsqueeze", weights, graph.integers(1))
+        graph.output("cross_attention", attention, FLOAT, ["B", 1, 1, "T", "S"])
+
+    def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
+        """Memory arrays and initial states, in the order of ``memory`` and ``state``."""
+        by_time = graph.op("Transpose", source, perm=[1, 0])
+        values = self.arithmetic.lookup(graph, SOURCE, by_time)  # [S, B, E]
+        valid = valid_positions(graph, lengths, source, axis=1)
+        valid = graph.op("Unsqueeze", graph.op("Transpose", valid, perm=[1, 0]), graph.integers(2))  # [S, B, 1]
+        final: list[str] = []
+        for layer in range(self.config.encoder_layers):
+            values, final = encode_layer(graph, self.arithmetic, self.config, layer, values, valid)
+        operand = self.arithmetic.operand(graph, "final", final[-1])
+        initial = graph.op("Tanh", self.arithmetic.product(graph, "bridge", operand))  # [B, D]
+        zeros = graph.op("Mul", initial, self.arithmetic.number(graph, 0.0))
+        state = [initial] + [zeros] * (len(self.state) - 1)
+        if self.config.attention == "none":
+            return [graph.op("Concat", *final, axis=-1) if len(final) > 1 else final[0]], state
+        annotations = graph.op("Transpose", values, perm=[1, 0, 2])  # [B, S, M]
+        return self.attention.prepare(graph, annotations), state
+
+    def _advance(
+        self, graph: GraphBuilder, embedded: str, state: list[str], source: Source
+    ) -> tuple[str, list[str], str]:
+        """One step: embedded [N, E] → context [N, M], next states, weights [B, K, S]."""
+        depth = self.config.decoder_layers
+        units, gates = self.config.decoder_hidden, Cell.gates(self.config)
+        top = self.arithmetic.operand(graph, "state", state[depth - 1])
+        parts = graph.split(
+            self.arithmetic.product(graph, STATE, top), [gates * units, *self.attention.query_sizes()]
+        )
+        context, weights = self.attention.attend(graph, top.tensor, parts[1:], source)
+        operands = [
+            self.arithmetic.operand(graph, "embedded", embedded),
+            self.arithmetic.operand(graph, "context", context),
+        ]
+        hidden, cells = [], []
+        for layer in range(depth):
+            gated = parts[0]
+            if layer < depth - 1:
+                own = self.arithmetic.operand(graph, f"state_{layer}", state[layer])
+                gated = self.arithmetic.product(graph, f"decoder.{layer}.hidden", own)
+            inputs = self.arithmetic.product(graph, f"decoder.{layer}.input", *operands)
+            kept = state[depth + layer] if self.config.cell == "lstm" else ""
+            following = advance(graph, Cell(self.config.cell, units), (inputs, gated), (state[layer], kept))
+            hidden.append(following[0])
+            cells += following[1:]
+            operands = [self.arithmetic.operand(graph, f"hidden_{layer}", following[0])]
+        return context, [*hidden, *cells], weights
+
+    def _scan_targets(
+        self, graph: GraphBuilder, embedded: str, state: list[str], source: Source
+    ) -> tuple[str, str, str]:
+        """Run the step over [T, B, E]: top states [T, B, D], contexts [T, B, M], weights [T, B, 1, S]."""
+        body = graph.subgraph("step")
+        dtype = self.arithmetic.dtype
+        inside = [body.input(body.fresh("state"), dtype, ["B", self.config.decoder_hidden]) for _ in state]
+        inputs = body.input(body.fresh("embedded"), dtype, ["B", self.config.embedding])
+        context, following, weights = self._advance(body, inputs, inside, source)
+        results = [following[self.config.decoder_layers - 1], context, weights]
+        outer = graph.scan(body, state, [embedded], (following, results))
+        tops, contexts, all_weights = outer[len(state) :]
+        return tops, contexts, all_weights
+
+    def _deep_output(self, graph: GraphBuilder, state: str, embedded: str, context: str) -> str:
+        """maxout(U s + V E y + C c): appendix A.2.2; [..., output_size]."""
+        names = ("top", state), ("embedded", embedded), ("context", context)
+        operands = [self.arithmetic.operand(graph, site, tensor) for site, tensor in names]
+        mixed = self.arithmetic.product(graph, "deep_output", *operands)
+        size = self.config.output_size
+        return graph.op("Max", *graph.split(mixed, [size, size]))
+
+    def _logits(self, graph: GraphBuilder, hidden: str) -> str:
+        operand: Operand = self.arithmetic.operand(graph, "output", hidden)
+        return self.arithmetic.logits(graph, self.output_table, operand, 1.0)

@@ -1,0 +1,174 @@
+"""Where each parameter of the Bahdanau network goes in its graphs, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from training.config import BahdanauConfig
+from training.data.subwords import BOS, PAD
+from training.export.parameters import (
+    OUTPUT_BIAS,
+    Matrix,
+    Parameters,
+    StateArrays,
+    joined,
+    linear,
+    put_linear,
+    suppressed_bias,
+)
+
+SOURCE, TARGET = "source_embedding", "target_embedding"
+STATE = "decoder.state"
+"""All that the top state of the decoder is multiplied by, in one matrix: gates, query, centre."""
+
+
+def gate_order(config: BahdanauConfig, units: int) -> npt.NDArray[np.int64]:
+    """Columns of the gates as the graphs want them: an LSTM's i, f, o, g in place of PyTorch's i, f, g, o."""
+    blocks = [0, 1, 2] if config.cell == "gru" else [0, 1, 3, 2]
+    return np.concatenate([np.arange(units) + block * units for block in blocks])
+
+
+def pair_order(size: int) -> npt.NDArray[np.int64]:
+    """Columns of the maxout layer: first of every pair, then second of every pair."""
+    return np.concatenate([np.arange(0, 2 * size, 2), np.arange(1, 2 * size, 2)])
+
+
+def _directions(config: BahdanauConfig) -> list[str]:
+    return ["", "_reverse"] if config.bidirectional else [""]
+
+
+def _cell(state: StateArrays, prefix: str, kind: str, suffix: str, order: npt.NDArray[np.int64]) -> Matrix:
+    weight, bias = state[f"{prefix}weight_{kind}{suffix}"], state[f"{prefix}bias_{kind}{suffix}"]
+    return Matrix(np.ascontiguousarray(weight[order].T), bias[order])
+
+
+def _put_cell(state: StateArrays, names: tuple[str, str], matrix: Matrix, order: npt.NDArray[np.int64]) -> None:
+    weight, bias = np.empty_like(matrix.weight.T), np.empty_like(matrix.weight[0])
+    weight[order], bias[order] = matrix.weight.T, matrix.bias
+    state[names[0]], state[names[1]] = weight, bias
+
+
+def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
+    """What attention multiplies the decoder's state by."""
+    parts: list[Matrix] = []
+    if config.attention == "none":
+        return parts
+    if config.score == "additive":
+        parts.append(linear(state, "attention.score.query"))
+    if config.score == "concat":
+        mix = linear(state, "attention.score.mix").weight
+        parts.append(Matrix(np.ascontiguousarray(mix[: config.decoder_hidden])))
+    if config.attention == "local":
+        parts.append(linear(state, "attention.centre.hidden"))
+    return parts
+
+
+def _keys(config: BahdanauConfig, state: StateArrays) -> Matrix | None:
+    """What the annotations are multiplied by to become keys."""
+    if config.attention == "none":
+        return None
+    if config.score == "concat":
+        mix = linear(state, "attention.score.mix").weight
+        return Matrix(np.ascontiguousarray(mix[config.decoder_hidden :]))
+    return linear(state, "attention.score.key") if config.score in ("additive", "general") else None
+
+
+def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameters:
+    """Lay the parameters out: both directions' input gates in one matrix, all uses of the top state in another."""
+    result = Parameters()
+    order = gate_order(config, config.encoder_hidden)
+    for layer in range(config.encoder_layers):
+        cells = [f"_l{layer}{direction}" for direction in _directions(config)]
+        inputs = [_cell(state, "encoder.rnn.", "ih", cell, order) for cell in cells]
+        result.matrices[f"encoder.{layer}.input"] = joined(*inputs)
+        for direction, cell in enumerate(cells):
+            hidden = _cell(state, "encoder.rnn.", "hh", cell, order)
+            result.matrices[f"encoder.{layer}.hidden_{direction}"] = hidden
+    result.matrices["bridge"] = linear(state, "bridge")
+    order = gate_order(config, config.decoder_hidden)
+    for layer in range(config.decoder_layers):
+        top = layer == config.decoder_layers - 1
+        result.matrices[f"decoder.{layer}.input"] = _cell(state, f"cells.{layer}.", "ih", "", order)
+        hidden = _cell(state, f"cells.{layer}.", "hh", "", order)
+        result.matrices[STATE if top else f"decoder.{layer}.hidden"] = (
+            joined(hidden, *_query(config, state)) if top else hidden
+        )
+    keys = _keys(config, state)
+    if keys is not None:
+        result.matrices["keys"] = keys
+    deep, pairs = linear(state, "deep_output.mix"), pair_order(config.output_size)
+    assert deep.bias is not None
+    result.matrices["deep_output"] = Matrix(np.ascontiguousarray(deep.weight[:, pairs]), deep.bias[pairs])
+    for energy in ("attention.score.energy", "attention.centre.energy"):
+        if f"{energy}.weight" in state and config.attention != "none":
+            result.vectors[energy] = state[f"{energy}.weight"].reshape(-1, 1)
+    result.tables[SOURCE] = state["source_embedding.weight"]
+    if not config.tie_embeddings:
+        result.tables[TARGET] = state["target_embedding.weight"]
+        result.tables["output"] = state["output.weight"]
+    result.vectors[OUTPUT_BIAS] = suppressed_bias(state["output.bias"], (PAD, BOS))
+    return result
+
+
+def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArrays:
+    """The inverse of ``bahdanau_parameters``; the biases of suppressed tokens come back as zero."""
+    state: StateArrays = {}
+    _put_encoder(config, parameters, state)
+    _put_decoder(config, parameters, state)
+    put_linear(state, "bridge", parameters.matrices["bridge"])
+    pairs, deep = np.argsort(pair_order(config.output_size)), parameters.matrices["deep_output"]
+    assert deep.bias is not None
+    put_linear(state, "deep_output.mix", Matrix(deep.weight[:, pairs], deep.bias[pairs]))
+    for energy in ("attention.score.energy", "attention.centre.energy"):
+        if energy in parameters.vectors:
+            state[f"{energy}.weight"] = parameters.vectors[energy].reshape(1, -1)
+    tables = parameters.tables
+    state["source_embedding.weight"] = tables[SOURCE]
+    state["target_embedding.weight"] = tables[SOURCE if config.tie_embeddings else TARGET]
+    state["output.weight"] = tables[SOURCE if config.tie_embeddings else "output"]
+    bias = parameters.vectors[OUTPUT_BIAS].copy()
+    bias[[PAD, BOS]] = 0
+    state["output.bias"] = bias
+    return state
+
+
+def _put_encoder(config: BahdanauConfig, parameters: Parameters, state: StateArrays) -> None:
+    order = gate_order(config, config.encoder_hidden)
+    for layer in range(config.encoder_layers):
+        inputs = parameters.matrices[f"encoder.{layer}.input"]
+        assert inputs.bias is not None
+        for direction, suffix in enumerate(_directions(config)):
+            columns = slice(direction * len(order), (direction + 1) * len(order))
+            cell = f"_l{layer}{suffix}"
+            names = (f"encoder.rnn.weight_ih{cell}", f"encoder.rnn.bias_ih{cell}")
+            _put_cell(state, names, Matrix(inputs.weight[:, columns], inputs.bias[columns]), order)
+            hidden = parameters.matrices[f"encoder.{layer}.hidden_{direction}"]
+            _put_cell(state, (f"encoder.rnn.weight_hh{cell}", f"encoder.rnn.bias_hh{cell}"), hidden, order)
+
+
+def _put_decoder(config: BahdanauConfig, parameters: Parameters, state: StateArrays) -> None:
+    order = gate_order(config, config.decoder_hidden)
+    for layer in range(config.decoder_layers):
+        top = layer == config.decoder_layers - 1
+        inputs = parameters.matrices[f"decoder.{layer}.input"]
+        _put_cell(state, (f"cells.{layer}.weight_ih", f"cells.{layer}.bias_ih"), inputs, order)
+        hidden = parameters.matrices[STATE if top else f"decoder.{layer}.hidden"]
+        assert hidden.bias is not None
+        gates = Matrix(hidden.weight[:, : len(order)], hidden.bias[: len(order)])
+        _put_cell(state, (f"cells.{layer}.weight_hh", f"cells.{layer}.bias_hh"), gates, order)
+    if config.attention == "none":
+        return
+    rest = parameters.matrices[STATE].weight[:, len(order) :]
+    keys = parameters.matrices.get("keys")
+    if config.score in ("additive", "concat"):
+        query, rest = rest[:, : config.attention_size], rest[:, config.attention_size :]
+        assert keys is not None
+        if config.score == "additive":
+            put_linear(state, "attention.score.query", Matrix(query))
+        else:
+            put_linear(state, "attention.score.mix", Matrix(np.concatenate([query, keys.weight])))
+    if keys is not None and config.score != "concat":
+        put_linear(state, "attention.score.key", keys)
+    if config.attention == "local":
+        put_linear(state, "attention.centre.hidden", Matrix(rest))

@@ -1,0 +1,134 @@
+"""Exports a trained network: graphs, weights, tokenizer, manifest and card, or nothing at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+import yaml
+from tokenizers import Tokenizer
+from torch import nn
+
+from training.config import Recipe
+from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
+from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic
+from training.export.calibrate import IdPair, sample_sites
+from training.export.card import ModelCard, readme
+from training.export.graph import GraphBuilder
+from training.export.manifest import (
+    README,
+    TOKENIZER,
+    WEIGHTS,
+    Alignment,
+    Decoding,
+    Precision,
+    graph_file,
+    graph_section,
+    manifest_document,
+    write_manifest,
+)
+from training.export.parameters import Parameters
+from training.export.parity import ParityLimits, check_parity
+from training.export.quantise import float_store, make_plan, quantised_store
+from training.export.weights import WeightStore
+
+FLOAT_WEIGHTS = "weights.fp32.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What to export and how strictly to compare."""
+
+    version: str = "1"
+    precisions: tuple[Precision, ...] = ("int8", "fp16")
+    alignment: Alignment | None = None
+    decoding: Decoding = Decoding()
+    limits: ParityLimits | None = ParityLimits()
+    """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
+
+
+def export_bundle(
+    network: nn.Module,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    pairs: Sequence[IdPair],
+    out_dir: Path,
+    card: ModelCard,
+    options: ExportOptions = ExportOptions(),
+) -> Path:
+    """Write the bundle of a trained network into ``out_dir``, replacing what was there, and return that folder.
+
+    ``pairs``: development sentences as token ids, each side closed by the end token (about 200 are plenty); they
+    calibrate int8 and are compared between ONNX and PyTorch. Raises ParityError when the two disagree, and then
+    leaves ``out_dir`` as it was.
+    """
+    network.eval()
+    out_dir.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out_dir.parent, prefix=".export-") as name:
+        folder = Path(name) / out_dir.name
+        folder.mkdir()
+        parameters = parameters_of(recipe.network, network, recipe.max_tokens)
+        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions)
+        tokenizer.save(str(folder / TOKENIZER))
+        if options.limits is not None:
+            check_parity(network, recipe, folder, pairs, options.precisions, options.limits)
+        document = manifest_document(
+            recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
+        )
+        source = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        document["card"] = card.document(source, parameters.count)
+        (folder / README).write_text(readme(document), encoding="utf-8")
+        write_manifest(folder, document)
+        if out_dir.exists():
+            shutil.rmtree(out_dir)
+        folder.rename(out_dir)
+    return out_dir
+
+
+def write_graphs(
+    config: NetworkConfig,
+    parameters: Parameters,
+    pairs: Sequence[IdPair],
+    folder: Path,
+    precisions: Sequence[Precision],
+) -> dict[str, Any]:
+    """Write weights and graphs; returns the manifest's ``graphs`` section."""
+    sections: dict[str, Any] = {}
+    stores: list[WeightStore] = []
+    if "int8" in precisions or "fp16" in precisions:
+        products, samples = sample_sites(config, parameters, pairs)
+        plan = make_plan(parameters, products, samples)
+        store = quantised_store(parameters, products, samples, plan, WEIGHTS)
+        stores.append(store)
+        if "int8" in precisions:
+            sections["int8"] = _write(config, Int8Arithmetic(plan), store, folder, "int8")
+        if "fp16" in precisions:
+            sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
+    if "fp32" in precisions:
+        store = float_store(parameters, FLOAT_WEIGHTS)
+        stores.append(store)
+        sections["fp32"] = _write(config, Arithmetic(), store, folder, "fp32")
+    for store in stores:
+        store.write(folder)
+    return sections
+
+
+def _write(
+    config: NetworkConfig, arithmetic: Arithmetic, store: WeightStore, folder: Path, precision: Precision
+) -> dict[str, Any]:
+    graphs = make_graphs(config, arithmetic)
+    for kind in GRAPH_KINDS:
+        graph = GraphBuilder(kind, store)
+        getattr(graphs, kind)(graph)
+        (folder / graph_file(kind, precision)).write_bytes(graph.model().SerializeToString(deterministic=True))
+    return graph_section(graphs, precision)
+
+
+def load_graph(path: Path) -> onnx.ModelProto:
+    """Read a graph without its weights."""
+    return onnx.load_model(str(path), load_external_data=False)

@@ -1,0 +1,125 @@
+"""The model card: where a model comes from, what it is worth, what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class DataCredit:
+    """One corpus that a model was trained on."""
+
+    name: str
+    pairs: int
+    licence: str
+    credit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One result on one test set."""
+
+    test_set: str
+    metric: str
+    score: float
+    signature: str | None = None
+    precision: str | None = None
+    beam_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What the manifest's ``card`` and the bundle's README.md say."""
+
+    data: tuple[DataCredit, ...]
+    seed: int
+    git_revision: str
+    scores: tuple[Score, ...] = ()
+    notes: str | None = None
+    recipe_name: str = ""
+
+    def document(self, recipe: str, parameters: int) -> dict[str, Any]:
+        """The manifest's ``card`` section."""
+        return {
+            "data": [asdict(corpus) for corpus in self.data],
+            "recipe": recipe,
+            "seed": self.seed,
+            "git_revision": self.git_revision,
+            "parameters": parameters,
+            "scores": [asdict(score) for score in self.scores],
+            "notes": self.notes,
+        }
+
+
+_ARCHITECTURES = {
+    "transformer": "Transformer (Vaswani et al. 2017, arXiv 1706.03762)",
+    "bahdanau": "RNN encoder–decoder with attention (Bahdanau et al. 2015, arXiv 1409.0473)",
+}
+
+_INTENDED = """\
+## Intended use
+
+Translating sentences of everyday text from {source} to {target}, and looking at how attention does it. It is a small
+model: read what it writes before you rely on it, and do not use it where a wrong translation can do harm
+(medicine, law, safety).
+
+## Limits
+
+- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut at a good place first.
+- Each sentence is translated by itself: what a pronoun in the next one refers to is lost.
+- Names, numbers and rare words can come out wrong, and text unlike its training data (long news sentences, say)
+  much worse than the scores below.
+- It repeats the biases of its training data, such as the gender it assumes for a profession.
+- Attention shows where the model looked, which is not always why it chose a word.
+"""
+
+
+def readme(manifest: dict[str, Any]) -> str:
+    """The bundle's README.md, from its manifest."""
+    card, limits = manifest["card"], manifest["limits"]
+    source, target = manifest["source_language"], manifest["target_language"]
+    parts = [
+        f"# {manifest['name']}, version {manifest['version']}\n",
+        f"{_ARCHITECTURES[manifest['architecture']]}, {source} → {target}, {card['parameters']:,} parameters, "
+        f"{manifest['vocabulary_size']:,} subwords. Precisions: {', '.join(manifest['graphs'])}.\n",
+        "This file is generated from `manifest.json`.\n",
+        _INTENDED.format(source=source, target=target, **limits),
+        "## Scores\n",
+        _table(card["scores"], ("test_set", "metric", "score", "precision", "beam_size", "signature")),
+        _alignment(manifest["attention"]["align"]),
+        "## Training data\n",
+        _table(card["data"], ("name", "pairs", "licence", "credit")),
+        f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n",
+        f"```yaml\n{card['recipe'].strip()}\n```\n",
+    ]
+    if card["notes"]:
+        parts.append(f"## Notes\n\n{card['notes']}\n")
+    return "\n".join(parts)
+
+
+def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
+    if not rows:
+        return "None were recorded.\n"
+    lines = [
+        "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
+        "|" + " --- |" * len(columns),
+    ]
+    lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.2f}" if isinstance(value, float) else str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _alignment(align: dict[str, Any]) -> str:
+    where = f"Words are aligned by cross-attention layer {align['layer']}, head {align['head']}, read at the step that "
+    where += f"{align['step']}s a token"
+    if align["aer"] is not None:
+        where += f": alignment error rate {align['aer']:.1f} on {align['measured_on']}"
+    return where + ".\n"

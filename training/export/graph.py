@@ -1,0 +1,176 @@
+"""A thin layer over ``onnx.helper``: nodes by name, constants once, weights in one external file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from training.export.weights import WeightStore
+
+Array = npt.NDArray[Any]
+Axes = Sequence[str | int]
+
+OPSET = 21
+MICROSOFT = "com.microsoft"
+_IR_VERSION = 10
+_INLINE_BYTES = 4096
+"""Constants up to this size stand in the graph itself; only weights go to the weights file."""
+
+
+class GraphBuilder:
+    """One graph, or a subgraph of it: every method that adds a node returns the name of its result."""
+
+    def __init__(self, name: str, store: WeightStore, parent: GraphBuilder | None = None) -> None:
+        self.name, self.store, self.parent = name, store, parent
+        self.root: GraphBuilder = parent.root if parent else self
+        self.nodes: list[NodeProto] = []
+        self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[ValueInfoProto] = []
+        self.sites: dict[str, str] = {}
+        """Tensors whose range calibration wants to know, by the name of the site."""
+        self.recording = False
+        """Whether sites inside loops are to be seen outside."""
+        self._initialisers: dict[str, TensorProto] = {}
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._renamed: dict[str, str] = {}
+        self._counter = itertools.count()
+
+    def input(self, name: str, dtype: int, axes: Axes) -> str:
+        """Declare an input; letters name dimensions that vary."""
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, list(axes)))
+        return name
+
+    def output(self, name: str, tensor: str, dtype: int, axes: Axes | None) -> None:
+        """Give ``tensor`` out under ``name``; without axes its shape is left open."""
+        self.outputs.append(helper.make_tensor_value_info(name, dtype, None if axes is None else list(axes)))
+        produced = any(tensor in node.output for node in self.nodes)
+        if produced and tensor not in self._renamed:
+            # No Identity: a cache must leave the graph as the very buffer that its node wrote.
+            self._renamed[tensor] = name
+        else:
+            self.nodes.append(helper.make_node("Identity", [tensor], [name]))
+
+    def fresh(self, stem: str) -> str:
+        """A name that is not taken anywhere in the model."""
+        return f"{stem}_{next(self.root._counter)}"
+
+    def ops(self, kind: str, inputs: Sequence[str], wanted: Sequence[bool] | int, **attributes: Any) -> list[str]:
+        """Add a node with several results (those not wanted get no name); ``domain`` names its operator set."""
+        domain = attributes.pop("domain", "")
+        flags = [True] * wanted if isinstance(wanted, int) else wanted
+        names = [self.fresh(kind.lower()) if flag else "" for flag in flags]
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], domain=domain, **attributes))
+        return names
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node with one result."""
+        return self.ops(kind, inputs, 1, **attributes)[0]
+
+    def fused(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node of ONNX Runtime's own operator set with one result."""
+        return self.op(kind, *inputs, domain=MICROSOFT, **attributes)
+
+    def split(self, tensor: str, sizes: Sequence[int], axis: int = -1) -> list[str]:
+        """Cut a tensor into parts of the given sizes."""
+        if len(sizes) == 1:
+            return [tensor]
+        return self.ops("Split", [tensor, self.integers(*sizes)], len(sizes), axis=axis)
+
+    def constant(self, array: Array) -> str:
+        """A small constant, one initialiser however often it is used."""
+        assert array.nbytes <= _INLINE_BYTES, "large arrays belong in the weight store"
+        root, key = self.root, (array.dtype.str, array.shape, array.tobytes())
+        if key not in root._constants:
+            name = root.fresh("constant")
+            root._constants[key] = name
+            root._initialisers[name] = numpy_helper.from_array(array, name)
+        return root._constants[key]
+
+    def integers(self, *values: int) -> str:
+        """A constant int64 vector."""
+        return self.constant(np.array(values, np.int64))
+
+    def reshape(self, tensor: str, *shape: int) -> str:
+        """Reshape to a constant shape; 0 keeps a dimension, -1 takes what is left."""
+        return self.op("Reshape", tensor, self.integers(*shape))
+
+    def weight(self, name: str) -> str:
+        """An array of the weight store as an initialiser of this model."""
+        if name not in self.root._initialisers:
+            self.root._initialisers[name] = self.store.reference(name)
+        return name
+
+    def subgraph(self, name: str) -> GraphBuilder:
+        """A builder for the body of a Scan, which sees this graph's tensors."""
+        return GraphBuilder(name, self.store, self)
+
+    def scan(
+        self,
+        body: GraphBuilder,
+        states: Sequence[str],
+        sequences: Sequence[str],
+        results: tuple[Sequence[str], Sequence[str]],
+        backwards: Sequence[bool] = (),
+    ) -> list[str]:
+        """Run ``body`` over the first axis of ``sequences``, from the end where ``backwards`` says so.
+
+        ``results`` are the body's next states and what it gives each time. Returns final states, then
+        each result stacked [time, ...], in the order of its sequence. Sites inside become stacked sites here.
+        """
+        following, given = results
+        dtype = body.inputs[0].type.tensor_type.elem_type  # a state: of the graph's float type
+        recorded = list(body.sites.items()) if self.root.recording else []
+        for stem, tensors in (("next", following), ("given", given), ("site", [tensor for _, tensor in recorded])):
+            for tensor in tensors:
+                body.output(body.fresh(stem), tensor, dtype, None)
+        reverse = [int(flag) for flag in backwards] or [0] * len(sequences)
+        out = [*reverse[: len(given)], *([0] * (len(recorded) + max(0, len(given) - len(reverse))))]
+        names = self.ops(
+            "Scan",
+            [*states, *sequences],
+            len(body.outputs),
+            body=body.finish(),
+            num_scan_inputs=len(sequences),
+            scan_input_directions=reverse,
+            scan_output_directions=out,
+        )
+        kept = len(following) + len(given)
+        self.sites.update({site: name for (site, _), name in zip(recorded, names[kept:], strict=True)})
+        return names[:kept]
+
+    def finish(self) -> GraphProto:
+        """The graph; only the outermost one holds initialisers."""
+        _rename(self.nodes, self._renamed)
+        return helper.make_graph(
+            self.nodes, self.name, self.inputs, self.outputs, initializer=list(self._initialisers.values())
+        )
+
+    def model(self) -> ModelProto:
+        """The whole model, ready to be serialised beside its weights file."""
+        operator_sets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+        return helper.make_model(
+            self.finish(), opset_imports=operator_sets, ir_version=_IR_VERSION, producer_name="translucent"
+        )
+
+    def expose_sites(self) -> list[str]:
+        """Make every site of the outermost graph an output as well; returns the sites' names in that order."""
+        for site, tensor in self.sites.items():
+            self.output(f"site:{site}", tensor, TensorProto.FLOAT, None)
+        return list(self.sites)
+
+
+def _rename(nodes: Iterable[NodeProto], names: dict[str, str]) -> None:
+    """Rename tensors in nodes and in the bodies of loops, which see the tensors around them."""
+    for node in nodes:
+        for tensors in (node.input, node.output):
+            for i, tensor in enumerate(tensors):
+                if tensor in names:
+                    tensors[i] = names[tensor]
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                _rename(attribute.g.node, names)

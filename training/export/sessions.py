@@ -1,0 +1,72 @@
+"""Runs exported graphs for calibration and for the parity gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from training.export.architecture import Graphs
+
+Array = npt.NDArray[Any]
+
+
+def open_session(path: Path) -> onnxruntime.InferenceSession:
+    """Load a graph on one CPU thread, its integer weights expanded at load where it asks for floats."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def run(session: onnxruntime.InferenceSession, feeds: dict[str, Array]) -> dict[str, Array]:
+    """Run a graph; returns every output by name."""
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feeds), strict=True))
+
+
+class Stepper:
+    """Decodes with encoder and step graph the way the engine does: per-row lengths, caches of fixed capacity."""
+
+    def __init__(self, graphs: Graphs, folder: Path, precision: str, capacity: int) -> None:
+        self._graphs, self._capacity = graphs, capacity
+        self._encoder = open_session(folder / f"encoder.{precision}.onnx")
+        self._decoder = open_session(folder / f"decoder.{precision}.onnx")
+        self._dtype = np.float16 if precision == "fp16" else np.float32
+        self._state: dict[str, Array] = {}
+        self._constant: dict[str, Array] = {}
+        self._past = 0
+
+    def start(self, source: Array, lengths: Array) -> None:
+        """Encode [B, S], [B] and begin anew, one row a sentence."""
+        encoded = run(self._encoder, {"source": source, "source_lengths": lengths})
+        self._past = 0
+        self._constant = {name: encoded[name] for name, _ in self._graphs.memory} | {"source_lengths": lengths}
+        self._state = {}
+        for name, axes in self._graphs.state:
+            if self._graphs.state_kind == "fixed":
+                self._state[name] = encoded[f"initial_{name}"]
+            else:
+                shape = [self._capacity if axis == "T" else axis for axis in axes[1:]]
+                self._state[name] = np.zeros([len(source), *(int(axis) for axis in shape)], self._dtype)
+
+    def step(self, tokens: Array, candidates: int) -> tuple[Array, Array]:
+        """Last tokens [B] → ids and log-probabilities of the best candidates, each [B, C]."""
+        result = run(
+            self._decoder,
+            {
+                **self._constant,
+                **self._state,
+                "tokens": tokens[:, None],
+                "lengths": np.full(len(tokens), self._past, np.int32),
+                "total_length": np.array([self._past + 1], np.int32),
+                "candidates": np.array([candidates], np.int64),
+            },
+        )
+        self._past += 1
+        self._state = {name: result[f"next_{name}"] for name, _ in self._graphs.state}
+        return result["top_ids"][:, 0], result["top_logprobs"][:, 0]

@@ -1,0 +1,93 @@
+"""Where each parameter of the Transformer goes in its graphs, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from training.config import TransformerConfig
+from training.data.subwords import BOS, PAD
+from training.export.parameters import (
+    OUTPUT_BIAS,
+    POSITIONS,
+    Matrix,
+    Parameters,
+    StateArrays,
+    joined,
+    linear,
+    put_linear,
+    suppressed_bias,
+)
+from training.networks.transformer import sinusoidal_positions
+
+EMBEDDING = "embedding"
+
+
+def norm_names(config: TransformerConfig, side: str) -> list[str]:
+    """The LayerNorms of ``encoder`` or ``decoder`` in the order in which values meet them."""
+    layers = config.encoder_layers if side == "encoder" else config.decoder_layers
+    frames = ("attention_frame", "feed_forward_frame")
+    if side == "decoder":
+        frames = ("attention_frame", "cross_frame", "feed_forward_frame")
+    names = [f"{side}.{i}.{frame}.norm" for i in range(layers) for frame in frames]
+    return [*names, f"{side}_norm"] if config.norm == "pre" else names
+
+
+def _blocks(config: TransformerConfig) -> Iterator[tuple[str, str]]:
+    """(kind, name) of every matrix-bearing block."""
+    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        for i in range(layers):
+            yield "self", f"{side}.{i}.attention"
+            if side == "decoder":
+                yield "cross", f"{side}.{i}.cross"
+            yield "feed_forward", f"{side}.{i}.feed_forward"
+
+
+def transformer_parameters(config: TransformerConfig, state: StateArrays, positions: int) -> Parameters:
+    """Lay the parameters out: one matrix for q, k and v, the embedding already times √d (section 3.4).
+
+    ``positions``: how many rows of the position table are kept.
+    """
+    result = Parameters()
+    for kind, name in _blocks(config):
+        if kind == "self":
+            result.matrices[f"{name}.qkv"] = joined(linear(state, f"{name}.query"), linear(state, f"{name}.key_value"))
+            result.matrices[f"{name}.output"] = linear(state, f"{name}.output")
+        elif kind == "cross":
+            for part in ("query", "key_value", "output"):
+                result.matrices[f"{name}.{part}"] = linear(state, f"{name}.{part}")
+        else:
+            for part in ("inner", "outer"):
+                result.matrices[f"{name}.{part}"] = linear(state, f"{name}.{part}")
+    for norm in norm_names(config, "encoder") + norm_names(config, "decoder"):
+        for part in ("weight", "bias"):
+            result.vectors[f"{norm}.{part}"] = state[f"{norm}.{part}"]
+    result.tables[EMBEDDING] = state["embedding.weight"] * np.float32(math.sqrt(config.width))
+    result.vectors[OUTPUT_BIAS] = suppressed_bias(state["output_bias"], (PAD, BOS))
+    result.vectors[POSITIONS] = sinusoidal_positions(positions, config.width).numpy()
+    return result
+
+
+def transformer_state(config: TransformerConfig, parameters: Parameters) -> StateArrays:
+    """The inverse of ``transformer_parameters``; the biases of suppressed tokens come back as zero."""
+    state: StateArrays = {}
+    width = config.width
+    for kind, name in _blocks(config):
+        if kind == "self":
+            qkv: Matrix = parameters.matrices[f"{name}.qkv"]
+            put_linear(state, f"{name}.query", qkv, slice(0, width))
+            put_linear(state, f"{name}.key_value", qkv, slice(width, None))
+            put_linear(state, f"{name}.output", parameters.matrices[f"{name}.output"])
+        else:
+            for part in ("query", "key_value", "output") if kind == "cross" else ("inner", "outer"):
+                put_linear(state, f"{name}.{part}", parameters.matrices[f"{name}.{part}"])
+    for norm in norm_names(config, "encoder") + norm_names(config, "decoder"):
+        for part in ("weight", "bias"):
+            state[f"{norm}.{part}"] = parameters.vectors[f"{norm}.{part}"]
+    state["embedding.weight"] = parameters.tables[EMBEDDING] / np.float32(math.sqrt(width))
+    bias = parameters.vectors[OUTPUT_BIAS].copy()
+    bias[[PAD, BOS]] = 0
+    state["output_bias"] = bias
+    return state
