@@ -11,6 +11,7 @@ from starlette.types import Scope
 
 KEY = "translucent.context"
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
+TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 
 class ClientDisconnected(Exception):
@@ -22,6 +23,7 @@ class RequestContext:
     """Identity and figures of one request; holds no text of the user."""
 
     request_id: str
+    trace_id: str | None = None
     started: float = field(default_factory=time.perf_counter)
     error_code: str | None = None
     model: str | None = None
@@ -32,6 +34,12 @@ class RequestContext:
 def new_request_id(offered: str | None) -> str:
     """The client's own X-Request-ID when it is short and plain, a new one otherwise."""
     return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else uuid.uuid4().hex
+
+
+def trace_id_of(traceparent: str | None) -> str | None:
+    """The trace that a caller's `traceparent` header (W3C Trace Context) says this request belongs to."""
+    found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
+    return found[1] if found else None
 
 
 def context_of(scope: Scope) -> RequestContext:

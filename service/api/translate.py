@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from service.api.body import read_fields
-from service.api.context import context_of
+from service.api.context import RequestContext, context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import flag, number, optional_text, required_text, whole_number
@@ -75,7 +75,7 @@ async def translate(request: Request) -> JSONResponse:
     job = read_job(await read_fields(request), service.settings, Languages.of(service.registry.models()))
     context = context_of(request.scope)
     context.texts, context.characters = len(job.texts), sum(map(len, job.texts))
-    translations = await run_job(service, job)
+    translations = await run_job(service, job, context)
     return JSONResponse(answer(job, translations))
 
 
@@ -159,11 +159,12 @@ def check_pair(source: str, target: str, known: Languages) -> None:
         )
 
 
-async def run_job(service: Service, job: Job) -> list[Translation]:
+async def run_job(service: Service, job: Job, context: RequestContext) -> list[Translation]:
     """Translate; a text that already is in the target language comes back as it is."""
     if job.source == job.target:
         return [Translation(text) for text in job.texts]
     translator = service.registry.resolve(job.source, job.target, job.model)
+    context.model = translator.info.name
     return await service.in_time(translator.translate(job.texts, job.options, deadline=service.deadline()))
 
 

@@ -184,13 +184,17 @@ def test_clients_that_leave_in_the_middle_of_sending_leave_nothing_behind(server
 def test_log_lines_are_json_without_the_texts_of_users(server: ServerProcess) -> None:
     httpx.post(f"{server.url}/translate", json=TEXT)
     httpx.get(f"{server.url}/attention", params={"text": "my secret", "source": "en", "target": "fr"})
-    httpx.get(f"{server.url}/translate/secret?q=secret", headers={"X-Request-ID": "seen-in-the-log"})
+    httpx.get(
+        f"{server.url}/translate/secret?q=secret",
+        headers={"X-Request-ID": "seen-in-the-log", "traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01"},
+    )
     server.wait_for("request")
     time.sleep(0.2)
     assert all(line.startswith("{") for line in server.raw), server.raw
     assert "secret" not in "".join(server.raw)
     line = next(line for line in server.lines if line.get("request_id") == "seen-in-the-log")
     assert (line["route"], line["status"], line["level"]) == ("unmatched", 404, "info")
+    assert line["trace_id"] == "ab" * 16
     assert {"timestamp", "seconds", "method"} <= set(line)
 
 

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id
+from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.errors import INTERNAL, body_of
 from service.api.ports import Service
 from service.logs import describe_exception, get_logger
@@ -34,7 +34,8 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        context = RequestContext(new_request_id(Headers(scope=scope).get("x-request-id")))
+        headers = Headers(scope=scope)
+        context = RequestContext(new_request_id(headers.get("x-request-id")), trace_id_of(headers.get("traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
         try:
@@ -51,6 +52,7 @@ class Edge:
             self.service.metrics.error_answered(context.error_code)
         values = {
             "request_id": context.request_id,
+            "trace_id": context.trace_id,
             "method": exchange.method[:16],
             "route": route,
             "status": exchange.status,
