@@ -168,9 +168,7 @@ class Int8Arithmetic(Arithmetic):
         quantised = self._quantise(graph, operand.tensor, site)
         return self._multiply(graph, quantised, weight, Range(site.scale * factor, site.zero), scale, bias)
 
-    def _multiply(
-        self, graph: GraphBuilder, quantised: str, weight: str, site: Range, scale: str, bias: str
-    ) -> str:
+    def _multiply(self, graph: GraphBuilder, quantised: str, weight: str, site: Range, scale: str, bias: str) -> str:
         factor, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
         inputs = [quantised, weight, factor, scale, zero, ""] + ([bias] if bias else [])
         return graph.fused("MatMulIntegerToFloat", *inputs)

@@ -17,7 +17,7 @@ from training.export.common import (
     top_candidates,
     valid_positions,
 )
-from training.export.graph import GraphBuilder
+from training.export.graph import Axes, GraphBuilder
 from training.export.recurrent_attention_graphs import Attention, Source
 from training.export.recurrent_cells import Cell, advance, encode_layer
 
@@ -44,7 +44,7 @@ class BahdanauGraphs:
     def state(self) -> Arrays:
         """Hidden state of every decoder layer; for an LSTM the cells as well."""
         kinds = ("hidden", "cell") if self.config.cell == "lstm" else ("hidden",)
-        axes = ["N", self.config.decoder_hidden]
+        axes: Axes = ["N", self.config.decoder_hidden]
         return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
 
     def encoder(self, graph: GraphBuilder) -> None:
@@ -122,9 +122,7 @@ class BahdanauGraphs:
         depth = self.config.decoder_layers
         units, gates = self.config.decoder_hidden, Cell.gates(self.config)
         top = self.arithmetic.operand(graph, "state", state[depth - 1])
-        parts = graph.split(
-            self.arithmetic.product(graph, STATE, top), [gates * units, *self.attention.query_sizes()]
-        )
+        parts = graph.split(self.arithmetic.product(graph, STATE, top), [gates * units, *self.attention.query_sizes()])
         context, weights = self.attention.attend(graph, top.tensor, parts[1:], source)
         operands = [
             self.arithmetic.operand(graph, "embedded", embedded),

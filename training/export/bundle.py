@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,14 @@ FLOAT_WEIGHTS = "weights.fp32.bin"
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What to export and how strictly to compare."""
+    """What to export, what to say about it, and how strictly to compare."""
 
+    card: ModelCard
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     alignment: Alignment | None = None
-    decoding: Decoding = Decoding()
-    limits: ParityLimits | None = ParityLimits()
+    decoding: Decoding = field(default_factory=Decoding)
+    limits: ParityLimits | None = field(default_factory=ParityLimits)
     """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
 
 
@@ -58,8 +59,7 @@ def export_bundle(
     recipe: Recipe,
     pairs: Sequence[IdPair],
     out_dir: Path,
-    card: ModelCard,
-    options: ExportOptions = ExportOptions(),
+    options: ExportOptions,
 ) -> Path:
     """Write the bundle of a trained network into ``out_dir``, replacing what was there, and return that folder.
 
@@ -81,7 +81,7 @@ def export_bundle(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
         )
         source = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        document["card"] = card.document(source, parameters.count)
+        document["card"] = options.card.document(source, parameters.count)
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
         if out_dir.exists():

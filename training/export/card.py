@@ -66,7 +66,7 @@ model: read what it writes before you rely on it, and do not use it where a wron
 
 ## Limits
 
-- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut at a good place first.
+- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut in two first.
 - Each sentence is translated by itself: what a pronoun in the next one refers to is lost.
 - Names, numbers and rare words can come out wrong, and text unlike its training data (long news sentences, say)
   much worse than the scores below.

@@ -59,6 +59,10 @@ class Comparison:
         """Whether the limit is kept; not a number never does."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
+    def __str__(self) -> str:
+        verdict, sign = "ok  " if self.passed else "FAIL", "≥" if self.at_least else "≤"
+        return f"{verdict} {self.precision:5} {self.what:45} {self.value:9.3g} ({sign} {self.limit:g})"
+
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
@@ -105,11 +109,7 @@ def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
 
 def parity_table(results: Sequence[Comparison]) -> str:
     """A line for each comparison."""
-    lines = [
-        f"{'ok  ' if r.passed else 'FAIL'} {r.precision:5} {r.what:52} {r.value:.3g} ({'≥' if r.at_least else '≤'} {r.limit:g})"
-        for r in results
-    ]
-    return "\n".join(lines)
+    return "\n".join(str(result) for result in results)
 
 
 def torch_reference(network: Any, batch: Batch) -> _Reference:
@@ -135,6 +135,7 @@ class _Gate:
 
     def __init__(self, network: nn.Module, graphs: Graphs, folder: Path, precision: str, longest: int) -> None:
         self._network, self._precision = network, precision
+        self._vocabulary = max(p.shape[0] for name, p in network.named_parameters() if "embedding" in name)
         self._forced = open_session(folder / f"forced.{precision}.onnx")
         self._stepper = Stepper(graphs, folder, precision, longest)
 
@@ -186,10 +187,9 @@ class _Gate:
     def _step(self, batch: Batch) -> tuple[Array, Array]:
         """Feed the target step by step: its log-probabilities, and the best token at each place, both [B, T]."""
         self._stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
-        vocabulary = self._network.get_parameter("output_bias" if hasattr(self._network, "output_bias") else "output.bias")
         chosen, best = [], []
         for inputs, outputs in zip(batch.target_in.numpy().T, batch.target_out.numpy().T, strict=True):
-            ids, logprobs = self._stepper.step(inputs, len(vocabulary))
+            ids, logprobs = self._stepper.step(inputs, self._vocabulary)
             chosen.append(logprobs[np.arange(len(ids)), (ids == outputs[:, None]).argmax(1)])
             best.append(ids[:, 0])
         return np.stack(chosen, 1), np.stack(best, 1)

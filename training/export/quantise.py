@@ -78,9 +78,7 @@ def fake_quantise(values: Floats, site: Range) -> Floats:
     return result
 
 
-def make_plan(
-    parameters: Parameters, products: Mapping[str, tuple[str, ...]], samples: Mapping[str, Floats]
-) -> Plan:
+def make_plan(parameters: Parameters, products: Mapping[str, tuple[str, ...]], samples: Mapping[str, Floats]) -> Plan:
     """Choose a range for every site and find the products that need a scale for every row.
 
     ``products``: the sites each product reads. ``samples``: rows [R, K] seen at each site.

@@ -68,7 +68,7 @@ def encode_layer(
     rows = graph.op("Shape", values, start=1, end=2)
     shape = graph.op("Concat", rows, graph.integers(units), axis=0)
     zeros = graph.op("Expand", arithmetic.number(graph, 0.0), shape)
-    reverse = [0, 1][:directions] * 2
+    reverse = [False, True][:directions] * 2
     results = graph.scan(body, [zeros] * len(states), inputs + [valid] * directions, (following, hidden_now), reverse)
     outputs = results[len(states) :]
     joined = graph.op("Concat", *outputs, axis=-1) if directions > 1 else outputs[0]

@@ -19,7 +19,7 @@ from training.export.common import (
     top_candidates,
     valid_mask,
 )
-from training.export.graph import GraphBuilder
+from training.export.graph import Axes, GraphBuilder
 from training.export.parameters import POSITIONS
 from training.export.transformer_parameters import EMBEDDING, norm_names
 
@@ -76,7 +76,7 @@ class TransformerGraphs:
     @property
     def state(self) -> Arrays:
         """Self-attention keys and values of every decoder layer."""
-        axes = ["N", self.config.heads, "T", self.head]
+        axes: Axes = ["N", self.config.heads, "T", self.head]
         return [(f"self_{kind}_{i}", axes) for i in range(self.config.decoder_layers) for kind in ("key", "value")]
 
     state_kind = "cache"
@@ -144,7 +144,9 @@ class TransformerGraphs:
         own_weights, cross_weights = [], []
         for i in range(self.config.decoder_layers):
             name = f"decoder.{i}"
-            query, key, value = self._heads(graph, self._product(graph, f"{name}.attention.qkv", stream.seen, f"{name}.attention"), 3)
+            query, key, value = self._heads(
+                graph, self._product(graph, f"{name}.attention.qkv", stream.seen, f"{name}.attention"), 3
+            )
             weights = self._weights(graph, query, graph.op("Transpose", key, perm=[0, 1, 3, 2]), causal)
             own_weights.append(weights)
             stream.add(self._product(graph, f"{name}.attention.output", self._merge(graph, weights, value)))
@@ -228,4 +230,3 @@ class TransformerGraphs:
     def _logits(self, graph: GraphBuilder, seen: str) -> str:
         operand: Operand = self.arithmetic.operand(graph, "output", seen)
         return self.arithmetic.logits(graph, EMBEDDING, operand, 1 / math.sqrt(self.config.width))
-

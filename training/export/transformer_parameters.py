@@ -28,9 +28,8 @@ EMBEDDING = "embedding"
 def norm_names(config: TransformerConfig, side: str) -> list[str]:
     """The LayerNorms of ``encoder`` or ``decoder`` in the order in which values meet them."""
     layers = config.encoder_layers if side == "encoder" else config.decoder_layers
-    frames = ("attention_frame", "feed_forward_frame")
-    if side == "decoder":
-        frames = ("attention_frame", "cross_frame", "feed_forward_frame")
+    between = ["cross_frame"] if side == "decoder" else []
+    frames = ["attention_frame", *between, "feed_forward_frame"]
     names = [f"{side}.{i}.{frame}.norm" for i in range(layers) for frame in frames]
     return [*names, f"{side}_norm"] if config.norm == "pre" else names
 
