@@ -1,0 +1,185 @@
+"""A folder of bundles becomes models that serve pairs; what is wrong with a folder is said, not passed over."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.engine import registry as registry_module
+from service.engine.bundle import Bundle
+from service.engine.errors import (
+    BundleCorrupt,
+    BundleIncompatible,
+    BundleMissing,
+    NotReady,
+    UnknownModel,
+    UnsupportedLanguage,
+    UnsupportedPair,
+)
+from service.engine.registry import EngineSettings, Registry
+from service.engine.sessions import ModelSettings, Placement
+from tests.engine.manifests import write_bundle
+from tests.engine.scripted import ScriptedModel, copying_rule
+from tests.engine.vocabulary import tokenizer_json
+
+ONE_HEAD = {
+    "cross": {"layers": 1, "heads": 1},
+    "encoder": None,
+    "decoder": None,
+    "align": {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None},
+}
+WriteModel = Callable[..., Path]
+
+
+class PlacedModel(ScriptedModel):
+    """A scripted model that says where it runs."""
+
+    placement: Placement
+
+
+def load_scripted(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+    model = PlacedModel(copying_rule(bundle.manifest.vocabulary_size), source_limit=256, target_limit=256)
+    model.placement = Placement("cpu", "CPUExecutionProvider", "int8", bundle.manifest.graphs["int8"])
+    return model
+
+
+@pytest.fixture
+def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
+    monkeypatch.setattr(registry_module, "load_model", load_scripted)
+
+    def write(folder: str, **changes: Any) -> Path:
+        architecture, source, target = folder.split("-")
+        described = {
+            "name": folder,
+            "architecture": architecture,
+            "source_language": source,
+            "target_language": target,
+            "attention": ONE_HEAD,
+        }
+        contents = {"tokenizer.json": tokenizer_json().encode()}
+        return write_bundle(tmp_path / folder, contents, **(described | changes))
+
+    return write
+
+
+@pytest.fixture
+def registry(tmp_path: Path, write_model: WriteModel) -> Registry:
+    for name in ("bahdanau-en-fr", "transformer-en-fr", "bahdanau-en-de"):
+        write_model(name)
+    found = Registry(tmp_path)
+    found.load()
+    return found
+
+
+def test_the_transformer_of_a_pair_is_the_default(registry: Registry) -> None:
+    assert registry.resolve("en", "fr").name == "transformer-en-fr"
+    assert registry.resolve("en", "de").name == "bahdanau-en-de"
+
+
+def test_a_model_is_chosen_by_its_name_or_its_architecture(registry: Registry) -> None:
+    assert registry.resolve("en", "fr", "bahdanau").name == "bahdanau-en-fr"
+    assert registry.resolve("en", "fr", "bahdanau-en-fr").name == "bahdanau-en-fr"
+    assert registry.resolve("en", "fr", "").name == "transformer-en-fr"
+
+
+def test_what_no_model_serves_is_told_apart(registry: Registry) -> None:
+    with pytest.raises(UnsupportedLanguage, match=r"^zz is not supported$"):
+        registry.resolve("en", "zz")
+    with pytest.raises(UnsupportedLanguage, match=r"^xx is not supported$"):
+        registry.resolve("xx", "fr")
+    with pytest.raises(UnsupportedPair, match="from fr to en"):
+        registry.resolve("fr", "en")
+    with pytest.raises(UnknownModel, match=r"'lstm' from en to fr; there are: bahdanau, bahdanau-en-fr, transformer"):
+        registry.resolve("en", "fr", "lstm")
+    with pytest.raises(UnknownModel):
+        registry.resolve("en", "fr", "bahdanau-en-de")
+
+
+def test_models_and_languages_are_listed(registry: Registry) -> None:
+    assert [info.name for info in registry.models()] == ["bahdanau-en-de", "bahdanau-en-fr", "transformer-en-fr"]
+    assert registry.languages() == {"de": (), "en": ("de", "fr"), "fr": ()}
+    info = registry.models()[2]
+    assert (info.precision, info.device, info.provider) == ("int8", "cpu", "CPUExecutionProvider")
+    assert info.digest.startswith("sha256:")
+
+
+async def test_it_is_ready_between_start_and_stop(registry: Registry) -> None:
+    await registry.start()
+    assert (registry.ready, registry.dead) == (True, False)
+    [translation] = await registry.resolve("en", "fr").translate(["I lost. He's calm.\n"])
+    assert translation.text == "I lost. He's calm.\n"
+    await registry.stop(1.0)
+    assert (registry.ready, registry.dead) == (False, False)
+    with pytest.raises(NotReady):
+        await registry.resolve("en", "fr").translate(["I lost."])
+
+
+async def test_starting_loads_what_is_not_loaded(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr")
+    registry = Registry(tmp_path, EngineSettings(wrap_tokens=16))
+    assert (registry.ready, registry.models()) == (False, [])
+    await registry.start()
+    assert len(registry.models()) == 1
+    await registry.stop(0.0)
+
+
+def test_folders_that_are_no_bundles_are_ignored_with_a_warning(
+    tmp_path: Path, write_model: WriteModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_model("transformer-en-fr")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "README.md").write_text("models")
+    registry = Registry(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        registry.load()
+    assert [info.name for info in registry.models()] == ["transformer-en-fr"]
+    assert [record.getMessage() for record in caplog.records if "notes" in record.getMessage()]
+    assert "README" not in caplog.text
+
+
+def test_one_corrupt_bundle_refuses_to_load_and_says_which(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr")
+    (write_model("bahdanau-en-fr") / "weights.bin").write_bytes(b"damaged")
+    registry = Registry(tmp_path)
+    with pytest.raises(BundleCorrupt, match=r"bahdanau-en-fr.weights\.bin"):
+        registry.load()
+    assert registry.models() == []
+
+
+def test_no_folder_and_no_bundle_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BundleMissing, match="no such folder"):
+        Registry(tmp_path / "nowhere").load()
+    with pytest.raises(BundleMissing, match="no bundle in it"):
+        Registry(tmp_path).load()
+
+
+def test_two_bundles_of_one_name_are_refused(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr")
+    write_model("transformer-en-de", name="transformer-en-fr")
+    with pytest.raises(BundleIncompatible, match="both named transformer-en-fr"):
+        Registry(tmp_path).load()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"{}", BundleCorrupt, "no tokenizer that can be read"),
+        (tokenizer_json().replace("<0x41>", "<0xZZ>").encode(), BundleIncompatible, "1 of the 256 byte tokens"),
+    ],
+)
+def test_a_tokenizer_that_does_not_fit_is_refused(
+    tmp_path: Path, write_model: WriteModel, content: bytes, error: type[Exception], message: str
+) -> None:
+    write_bundle(tmp_path / "m", {"tokenizer.json": content})
+    with pytest.raises(error, match=message):
+        Registry(tmp_path).load()
+
+
+def test_a_vocabulary_larger_than_the_models_is_refused(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr", vocabulary_size=300)
+    with pytest.raises(BundleIncompatible, match="vocabulary_size is 300"):
+        Registry(tmp_path).load()
