@@ -22,6 +22,7 @@ cli = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # it would take "[env: …]" for markup
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

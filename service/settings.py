@@ -58,6 +58,11 @@ class Settings(BaseSettings):
         "Where models run: `auto` takes the GPU when there is one and it works, `cuda` refuses to start without one",
         "auto, cpu or cuda",
     )
+    precision: Literal["auto", "int8", "fp16", "fp32"] = setting(
+        "auto",
+        "Which graphs of a bundle run: `auto` takes the fastest it has for the device",
+        "auto, int8, fp16 or fp32",
+    )
     threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
     max_rows: int = setting(
         256,

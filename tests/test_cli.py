@@ -9,26 +9,43 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from service.__main__ import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("TRANSLUCENT_")}
-    return subprocess.run(
-        [sys.executable, "-m", "service", *arguments],
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("TRANSLUCENT_")]:
+        monkeypatch.delenv(name)
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(cli, arguments, env={"COLUMNS": "200", **environment}, prog_name="translucent")
+
+
+def test_the_module_is_the_command() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "service", "serve", "--port", "99999"],
         cwd=ROOT,
-        env={**variables, "COLUMNS": "200", **environment},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr.splitlines() == [
+        "translucent: TRANSLUCENT_PORT='99999' is not accepted: it must be a whole number from 0 to 65535 (default: 8000)."
+    ]
 
 
 def test_help_names_the_commands_and_their_options() -> None:
     answer = run("--help")
-    assert answer.returncode == 0
+    assert answer.exit_code == 0
     for command in ("serve", "models", "translate", "settings"):
         assert command in answer.stdout
     assert "TRANSLUCENT_PORT" in run("serve", "-h").stdout
@@ -54,7 +71,7 @@ def test_what_is_wrong_is_said_without_a_traceback(
     arguments: list[str], environment: dict[str, str], message: str, code: int
 ) -> None:
     answer = run(*arguments, **environment)
-    assert answer.returncode == code, answer
+    assert answer.exit_code == code, answer
     assert message in answer.stderr.replace("\n", " ")
     assert "Traceback" not in answer.stderr + answer.stdout
     assert answer.stdout == ""
@@ -65,7 +82,7 @@ def test_models_are_listed_and_broken_ones_named(tmp_path: Path) -> None:
     (tmp_path / "broken" / "manifest.json").write_text("{")
     (tmp_path / "notes").mkdir()
     answer = run("models", "--models-dir", str(tmp_path))
-    assert answer.returncode == 1
+    assert answer.exit_code == 1
     assert "broken" in answer.stderr
     assert "notes" not in answer.stderr
     (tmp_path / "broken" / "manifest.json").unlink()
@@ -81,4 +98,4 @@ def test_models_as_json_is_json(tmp_path: Path) -> None:
     (tmp_path / "broken" / "manifest.json").write_text("{}")
     answer = run("models", "--json", "--models-dir", str(tmp_path))
     assert json.loads(answer.stdout) == []
-    assert answer.returncode == 1
+    assert answer.exit_code == 1

@@ -19,7 +19,13 @@ from fastapi import FastAPI
 
 from service.api.app import create_app
 from service.api.ports import RegistryPort, Service
-from service.logs import describe_exception, get_logger
+from service.engine.registry import EngineSettings, Registry
+from service.engine.scheduler import Budget
+from service.engine.sessions import ModelSettings
+from service.engine.worker import WorkerSettings
+from service.logs import configure_logging, describe_exception, get_logger
+from service.metrics import Metrics
+from service.settings import Settings
 
 log = get_logger(__name__)
 
@@ -139,6 +145,33 @@ class Server(uvicorn.Server):
             await asyncio.sleep(LAST_READ_SECONDS)
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
+
+
+def engine_settings(settings: Settings) -> EngineSettings:
+    """The engine's share of the settings."""
+    model = ModelSettings(
+        device=settings.device,
+        precision=None if settings.precision == "auto" else settings.precision,
+        threads=settings.threads,
+    )
+    budget = Budget(
+        rows=settings.max_rows,
+        queued_sentences=settings.max_queued_sentences,
+        queued_tokens=settings.max_queued_tokens,
+    )
+    return EngineSettings(model=model, worker=WorkerSettings(budget=budget))
+
+
+def serve_models(settings: Settings) -> int:
+    """Load all models of the folder and serve them until told to stop; returns the exit code of the process.
+
+    Raises BundleError or DeviceUnavailable before anything listens.
+    """
+    configure_logging(settings.log_level, settings.log_format)
+    metrics = Metrics()
+    registry = Registry(settings.models_dir, engine_settings(settings), metrics)
+    registry.load()
+    return run(Service(settings, registry, metrics), registry)
 
 
 def run(service: Service, registry: ManagedRegistry) -> int:
