@@ -1,0 +1,104 @@
+"""Bundles on ONNX Runtime: what the graphs say is what comes out, whoever joins and leaves meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from service.engine.batch import Batch
+from service.engine.bundle import load_bundle
+from service.engine.errors import BundleCorrupt, BundleIncompatible
+from service.engine.onnx_model import OnnxModel, load_model
+from service.engine.sessions import ModelSettings
+from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from tests.engine.scripted import EOS, ScriptedModel
+from tests.engine.toy_onnx import VOCABULARY, toy_rule, write_toy_bundle
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
+    return load_model(load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy")), ModelSettings())
+
+
+def sentences(count: int, seed: int = 0) -> list[tuple[int, ...]]:
+    random = np.random.default_rng(seed)
+    return [(*random.integers(3, VOCABULARY, random.integers(1, 30)).tolist(), EOS) for _ in range(count)]
+
+
+def decode(model: OnnxModel | ScriptedModel, jobs: list[SentenceJob], arrivals: list[int]) -> list[Hypothesis]:
+    """Decode jobs of one beam width; job i joins before step arrivals[i]."""
+    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
+    found: dict[int, Hypothesis] = {}
+    step = 0
+    while len(found) < len(jobs):
+        joining = [at for at, arrival in enumerate(arrivals) if arrival == step]
+        if joining:
+            encoded = model.encode([jobs[at].source_ids for at in joining])
+            batch.join(encoded, range(len(joining)), [(at, jobs[at]) for at in joining])
+        if len(batch):
+            found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
+        step += 1
+    return [found[at] for at in range(len(jobs))]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3, 8])
+def test_the_graphs_give_what_the_same_rule_gives_in_numpy(model: OnnxModel, beam_size: int) -> None:
+    options = SearchOptions(beam_size, max_length=40)
+    jobs = [SentenceJob(source, options) for source in sentences(12)]
+    arrivals = [0, 0, 0, 1, 1, 4, 5, 5, 9, 17, 18, 30]
+    found = decode(model, jobs, arrivals)
+    expected = decode(ScriptedModel(toy_rule), jobs, [0] * len(jobs))
+    for hypothesis, other in zip(found, expected, strict=True):
+        assert hypothesis.ids == other.ids
+        assert hypothesis.logprobs == pytest.approx(other.logprobs, abs=2e-3)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_company_and_time_of_arrival_change_no_bit(model: OnnxModel, beam_size: int) -> None:
+    options = SearchOptions(beam_size, max_length=70)
+    jobs = [SentenceJob(source, options) for source in sentences(40, seed=1)]
+    arrivals = np.random.default_rng(2).integers(0, 25, len(jobs)).tolist()
+    together = decode(model, jobs, arrivals)
+    assert together == [decode(model, [job], [0])[0] for job in jobs]
+
+
+def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
+    options = SearchOptions(4, max_length=50, min_length=30)
+    jobs = [SentenceJob(source, options) for source in sentences(9, seed=3)]
+    batch: Batch[int] = Batch(model, 4)
+    batch.join(model.encode([job.source_ids for job in jobs]), range(9), list(enumerate(jobs)))
+    for _ in range(10):
+        assert batch.step() == []
+    assert batch.drop({0, 4, 8}.__contains__) == [0, 4, 8]
+    assert batch.rows == 24
+    found: dict[int, Hypothesis] = {}
+    while len(batch):
+        found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
+    assert sorted(found) == [1, 2, 3, 5, 6, 7]
+    assert all(found[at] == decode(model, [jobs[at]], [0])[0] for at in found)
+
+
+def test_forced_results_are_cut_to_their_own_lengths(model: OnnxModel) -> None:
+    pairs = list(zip(sentences(7, seed=4), sentences(7, seed=5), strict=True))
+    for (source, target), result in zip(pairs, model.force(pairs), strict=True):
+        assert result.logprobs.tolist() == [-token for token in target]
+        assert result.ranks.tolist() == list(target)
+        assert result.cross_attention.shape == (1, 1, len(target), len(source))
+        assert np.array_equal(result.cross_attention[0, 0], np.outer(target, source))
+        assert result.encoder_attention is None
+        assert result.decoder_attention is None
+
+
+def test_a_graph_without_an_array_of_the_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BundleIncompatible, match="initial_mood"):
+        load_model(load_bundle(write_toy_bundle(tmp_path / "toy", broken=True)), ModelSettings())
+
+
+def test_a_file_that_is_no_graph_is_refused_by_name(tmp_path: Path) -> None:
+    folder = write_toy_bundle(tmp_path / "toy")
+    bundle = load_bundle(folder)
+    (folder / "decoder.fp32.onnx").write_bytes(b"not a graph")
+    with pytest.raises(BundleCorrupt, match="decoder"):
+        load_model(bundle, ModelSettings())

@@ -1,0 +1,181 @@
+"""A bundle whose graphs are a few lines of arithmetic, with every kind of array: memory, a cache, a fixed state.
+
+What may follow depends on the source through the memory, on every token of the prefix and its place through the cache,
+and on their order through the fixed state, so that an array that is moved wrongly shows in the numbers. `toy_rule`
+says the same in numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from service.engine.types import FloatArray
+from tests.engine.manifests import manifest_document
+from tests.engine.scripted import BOS
+
+VOCABULARY = 24
+INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
+_FREQUENCIES = np.linspace(0.7, 9.3, VOCABULARY, dtype=np.float32) ** 1.3
+_IMPOSSIBLE = np.where(np.arange(VOCABULARY) < 2, -1e9, 0.0).astype(np.float32)
+GRAPHS = {
+    "device": "any",
+    "encoder": "encoder.fp32.onnx",
+    "decoder": "decoder.fp32.onnx",
+    "forced": "forced.fp32.onnx",
+    "memory": [{"name": "notes", "dtype": "float32", "axes": ["B", 2, "S"]}],
+    "state": [
+        {"name": "past", "dtype": "float32", "axes": ["N", 1, "T", 2], "kind": "cache"},
+        {"name": "mood", "dtype": "float32", "axes": ["N", 3], "kind": "fixed"},
+    ],
+}
+
+
+def toy_rule(source: tuple[int, ...], prefix: tuple[int, ...]) -> FloatArray:
+    """Give the log-probabilities [V] of what may follow the prefix."""
+    fed = np.array([BOS, *prefix], np.float32)
+    notes = (np.array(source, np.float32) * 0.13).sum()
+    past = (fed * (np.arange(len(fed), dtype=np.float32) + 1) * 0.017).sum()
+    mood = np.float32(len(source) * 0.1)
+    for token in fed:
+        mood = np.tanh(mood * 0.5 + token * 0.05)
+    logits = 3 * np.sin(_FREQUENCIES * (notes + past + mood)) + _IMPOSSIBLE
+    result: FloatArray = (logits - np.logaddexp.reduce(logits)).astype(np.float32)
+    return result
+
+
+def write_toy_bundle(folder: Path, broken: bool = False) -> Path:
+    """Write the bundle and return its folder; `broken` leaves an array out of the encoder."""
+    folder.mkdir(parents=True)
+    models = {"encoder": _encoder(broken), "decoder": _decoder(), "forced": _forced()}
+    contents = {GRAPHS[kind]: model.SerializeToString() for kind, model in models.items()} | {"tokenizer.json": b"{}"}
+    for name, content in contents.items():
+        (folder / str(name)).write_bytes(content)
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    attention = {
+        **manifest_document()["attention"],
+        "cross": {"layers": 1, "heads": 1},
+        "encoder": None,
+        "decoder": None,
+        "align": {**manifest_document()["attention"]["align"], "layer": 0},
+    }
+    document = manifest_document(
+        graphs={"fp32": GRAPHS}, files=sums, attention=attention, vocabulary_size=VOCABULARY, name="toy"
+    )
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+class _Graph:
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def op(self, kind: str, *inputs: str, into: str | None = None, **attributes: Any) -> str:
+        name = into or f"t{len(self.nodes)}"
+        outputs = [name] if kind != "TopK" else [name, "top_ids"]
+        self.nodes.append(helper.make_node(kind, list(inputs), outputs, **attributes))
+        return name
+
+    def const(self, value: Any, dtype: Any = np.float32) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def model(self, inputs: Sequence[tuple[str, int, Any]], outputs: Sequence[tuple[str, int, Any]]) -> onnx.ModelProto:
+        made = [[helper.make_tensor_value_info(*entry) for entry in side] for side in (inputs, outputs)]
+        graph = helper.make_graph(self.nodes, "toy", *made, initializer=self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def _encoder(broken: bool) -> onnx.ModelProto:
+    graph = _Graph()
+    values = graph.op("Mul", graph.op("Cast", "source", to=FLOAT), graph.const(0.065))
+    graph.op("Concat", *[graph.op("Unsqueeze", values, graph.const([1], np.int64))] * 2, into="notes", axis=1)
+    long = graph.op("Mul", graph.op("Cast", "source_lengths", to=FLOAT), graph.const(0.1))
+    graph.op("Expand", graph.op("Unsqueeze", long, graph.const([1], np.int64)), graph.const([1, 3], np.int64), into="m")
+    graph.op("Identity", "m", into="initial_mood")
+    outputs = [("notes", FLOAT, ["B", 2, "S"]), ("initial_mood", FLOAT, ["B", 3])]
+    return graph.model([("source", INT64, ["B", "S"]), ("source_lengths", INT64, ["B"])], outputs[: 1 if broken else 2])
+
+
+def _decoder() -> onnx.ModelProto:
+    graph = _Graph()
+    one = graph.const([1], np.int64)
+    shape = graph.op("Shape", "tokens")
+    fed = graph.op("Reshape", graph.op("Cast", "tokens", to=FLOAT), graph.const([-1, 1], np.int64))  # [N, 1]
+    lengths = graph.op("Reshape", graph.op("Cast", "lengths", to=INT64), graph.const([-1, 1, 1, 1], np.int64))
+    entry = graph.op("Expand", lengths, graph.const([1, 1, 1, 2], np.int64))
+    value = graph.op("Unsqueeze", graph.op("Concat", fed, fed, axis=1), graph.const([1, 2], np.int64))  # [N, 1, 1, 2]
+    graph.op("ScatterElements", "past", entry, value, into="next_past", axis=2)
+    places = graph.op(
+        "Range",
+        graph.const(0, np.int64),
+        graph.op("Gather", graph.op("Shape", "past"), graph.const(2, np.int64)),
+        graph.const(1, np.int64),
+    )
+    places = graph.op("Unsqueeze", places, graph.const([0, 1, 3], np.int64))  # [1, 1, T, 1]
+    seen = graph.op("LessOrEqual", places, lengths)
+    weight = graph.op("Mul", graph.op("Cast", graph.op("Add", places, one), to=FLOAT), graph.const(0.0085))
+    weight = graph.op("Where", seen, weight, graph.const(0.0))
+    past = graph.op("ReduceSum", graph.op("Mul", "next_past", weight), graph.const([1, 2, 3], np.int64), keepdims=0)
+    mood = graph.op("Mul", "mood", graph.const(0.5))
+    graph.op("Tanh", graph.op("Add", mood, graph.op("Mul", fed, graph.const(0.05))), into="next_mood")
+    mood = graph.op("ReduceMean", "next_mood", one, keepdims=0)
+    sources = graph.op(
+        "Range",
+        graph.const(0, np.int64),
+        graph.op("Gather", graph.op("Shape", "notes"), graph.const(2, np.int64)),
+        graph.const(1, np.int64),
+    )
+    valid = graph.op(
+        "Less", graph.op("Unsqueeze", sources, graph.const([0], np.int64)), graph.op("Unsqueeze", "source_lengths", one)
+    )
+    notes = graph.op("Where", graph.op("Unsqueeze", valid, one), "notes", graph.const(0.0))
+    notes = graph.op(
+        "Unsqueeze", graph.op("ReduceSum", notes, graph.const([1, 2], np.int64), keepdims=0), one
+    )  # [B, 1]
+    notes = graph.op("Reshape", graph.op("Expand", notes, shape), graph.const([-1], np.int64))
+    total = graph.op("Unsqueeze", graph.op("Add", graph.op("Add", notes, past), mood), one)
+    waves = graph.op("Mul", graph.op("Sin", graph.op("Mul", total, graph.const(_FREQUENCIES[None]))), graph.const(3.0))
+    scores = graph.op("LogSoftmax", graph.op("Add", waves, graph.const(_IMPOSSIBLE[None])), axis=1)
+    square = graph.op("Concat", shape, graph.const([VOCABULARY], np.int64), axis=0)
+    graph.op("TopK", graph.op("Reshape", scores, square), "candidates", into="top_logprobs")
+    inputs = [
+        ("tokens", INT64, ["B", "K"]),
+        ("lengths", INT32, ["N"]),
+        ("source_lengths", INT64, ["B"]),
+        ("candidates", INT64, [1]),
+        ("notes", FLOAT, ["B", 2, "S"]),
+        ("past", FLOAT, ["N", 1, "T", 2]),
+        ("mood", FLOAT, ["N", 3]),
+    ]
+    outputs = [
+        ("top_ids", INT64, ["B", "K", "C"]),
+        ("top_logprobs", FLOAT, ["B", "K", "C"]),
+        ("next_past", FLOAT, ["N", 1, "T", 2]),
+        ("next_mood", FLOAT, ["N", 3]),
+    ]
+    return graph.model(inputs, outputs)
+
+
+def _forced() -> onnx.ModelProto:
+    """Give minus the token as its log-probability, the token as its rank, and target times source as attention."""
+    graph = _Graph()
+    values = graph.op("Cast", "target", to=FLOAT)
+    graph.op("Neg", values, into="logprobs")
+    graph.op("Identity", "target", into="ranks")
+    rows = graph.op("Unsqueeze", values, graph.const([1, 2, 4], np.int64))
+    columns = graph.op("Unsqueeze", graph.op("Cast", "source", to=FLOAT), graph.const([1, 2, 3], np.int64))
+    graph.op("Mul", rows, columns, into="cross_attention")
+    inputs = [("source", INT64, ["B", "S"]), ("source_lengths", INT64, ["B"])]
+    inputs += [("target", INT64, ["B", "T"]), ("target_lengths", INT64, ["B"])]
+    outputs = [("logprobs", FLOAT, ["B", "T"]), ("ranks", INT64, ["B", "T"])]
+    return graph.model(inputs, [*outputs, ("cross_attention", FLOAT, ["B", 1, 1, "T", "S"])])
