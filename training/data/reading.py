@@ -54,6 +54,11 @@ def read_pairs(path: Path, target_path: Path | None = None) -> Iterator[Pair]:
     return _not_empty(_zipped(source, target, (str(path), str(target_path))), f"{path} and {target_path}")
 
 
+def read_lines(path: Path) -> list[str]:
+    """All lines of a text file (.gz too), empty ones too; raises CorpusError when there is no such UTF-8 text."""
+    return list(_lines(str(path), _open(path)))
+
+
 def _from_mirror(corpus: Corpus, languages: tuple[str, str], mirror: Path) -> Iterator[Pair]:
     if not mirror.is_dir():
         raise CorpusError(f"the mirror {mirror} is not a folder")

@@ -1,0 +1,137 @@
+"""How good translations are: BLEU and chrF as the literature measures them, and the teaching example's metric."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+Family = Literal["cased", "tokenised"]
+"""``cased``: sacreBLEU on plain text (Tatoeba, WMT, FLORES). ``tokenised``: lowercased text that is already tokenised,
+with no tokenisation of its own (``--tokenize none --lowercase``): what Multi30k papers publish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One figure with what it takes to repeat it."""
+
+    metric: str
+    score: float
+    signature: str
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], family: Family = "cased") -> list[Score]:
+    """BLEU and chrF of a test set, one reference each.
+
+    Raises ValueError when the numbers of lines differ or there are none.
+    """
+    if len(hypotheses) != len(references) or not references:
+        raise ValueError(f"{len(hypotheses)} translations cannot be compared with {len(references)} references")
+    tokenised = family == "tokenised"
+    bleu = BLEU(lowercase=tokenised, tokenize="none" if tokenised else "13a", force=True)
+    chrf = CHRF(lowercase=tokenised)
+    return [
+        Score(name, metric.corpus_score(list(hypotheses), [list(references)]).score, str(metric.get_signature()))
+        for name, metric in (("BLEU", bleu), ("chrF", chrf))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """BLEU of the sentences whose source has ``shortest`` to ``longest`` white-space words."""
+
+    shortest: int
+    longest: int | None
+    sentences: int
+    bleu: float | None
+    """None for an empty bucket."""
+
+    @property
+    def label(self) -> str:
+        """``1–10`` or ``over 30``."""
+        return f"over {self.shortest - 1}" if self.longest is None else f"{self.shortest}–{self.longest}"
+
+
+def score_by_length(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    edges: Sequence[int] = (10, 20, 30),
+    family: Family = "cased",
+) -> list[Bucket]:
+    """Corpus BLEU of each length bucket (1409.0473, figure 2); ``edges``: longest length of each but the last."""
+    bounds = list(zip([1, *(edge + 1 for edge in edges)], [*edges, None], strict=True))
+    buckets = []
+    for shortest, longest in bounds:
+        chosen = [i for i, s in enumerate(sources) if shortest <= len(s.split()) <= (longest or math.inf)]
+        bleu = None
+        if chosen:
+            bleu = score([hypotheses[i] for i in chosen], [references[i] for i in chosen], family)[0].score
+        buckets.append(Bucket(shortest, longest, len(chosen), bleu))
+    return buckets
+
+
+def bigram_bleu(prediction: Sequence[str], label: Sequence[str], longest: int = 2) -> float:
+    """The metric of the classic teaching example, between 0 and 1.
+
+    exp(min(0, 1 − |label| / |prediction|)) · Π over n of p_n ^ (1 / 2ⁿ), where p_n is the share of the prediction's
+    n-grams that the label has; n goes up to ``longest``, or to the prediction's length if that is smaller.
+    """
+    if not prediction:
+        return 0.0
+    result = math.exp(min(0.0, 1 - len(label) / len(prediction)))
+    for n in range(1, min(longest, len(prediction)) + 1):
+        found, wanted = (Counter(tuple(s[i : i + n]) for i in range(len(s) - n + 1)) for s in (prediction, label))
+        result *= ((found & wanted).total() / found.total()) ** (0.5**n)
+    return result
+
+
+TEACHING_SOURCES = ("Go.", "I lost.", "He's calm.", "I'm home.")
+
+TEACHING_LABELS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "fr": (
+        ("va !", "allez !", "vas-y !", "allez-y !"),
+        ("j'ai perdu .",),
+        ("il est calme .",),
+        ("je suis chez moi .", "je suis à la maison ."),
+    ),
+    "de": (
+        ("geh .", "los !", "geh !", "gehen sie ."),
+        ("ich habe verloren .",),
+        ("er ist ruhig .",),
+        ("ich bin zu hause .", "ich bin daheim ."),
+    ),
+}
+"""Accepted translations; the first is the label that bigram BLEU is measured against."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeachingResult:
+    """One of the four sentences."""
+
+    source: str
+    translation: str
+    bigram_bleu: float
+    right: bool
+
+
+def score_teaching(translations: Sequence[str], language: str) -> list[TeachingResult]:
+    """The four sentences' bigram BLEU, and whether each is one of the accepted translations."""
+    results = []
+    for source, translation, labels in zip(TEACHING_SOURCES, translations, TEACHING_LABELS[language], strict=True):
+        tokens = teaching_tokens(translation)
+        value = bigram_bleu(tokens, labels[0].split())
+        results.append(TeachingResult(source, translation, value, " ".join(tokens) in labels))
+    return results
+
+
+def teaching_tokens(text: str) -> list[str]:
+    """Lower case, marks set apart, one kind of apostrophe: how the example prepares text."""
+    plain = text.lower().replace("’", "'").replace("\u202f", " ").replace("\u00a0", " ")
+    return re.sub(r"\s*([,.!?])", r" \1", plain).split()
