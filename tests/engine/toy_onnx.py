@@ -90,8 +90,8 @@ class _Graph:
         return name
 
     def model(self, inputs: Sequence[tuple[str, int, Any]], outputs: Sequence[tuple[str, int, Any]]) -> onnx.ModelProto:
-        made = [[helper.make_tensor_value_info(*entry) for entry in side] for side in (inputs, outputs)]
-        graph = helper.make_graph(self.nodes, "toy", *made, initializer=self.constants)
+        taken, given = ([helper.make_tensor_value_info(*entry) for entry in side] for side in (inputs, outputs))
+        graph = helper.make_graph(self.nodes, "toy", taken, given, initializer=self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 

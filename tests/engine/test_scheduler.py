@@ -1,0 +1,119 @@
+"""Who joins the batch when: the budget holds, order is kept, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.engine.scheduler import Budget, Plan, Scheduler, Waiting
+
+
+def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:
+    made: Scheduler[str] = Scheduler(Budget(**budget))
+    made.add(entries)
+    return made
+
+
+def waiting(name: str, rows: int = 1, tokens: int = 5, deadline: float | None = None) -> Waiting[str]:
+    return Waiting(name, rows, tokens, deadline)
+
+
+def test_the_default_budget_holds_forty_sentences_of_four_rows() -> None:
+    queue = scheduler([waiting(str(index), rows=4) for index in range(100)])
+    assert len(queue.plan(0.0, 0).admitted) >= 40
+
+
+def test_the_oldest_are_admitted_first_while_rows_last() -> None:
+    queue = scheduler([waiting(name, rows=4) for name in "abcd"], rows=12)
+    assert queue.plan(0.0, 0).admitted == ["a", "b", "c"]
+    assert queue.plan(0.0, 12).admitted == []
+    assert queue.plan(0.0, 8).admitted == ["d"]
+
+
+def test_a_small_one_may_pass_a_large_one_that_does_not_fit_yet() -> None:
+    queue = scheduler([waiting("large", rows=8), waiting("small", rows=1)], rows=8)
+    assert queue.plan(0.0, 4).admitted == ["small"]
+    assert queue.plan(0.0, 0).admitted == ["large"]
+
+
+def test_a_large_one_is_passed_only_so_often() -> None:
+    queue = scheduler([waiting("large", rows=8)], rows=8, patience=3)
+    for index in range(10):
+        queue.add([waiting(str(index))])
+    assert queue.plan(0.0, 4).admitted == ["0", "1", "2"]
+    assert queue.plan(0.0, 3).admitted == []
+    assert queue.plan(0.0, 0).admitted == ["large"]
+
+
+def test_one_round_encodes_a_bounded_number_of_tokens_but_always_someone() -> None:
+    queue = scheduler([waiting(name, tokens=60) for name in "abcd"], admitted_tokens=100)
+    assert queue.plan(0.0, 0).admitted == ["a"]
+    huge = scheduler([waiting("huge", tokens=500)], admitted_tokens=100)
+    assert huge.plan(0.0, 0).admitted == ["huge"]
+
+
+def test_the_late_leave_with_the_next_plan_and_are_named() -> None:
+    queue = scheduler([waiting("late", deadline=5.0), waiting("later", deadline=9.0), waiting("patient")])
+    assert queue.plan(5.0, 256).expired == ["late"]
+    assert queue.plan(6.0, 256).expired == []
+    assert queue.plan(9.0, 0) == Plan(["patient"], ["later"])
+    assert queue.tokens == 0
+
+
+def test_discarding_takes_out_those_who_wait_and_gives_their_room_back() -> None:
+    queue = scheduler([waiting(name) for name in "abc"])
+    assert queue.discard({"b", "not here"}) == ["b"]
+    assert queue.tokens == 10
+    assert queue.plan(0.0, 0).admitted == ["a", "c"]
+
+
+def test_room_is_counted_in_sentences_and_tokens() -> None:
+    queue = scheduler([waiting("a", tokens=10)], queued_sentences=3, queued_tokens=100)
+    assert queue.has_room(2, 90)
+    assert not queue.has_room(3, 10)
+    assert not queue.has_room(1, 91)
+
+
+def test_a_request_larger_than_the_queue_is_taken_when_nobody_else_waits() -> None:
+    assert scheduler([], queued_sentences=3).has_room(50, 10)
+
+
+@pytest.mark.parametrize("wrong", [{"rows": 7}, {"patience": -1}, {"queued_tokens": 0}])
+def test_a_budget_under_which_someone_would_wait_for_ever_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"must be|may need"):
+        Budget(**wrong)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    arrivals=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 8), st.integers(1, 80)), min_size=1, max_size=60),
+    rows=st.integers(8, 24),
+    patience=st.integers(0, 5),
+)
+def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
+    arrivals: list[tuple[int, int, int]], rows: int, patience: int
+) -> None:
+    queue: Scheduler[int] = Scheduler(Budget(rows=rows, admitted_tokens=100, patience=patience))
+    running: dict[int, int] = {}  # sentence → step at which it ends
+    passed_by = dict.fromkeys(range(len(arrivals)), 0)
+    served: set[int] = set()
+    stays = 5
+    for step in range(31 + len(arrivals) * (stays + 1)):
+        queue.add(Waiting(index, arrivals[index][1], arrivals[index][2]) for index in arriving(arrivals, step))
+        running = {index: end for index, end in running.items() if end > step}
+        plan = queue.plan(float(step), sum(arrivals[index][1] for index in running))
+        for index in plan.admitted:
+            running[index] = step + stays
+            for other in passed_by:
+                older = (arrivals[other][0], other) < (arrivals[index][0], index)
+                passed_by[other] += older and other not in served and other not in plan.admitted
+        served |= set(plan.admitted)
+        assert sum(arrivals[index][1] for index in running) <= rows
+    assert served == set(range(len(arrivals)))
+    # Those passed in one plan are at most as many as fit, and the count is looked at after each of them.
+    assert max(passed_by.values()) <= patience + 1
+
+
+def arriving(arrivals: list[tuple[int, int, int]], step: int) -> list[int]:
+    return [index for index, (when, _, _) in enumerate(arrivals) if when == step]

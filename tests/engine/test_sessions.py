@@ -1,0 +1,77 @@
+"""Where a bundle runs: devices that are not there are said so, and nothing falls back in silence."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from service.engine.bundle import GraphSet
+from service.engine.errors import BundleIncompatible, DeviceUnavailable
+from service.engine.sessions import CPU, CUDA, ModelSettings, Placement, check_provider, on_cpu_instead, place
+
+INT8 = GraphSet("cpu", "e", "d", "f", (), ())
+FP16 = GraphSet("cuda", "e", "d", "f", (), ())
+FP32 = GraphSet("any", "e", "d", "f", (), ())
+ALL = {"int8": INT8, "fp16": FP16, "fp32": FP32}
+BOTH, ONLY_CPU = [CUDA, CPU], [CPU]
+
+
+@pytest.mark.parametrize(
+    ("settings", "available", "device", "precision"),
+    [
+        (ModelSettings("cpu"), BOTH, "cpu", "int8"),
+        (ModelSettings("cpu", "fp32"), BOTH, "cpu", "fp32"),
+        (ModelSettings("cuda"), BOTH, "cuda", "fp16"),
+        (ModelSettings("cuda", "fp32"), BOTH, "cuda", "fp32"),
+        (ModelSettings("auto"), BOTH, "cuda", "fp16"),
+    ],
+)
+def test_the_fastest_graphs_of_the_device_are_chosen(
+    settings: ModelSettings, available: list[str], device: str, precision: str
+) -> None:
+    placement = place(ALL, settings, available)
+    assert (placement.device, placement.precision) == (device, precision)
+    assert placement.graphs is ALL[precision]
+
+
+def test_cuda_without_cuda_refuses_to_start() -> None:
+    with pytest.raises(DeviceUnavailable, match="CUDAExecutionProvider"):
+        place(ALL, ModelSettings("cuda"), ONLY_CPU)
+
+
+def test_auto_without_cuda_runs_on_the_cpu_and_warns(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert place(ALL, ModelSettings("auto"), ONLY_CPU).device == "cpu"
+    assert "runs on the CPU" in caplog.text
+
+
+def test_auto_takes_the_cpu_when_the_bundle_has_no_graphs_for_the_gpu(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert place({"int8": INT8}, ModelSettings("auto"), BOTH).device == "cpu"
+    assert "no fp16 or fp32 graphs for cuda" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "settings", [ModelSettings("cuda"), ModelSettings("cpu", "fp32"), ModelSettings("cpu", "fp16")]
+)
+def test_a_bundle_without_fitting_graphs_is_refused_with_what_it_has(settings: ModelSettings) -> None:
+    with pytest.raises(BundleIncompatible, match="int8 for cpu"):
+        place({"int8": INT8}, settings, BOTH)
+
+
+def test_a_session_that_fell_back_in_silence_is_refused() -> None:
+    placement = Placement("cuda", CUDA, "fp16", FP16)
+    check_provider([CUDA, CPU], placement, Path("encoder"))
+    with pytest.raises(DeviceUnavailable, match="the session runs on CPUExecutionProvider"):
+        check_provider([CPU], placement, Path("encoder"))
+
+
+def test_a_gpu_that_does_not_work_stops_cuda_but_not_auto(caplog: pytest.LogCaptureFixture) -> None:
+    broken = DeviceUnavailable("the driver is too old")
+    with pytest.raises(DeviceUnavailable, match="too old"):
+        on_cpu_instead(ModelSettings("cuda"), broken)
+    with caplog.at_level(logging.WARNING):
+        assert on_cpu_instead(ModelSettings("auto", threads=2), broken) == ModelSettings("cpu", threads=2)
+    assert "too old" in caplog.text
