@@ -1,0 +1,61 @@
+# One image for each kind of machine:
+#   docker build -t translucent .                              CPU (the default target, `cpu`)
+#   docker build --target gpu -t translucent:gpu .             NVIDIA GPU; CUDA comes from ONNX Runtime's own packages
+# podman needs `--format docker`, or the HEALTHCHECK is lost. docs/deploy.md says how to run them.
+ARG PYTHON=docker.io/library/python:3.13-slim
+
+# Dependencies, in a layer that changes only with pyproject.toml and constraints.txt.
+FROM ${PYTHON} AS base
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+# pip stays outside the environment, and so outside the image.
+RUN python -m venv --without-pip /opt/translucent
+WORKDIR /build
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+# Empty packages: pip can then install what the project needs before it sees the project's code.
+RUN mkdir service training && touch service/__init__.py training/__init__.py
+
+FROM base AS cpu-packages
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu]'
+COPY service service
+COPY training training
+RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
+
+FROM base AS gpu-packages
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu]'
+COPY service service
+COPY training training
+RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
+
+# What both images have in common; nothing in it needs a writable root file system or a network.
+FROM ${PYTHON} AS runtime
+LABEL org.opencontainers.image.title="Translucent" \
+      org.opencontainers.image.description="Translation models that show their attention" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV PATH=/opt/translucent/bin:$PATH \
+    HOME=/tmp \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    TRANSLUCENT_HOST=0.0.0.0 \
+    TRANSLUCENT_MODELS_DIR=/models
+WORKDIR /tmp
+# No name in /etc/passwd is needed; Kubernetes can check that a number is not root.
+USER 10001:10001
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+# Ready, not merely alive: whoever waits for `healthy` wants to send work.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.probe"]
+ENTRYPOINT ["translucent"]
+CMD ["serve"]
+
+FROM runtime AS gpu
+ENV TRANSLUCENT_DEVICE=cuda \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+COPY --from=gpu-packages /opt/translucent /opt/translucent
+COPY --chmod=755 models /models
+
+# Last, and so the default target.
+FROM runtime AS cpu
+ENV TRANSLUCENT_DEVICE=cpu
+COPY --from=cpu-packages /opt/translucent /opt/translucent
+COPY --chmod=755 models /models

@@ -1,0 +1,34 @@
+"""Asks the server of this container whether it is ready: `python -m service.probe`, exit code 0 or 1.
+
+Only the standard library and nothing to install, because base images have no curl and this runs every few seconds.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+
+TIMEOUT_SECONDS = 2.0
+DEFAULT_PORT = "8000"
+
+
+def ready(port: int) -> bool:
+    """Whether the server on this machine's `port` answers that it is ready; never raises for one that is not there."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+    try:
+        connection.request("GET", "/health/ready")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def main() -> int:
+    """Exit code 0 when ready, 1 when not."""
+    return 0 if ready(int(os.environ.get("TRANSLUCENT_PORT", DEFAULT_PORT))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Files for operators: images, compose, Prometheus, Grafana, Kubernetes."""
