@@ -1,0 +1,336 @@
+"""The worker's thread: everybody is answered, whatever joins, leaves, hangs about or breaks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from service.engine.errors import (
+    DeadlineExceeded,
+    EmptyInput,
+    EngineFailure,
+    InputTooLong,
+    InvalidOption,
+    NotReady,
+    Overloaded,
+)
+from service.engine.observer import FinishedSentence, Observer
+from service.engine.scheduler import Budget
+from service.engine.types import ForcedJob, ForcedResult, SearchOptions, SentenceJob, SentenceResult
+from service.engine.worker import Worker, WorkerSettings
+from tests.engine.scripted import EOS, ScriptedModel, copying_rule, hashed_rule
+
+VOCABULARY = 30
+
+
+@dataclass
+class Recorder(Observer):
+    """Writes down what it is told."""
+
+    events: list[tuple[object, ...]] = field(default_factory=list)
+    finished: list[FinishedSentence] = field(default_factory=list)
+
+    def sentences_queued(self, model: str, count: int) -> None:
+        self.events.append(("queued", count))
+
+    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
+        self.events.append(("rows", rows, sentences, queued))
+
+    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
+        self.finished.append(finished)
+
+    def cancelled(self, model: str, sentences: int, rows: int) -> None:
+        self.events.append(("cancelled", sentences, rows))
+
+    def rejected(self, model: str, reason: str) -> None:
+        self.events.append(("rejected", reason))
+
+    def failed(self, model: str) -> None:
+        self.events.append(("failed",))
+
+
+@contextmanager
+def working(model: ScriptedModel, settings: WorkerSettings | None = None) -> Iterator[tuple[Worker, Recorder]]:
+    recorder = Recorder()
+    worker = Worker("toy", model, settings, recorder)
+    worker.start()
+    try:
+        yield worker, recorder
+    finally:
+        worker.stop()
+
+
+def job(*ids: int, beam_size: int = 1, max_length: int = 20, deadline: float | None = None) -> SentenceJob:
+    return SentenceJob((*ids, EOS), SearchOptions(beam_size, max_length=max_length), deadline)
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end, "did not happen in ten seconds"
+        time.sleep(0.001)
+
+
+class Gate:
+    """Holds the model's calls of one kind until it is opened; tells when the first has arrived."""
+
+    def __init__(self, what: str = "step") -> None:
+        self._what = what
+        self.arrived, self._open = threading.Event(), threading.Event()
+
+    def __call__(self, what: str, rows: int) -> None:
+        if what == self._what:
+            self.arrived.set()
+            assert self._open.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def test_sentences_of_all_beam_widths_are_decoded_and_reported() -> None:
+    with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, recorder):
+        futures = [worker.submit(job(*range(3, 4 + at), beam_size=1 + at % 8)) for at in range(16)]
+        for at, future in enumerate(futures):
+            assert future.result(10).hypotheses[0].ids == (*range(3, 4 + at), EOS)
+        eventually(lambda: recorder.events[-1] == ("rows", 0, 0, 0))
+        assert len(recorder.finished) == 16
+        assert {(each.source_tokens, each.target_tokens) for each in recorder.finished} == {
+            (2 + at, 2 + at) for at in range(16)
+        }
+        assert worker.load.rows == 0
+
+
+def test_those_who_come_later_join_the_running_batch() -> None:
+    gate = Gate()
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model) as (worker, _):
+        first = worker.submit(job(*range(3, 20)))
+        assert gate.arrived.wait(10)
+        later = [worker.submit(job(3, 4)) for _ in range(3)]
+        gate.open()
+        assert all(future.result(10) for future in [first, *later])
+    assert ("step", 1) in model.calls
+    assert ("step", 4) in model.calls
+
+
+def test_a_short_sentence_does_not_wait_for_long_ones_before_it() -> None:
+    gate, order = Gate(), list[str]()
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
+        futures = {f"long {at}": worker.submit(job(*range(3, 22), beam_size=4, max_length=60)) for at in range(8)}
+        futures["short"] = worker.submit(job(3, beam_size=4))
+        for name, future in futures.items():
+            future.add_done_callback(lambda _, name=name: order.append(name))  # type: ignore[misc]
+        gate.open()
+        for future in futures.values():
+            future.result(30)
+    assert order[0] == "short"
+
+
+def test_never_more_rows_run_than_the_budget_allows() -> None:
+    model = ScriptedModel(hashed_rule(VOCABULARY))
+    with working(model, WorkerSettings(Budget(rows=10))) as (worker, _):
+        futures = [worker.submit(job(at, beam_size=1 + at % 5)) for at in range(3, 40)]
+        assert all(future.result(30).hypotheses for future in futures)
+    assert max(rows for what, rows in model.calls if what == "step") <= 10
+
+
+def test_a_request_is_queued_whole_or_refused_whole() -> None:
+    gate = Gate("encode")
+    settings = WorkerSettings(Budget(queued_sentences=5))
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), settings) as (worker, recorder):
+        running = worker.submit(job(3))
+        assert gate.arrived.wait(10)
+        waiting = worker.submit_all([job(3), job(4)])
+        with pytest.raises(Overloaded) as caught:
+            worker.submit_all([job(3)] * 4)
+        assert caught.value.retry_after >= 1
+        assert worker.load.queued == 2
+        gate.open()
+        assert [future.result(10).hypotheses[0].ids for future in [running, *waiting]] == [(3, 2), (3, 2), (4, 2)]
+        assert ("rejected", "overloaded") in recorder.events
+
+
+def test_a_cancelled_sentence_frees_its_rows_before_the_next_step() -> None:
+    gate = Gate()
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, recorder):
+        doomed = worker.submit(job(*range(3, 20), beam_size=4))
+        assert gate.arrived.wait(10)
+        waiting = worker.submit(job(3, 4, beam_size=8))
+        assert worker.cancel(doomed)
+        assert worker.cancel(waiting)
+        gate.open()
+        eventually(lambda: ("cancelled", 2, 4) in recorder.events)
+        eventually(lambda: worker.load.rows == 0)
+        assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
+    with pytest.raises(CancelledError):
+        doomed.result()
+
+
+def test_deadlines_hold_for_those_who_run_and_those_who_wait() -> None:
+    gate = Gate()
+    settings = WorkerSettings(Budget(rows=8))
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), settings) as (worker, recorder):
+        soon = time.monotonic() + 0.05
+        running = worker.submit(job(*range(3, 20), beam_size=8, deadline=soon))
+        waiting = worker.submit(job(3, beam_size=8, deadline=soon))
+        patient = worker.submit(job(3, beam_size=8))
+        assert gate.arrived.wait(10)
+        time.sleep(0.06)
+        gate.open()
+        assert patient.result(10).hypotheses
+        for late in (running, waiting):
+            with pytest.raises(DeadlineExceeded):
+                late.result(10)
+        assert recorder.events.count(("rejected", "deadline_exceeded")) == 2
+
+
+@pytest.mark.parametrize("broken", ["encode", "step"])
+def test_a_failure_fails_those_in_flight_and_the_next_request_works(
+    broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = threading.Event()
+    failing.set()
+
+    def fail(what: str, rows: int) -> None:
+        if what == broken and failing.is_set():
+            failing.clear()
+            raise RuntimeError("out of luck")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, recorder):
+        with pytest.raises(EngineFailure):
+            worker.submit(job(3, 4)).result(10)
+        assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
+        assert worker.alive
+        assert recorder.events.count(("failed",)) == 1
+    assert "out of luck" in caplog.text
+
+
+def test_failures_in_a_row_kill_the_worker_and_answer_everybody() -> None:
+    def fail(what: str, rows: int) -> None:
+        if what == "step":
+            raise RuntimeError("broken for good")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(Budget(rows=8))) as (worker, _):
+        futures = submitted_until_dead(worker)
+        for future in futures:
+            with pytest.raises(EngineFailure):
+                future.result(10)
+        eventually(lambda: worker.state == "dead" and not worker.alive)
+        with pytest.raises(NotReady, match="has failed"):
+            worker.submit(job(3))
+
+
+def submitted_until_dead(worker: Worker) -> list[Future[SentenceResult]]:
+    futures: list[Future[SentenceResult]] = []
+    for _ in range(12):
+        try:
+            futures.append(worker.submit(job(3, beam_size=8)))
+        except NotReady:
+            break
+    return futures
+
+
+@pytest.mark.parametrize("way", [SystemExit, KeyboardInterrupt])
+def test_a_thread_that_dies_leaves_no_future_unresolved(
+    way: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Gate()
+
+    def die(what: str, rows: int) -> None:
+        gate(what, rows)
+        if what == "step":
+            raise way
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=die), WorkerSettings(Budget(rows=8))) as (worker, _):
+        futures = [worker.submit(job(3, beam_size=8)) for _ in range(4)]
+        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        gate.open()
+        everyone: list[Future[SentenceResult] | Future[ForcedResult]] = [*futures, forced]
+        for future in everyone:
+            with pytest.raises(EngineFailure):
+                future.result(10)
+        assert not worker.alive
+    assert "ended unexpectedly" in caplog.text
+
+
+def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
+    gate = Gate()
+    worker = Worker("toy", ScriptedModel(copying_rule(VOCABULARY), before=gate))
+    worker.start()
+    futures = [worker.submit(job(3, 4)) for _ in range(5)]
+    stopping = threading.Thread(target=worker.stop, args=(10.0,))
+    stopping.start()
+    eventually(lambda: worker.state == "draining")
+    with pytest.raises(NotReady, match="stopping"):
+        worker.submit(job(3))
+    gate.open()
+    stopping.join(10)
+    assert all(future.result(0).hypotheses for future in futures)
+    assert worker.state == "stopped"
+    assert not worker.alive
+
+
+def test_stopping_without_patience_answers_everybody() -> None:
+    def slow(what: str, rows: int) -> None:
+        time.sleep(0.02)
+
+    worker = Worker("toy", ScriptedModel(copying_rule(VOCABULARY), before=slow), WorkerSettings(Budget(rows=8)))
+    worker.start()
+    futures = [worker.submit(job(*range(3, 20), beam_size=8, max_length=60)) for _ in range(4)]
+    worker.stop(drain=0.0)
+    for future in futures:
+        with pytest.raises(NotReady):
+            future.result(0)
+
+
+def test_nothing_is_accepted_before_the_start() -> None:
+    with pytest.raises(NotReady):
+        Worker("toy", ScriptedModel(copying_rule(VOCABULARY))).submit(job(3))
+
+
+def test_what_the_caller_did_wrong_is_said_before_it_is_queued() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY), source_limit=5)
+    with working(model) as (worker, _):
+        with pytest.raises(EmptyInput):
+            worker.submit(SentenceJob((), SearchOptions()))
+        with pytest.raises(InputTooLong, match="6 tokens; the model takes 5"):
+            worker.submit(job(3, 4, 5, 6, 7))
+        with pytest.raises(InvalidOption, match="beam_size"):
+            worker.submit(job(3, beam_size=9))
+        with pytest.raises(InputTooLong):
+            worker.submit_forced(ForcedJob((3, EOS), (3,) * 65))
+    assert model.calls == []
+
+
+def test_forced_jobs_that_wait_together_are_scored_together() -> None:
+    gate = Gate("force")
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model) as (worker, _):
+        futures = [worker.submit_forced(ForcedJob((3, 4, EOS), (3, at, EOS))) for at in range(4, 10)]
+        gate.open()
+        results = [future.result(10) for future in futures]
+    assert [int(result.ranks[1]) == 1 for result in results] == [True] + [False] * 5
+    assert results[0].cross_attention.shape == (1, 1, 3, 3)
+    assert len([call for call in model.calls if call[0] == "force"]) <= 2
+
+
+def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.engine.worker.IDLE_SECONDS", 0.01)
+    with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
+        before = worker.heartbeat
+        eventually(lambda: worker.heartbeat > before + 0.03)
+
+
+def test_many_callers_who_come_and_go_leave_a_working_engine() -> None:
+    with working(ScriptedModel(hashed_rule(VOCABULARY)), WorkerSettings(Budget(rows=40))) as (worker, _):
+        futures = [worker.submit(job(3 + at % 20, beam_size=1 + at % 4, max_length=6)) for at in range(150)]
+        for future in futures[::3]:
+            future.cancel()
+        assert all(future.cancelled() or future.result(60).hypotheses for future in futures)
+        eventually(lambda: worker.load.rows == worker.load.queued == 0)
