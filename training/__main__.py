@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from training import commands
 from training.config import Recipe, load_recipe
 from training.lightning.run import train as train_run
 from training.prepare import RunFolder
@@ -52,6 +53,11 @@ def train(
     if not folder.tokenizer.exists():
         raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")
     train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())
+
+
+app.command()(commands.evaluate)
+app.command()(commands.align)
+app.command()(commands.lengths)
 
 
 def main() -> None:

@@ -114,7 +114,14 @@ class Reading:
     head: int
     step: Step
     threshold: float | None
-    aer: float
+    """Least weight of a link."""
+    aer: float | None = None
+    """In percent, on the gold it was measured on."""
+
+    def __str__(self) -> str:
+        least = "" if self.threshold is None else f", weight at least {self.threshold}"
+        rate = "" if self.aer is None else f": AER {self.aer:.1f}"
+        return f"layer {self.layer}, head {self.head}, read where it is {self.step}d{least}{rate}"
 
     def links(self, attention: Weights, targets: Groups, sources: Groups) -> Links:
         """The alignment of one sentence pair."""
@@ -124,15 +131,19 @@ class Reading:
 THRESHOLDS: tuple[float | None, ...] = (None, *(round(0.05 * i, 2) for i in range(1, 15)))
 
 
-def rank_readings(samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS) -> list[Reading]:
-    """Every layer, head and step with its best threshold, lowest error first."""
+def rank_readings(
+    samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS, only: Reading | None = None
+) -> list[Reading]:
+    """Every layer, head and step with its best threshold, lowest error first; or ``only`` one reading, measured."""
+    if only is not None:
+        return [_best_threshold(samples, only.layer, only.head, only.step, [only.threshold])]
     layers, heads = samples[0].attention.shape[:2]
     steps: tuple[Step, ...] = ("produce", "consume")
     found = [
         _best_threshold(samples, layer, head, step, thresholds)
         for layer, head, step in itertools.product(range(layers), range(heads), steps)
     ]
-    return sorted(found, key=lambda reading_: reading_.aer)
+    return sorted(found, key=lambda reading_: reading_.aer or 0.0)
 
 
 def _best_threshold(

@@ -1,0 +1,164 @@
+"""The commands that measure: ``evaluate``, ``align`` and ``lengths``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from training.align import Gold, Reading, Step, pharaoh, rank_readings, read_gold, read_pharaoh
+from training.beam import SearchOptions
+from training.data.reading import read_lines
+from training.evaluate import (
+    Result,
+    Trained,
+    as_text,
+    evaluate_lines,
+    evaluate_teaching,
+    load_development,
+    load_test,
+    load_trained,
+    report,
+    translate_all,
+    write_json,
+)
+from training.evaluate import evaluate as evaluate_test
+from training.forced import samples, score_pairs
+from training.length_report import plot, table
+from training.scores import Family, score_by_length
+
+RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")]
+Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz too.")]
+Target = Annotated[Path | None, typer.Option(help="The reference file, when --test is a source file.")]
+BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy.")]
+Penalty = Annotated[float, typer.Option(help="Scores are divided by length to this power.")]
+FamilyOption = Annotated[Family, typer.Option(help="cased: sacreBLEU. tokenised: lowercased, --tokenize none.")]
+Output = Annotated[Path | None, typer.Option(help="Also write the figures here, as JSON.")]
+
+
+def evaluate(
+    run: RunPath,
+    test: Test = None,
+    target: Target = None,
+    hypotheses: Annotated[Path | None, typer.Option(help="Score these translations instead.")] = None,
+    beam_size: BeamSize = 4,
+    length_penalty: Penalty = 1.0,
+    family: FamilyOption = "cased",
+    translations: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    output: Output = None,
+) -> None:
+    """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
+    if hypotheses is not None:
+        if test is None:
+            raise ValueError("--hypotheses needs --test: the sentences they translate, with their references")
+        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family)]
+        _show(report(str(hypotheses), None, results, []), as_text(results, []), output)
+        return
+    trained = load_trained(run)
+    options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens)
+    results, lines = _evaluate_all(trained, run, (test, target), options, family)
+    if translations is not None:
+        _write_lines(translations, lines)
+    teaching = evaluate_teaching(trained, options)
+    _show(report(run.name, trained.weights, results, teaching), as_text(results, teaching), output)
+
+
+def _evaluate_all(
+    trained: Trained, run: Path, test: tuple[Path | None, Path | None], options: SearchOptions, family: Family
+) -> tuple[list[Result], list[str]]:
+    sets = load_development(run) if test[0] is None else [load_test(test[0], test[1])]
+    results, lines = [], []
+    for each in sets:
+        result, translated = evaluate_test(trained, each, options, family)
+        results.append(result)
+        lines += translated
+    return results, lines
+
+
+def align(
+    run: RunPath,
+    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    gold: Annotated[Path | None, typer.Option(help="Gold alignments: searches the best layer and head.")] = None,
+    gold_format: Annotated[
+        Literal["naacl", "pharaoh"], typer.Option(help="naacl: 1-based, p for possible. pharaoh: 0-based, all sure.")
+    ] = "naacl",
+    reading: Annotated[
+        str | None, typer.Option(help="Measure this reading only: layer,head,produce|consume[,threshold].")
+    ] = None,
+    alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
+    scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
+    output: Output = None,
+) -> None:
+    """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
+    pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
+    if scores is not None:
+        _write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
+    given = _parse_reading(reading) if reading else None
+    truth = _read_gold(gold, gold_format) if gold else None
+    if truth is None and (alignments is not None and given is None):
+        raise ValueError("--alignments needs --gold, to search the best reading, or --reading")
+    ranked = [given] if given else []
+    if truth is not None:
+        ranked = rank_readings(samples(pairs, truth), only=given)
+    if alignments is not None:
+        _write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
+    text = "\n".join(str(each) for each in ranked[:5])
+    _show({"run": run.name, "gold": str(gold), "readings": [asdict(r) for r in ranked]}, text, output)
+
+
+def _parse_reading(text: str) -> Reading:
+    layer, head, step, *threshold = text.split(",")
+    steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
+    if step not in steps or len(threshold) > 1 or not (layer + head).isdigit():
+        raise ValueError(f"--reading {text!r} must look like 1,0,consume or 1,0,consume,0.2")
+    return Reading(int(layer), int(head), steps[step], float(threshold[0]) if threshold else None)
+
+
+def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
+    return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
+
+
+def lengths(
+    systems: Annotated[list[str], typer.Argument(help="NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS, at least one.")],
+    test: Annotated[Path, typer.Option(help="TSV, or the source file; .gz too.")],
+    target: Target = None,
+    stem: Annotated[Path, typer.Option(help="Plots are written to STEM.png and STEM.svg.")] = Path("bleu-by-length"),
+    edges: Annotated[str, typer.Option(help="Longest length of each bucket but the last.")] = "10,20,30",
+    beam_size: BeamSize = 4,
+    family: FamilyOption = "cased",
+    output: Output = None,
+) -> None:
+    """BLEU by sentence length of several systems on the same test set: a table and a plot."""
+    loaded = load_test(test, target)
+    bounds = [int(edge) for edge in edges.split(",")]
+    curves = {}
+    for system in systems:
+        name, separator, path = system.partition("=")
+        if not separator:
+            raise ValueError(f"{system!r} must look like NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS")
+        if Path(path).is_dir():
+            trained = load_trained(Path(path))
+            options = SearchOptions(beam_size, max_length=trained.recipe.max_tokens)
+            translated = translate_all(trained, loaded.sources, options)
+        else:
+            translated = read_lines(Path(path))
+        curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family)
+    for written in plot(curves, stem):
+        typer.echo(f"wrote {written}", err=True)
+    content = {"test_set": loaded.name, "systems": {name: [asdict(b) for b in own] for name, own in curves.items()}}
+    _show(content, table(curves), output)
+
+
+def _show(content: Mapping[str, object], text: str, output: Path | None) -> None:
+    typer.echo(text)
+    if output is not None:
+        write_json(output, content)
+
+
+def _write_lines(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
