@@ -1,0 +1,254 @@
+"""`translucent translate`: one model over a file of one segment a line, streaming, in the order of the lines.
+
+Windows of lines are sorted by length, so that sentences of like size run together, and two windows are under way at a
+time, so that the batch stays full. It is the engine of the server that does the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from bisect import bisect_right
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from tqdm import tqdm
+
+from service.engine.alignment import pharaoh, white_space_words
+from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.engine.errors import BundleMissing, EmptyInput, InvalidInput, InvalidOption
+from service.engine.registry import EngineSettings, open_translator
+from service.engine.scheduler import Budget
+from service.engine.search import normalised_score
+from service.engine.sessions import ModelSettings
+from service.engine.translator import Translator
+from service.engine.types import Translation, TranslationOptions
+from service.engine.worker import WorkerSettings
+from service.lines import LineReader, LineWriter, check_paths_differ, quiet_when_nobody_reads
+
+WINDOW_LINES = 4096  # sorted by length together
+CHUNK_LINES = 64  # translated by one call
+WINDOWS_UNDER_WAY = 2
+EVERYTHING = 1 << 40  # no limit to a queue that only we fill
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOptions:
+    """What to translate, with which model, and what to write."""
+
+    model: str  # a bundle's folder, or its name in models_dir
+    models_dir: Path
+    input: Path | None = None  # None: standard input
+    output: Path | None = None  # None: standard output
+    beam_size: int | None = None  # None: what the model was measured with
+    split_sentences: bool = False  # a line may be several sentences
+    target_file: Path | None = None  # given translations: score and align these instead of translating
+    alignments: Path | None = None  # Pharaoh i-j over white-space words
+    scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
+    device: Literal["cpu", "cuda", "auto"] = "auto"
+    threads: int = 1
+    max_rows: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One line of the input, with its given translation if there is one."""
+
+    number: int
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is written for one line of the input."""
+
+    text: str
+    score: float = 0.0
+    links: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where the results go."""
+
+    texts: LineWriter
+    alignments: LineWriter
+    scores: LineWriter
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Write one line to each."""
+        self.texts.write([line.text for line in lines])
+        self.alignments.write([pharaoh(line.links) for line in lines])
+        self.scores.write([f"{line.score:.6f}" for line in lines])
+
+    def close(self) -> None:
+        """Close all."""
+        for writer in (self.texts, self.alignments, self.scores):
+            writer.close()
+
+
+def run(options: BulkOptions) -> None:
+    """Translate, or with a target file score and align, line by line.
+
+    Raises InvalidInput (options, files, or a line that cannot be used, with its number), BundleError or
+    DeviceUnavailable.
+    """
+    check_options(options)
+    bundle = find_model(options.model, options.models_dir)
+    budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+    model_settings = ModelSettings(device=options.device, threads=options.threads)
+    translator = open_translator(bundle, EngineSettings(model_settings, WorkerSettings(budget)))
+    decoding = bundle.manifest.decoding
+    search = TranslationOptions(
+        beam_size=options.beam_size or decoding.beam_size,
+        length_penalty=decoding.length_penalty,
+        details=bool(options.alignments or options.scores),
+    )
+    with quiet_when_nobody_reads():
+        asyncio.run(_run(options, translator, search))
+
+
+def check_options(options: BulkOptions) -> None:
+    """Raise InvalidOption or InvalidInput for options that make no sense together."""
+    if options.target_file and not (options.alignments or options.scores):
+        raise InvalidOption("--target-file scores given translations; say where to with --scores or --alignments.")
+    if options.target_file and (options.output or options.split_sentences):
+        raise InvalidOption(
+            "--target-file takes lines as they are: it goes with neither --output nor --split-sentences."
+        )
+    check_paths_differ((options.input, options.target_file), (options.output, options.alignments, options.scores))
+
+
+def find_model(model: str, models_dir: Path) -> Bundle:
+    """Load a bundle by its folder or by its folder's name in the models folder; raises BundleError."""
+    for folder in (Path(model), models_dir / model):
+        if is_bundle(folder):
+            return load_bundle(folder)
+    names = sorted(folder.name for folder in models_dir.iterdir() if is_bundle(folder)) if models_dir.is_dir() else []
+    there = f"{models_dir} has {', '.join(names)}" if names else f"there are no models in {models_dir}"
+    raise BundleMissing(f"{model} is neither a bundle's folder nor a model's name; {there}.")
+
+
+async def _run(options: BulkOptions, translator: Translator, search: TranslationOptions) -> None:
+    readers = [LineReader(options.input, "the input")]
+    if options.target_file:
+        readers.append(LineReader(options.target_file, "the target file"))
+    outputs = Outputs(
+        LineWriter(options.output, "--output", to_standard_output=not options.target_file),
+        LineWriter(options.alignments, "--alignments"),
+        LineWriter(options.scores, "--scores"),
+    )
+    under_way: deque[asyncio.Task[list[Line]]] = deque()
+    try:
+        await translator.start()
+        with _progress(readers[0], options) as bar:
+            work = _Work(translator, search, options.split_sentences, bar)
+            async for window in _windows(readers):
+                under_way.append(asyncio.create_task(work.window(window)))
+                if len(under_way) >= WINDOWS_UNDER_WAY or readers[0].is_terminal:
+                    outputs.write(await under_way.popleft())
+            while under_way:
+                outputs.write(await under_way.popleft())
+    finally:
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await translator.stop(0.0)
+        for reader in readers:
+            reader.close()
+        outputs.close()
+
+
+async def _windows(readers: Sequence[LineReader]) -> AsyncIterator[list[Segment]]:
+    """Yield windows of lines, numbered from 1; raises InvalidInput if one file ends before the other."""
+    number = 1
+    while True:
+        if readers[0].is_terminal:  # in a thread, waiting for somebody to type could not be interrupted
+            columns = [reader.window(1) for reader in readers]
+        else:
+            columns = [await asyncio.to_thread(reader.window, WINDOW_LINES) for reader in readers]
+        if len({len(column) for column in columns}) > 1:
+            ends = " and ".join(
+                f"{reader.name} {'ends after line' if len(column) < max(map(len, columns)) else 'goes beyond line'} "
+                f"{number - 1 + min(map(len, columns))}"
+                for reader, column in zip(readers, columns, strict=True)
+            )
+            raise InvalidInput(f"There must be one target line for each line of the input, but {ends}.")
+        if not columns[0]:
+            return
+        yield [Segment(number + place, *texts) for place, texts in enumerate(zip(*columns, strict=True))]
+        number += len(columns[0])
+
+
+def _progress(reader: LineReader, options: BulkOptions) -> tqdm[NoReturn]:
+    """Give a bar on a terminal, unless the translations themselves are shown there."""
+    shown = sys.stderr.isatty() and (options.output or options.target_file or not sys.stdout.isatty())
+    return tqdm(total=reader.count() if shown else None, unit=" lines", smoothing=0.05, disable=not shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Turns segments into lines of output."""
+
+    translator: Translator
+    search: TranslationOptions
+    split: bool
+    bar: tqdm[NoReturn]
+
+    async def window(self, segments: Sequence[Segment]) -> list[Line]:
+        """Do a window, long lines first, and give its lines in their order."""
+        by_length = sorted(segments, key=lambda segment: -len(segment.source))
+        chunks = [by_length[first : first + CHUNK_LINES] for first in range(0, len(by_length), CHUNK_LINES)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._chunk(chunk)) for chunk in chunks]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        done = {
+            segment.number: line
+            for chunk, task in zip(chunks, tasks, strict=True)
+            for segment, line in zip(chunk, task.result(), strict=True)
+        }
+        return [done[segment.number] for segment in segments]
+
+    async def _chunk(self, segments: Sequence[Segment]) -> list[Line]:
+        if segments[0].target is None:
+            sources = [segment.source for segment in segments]
+            translations = await self.translator.translate(sources, self.search, split=self.split)
+            lines = [self._line(*pair) for pair in zip(sources, translations, strict=True)]
+        else:
+            lines = list(await asyncio.gather(*(self._scored(segment) for segment in segments)))
+        self.bar.update(len(lines))
+        return lines
+
+    async def _scored(self, segment: Segment) -> Line:
+        """Score a given translation; where one side is empty there is nothing to score."""
+        assert segment.target is not None
+        try:
+            [found] = await self.translator.force([(segment.source, segment.target)], self.search.length_penalty)
+        except EmptyInput:
+            return Line("")
+        except InvalidInput as error:
+            raise type(error)(f"Line {segment.number}: {error.message}") from None
+        return Line("", found.score, found.word_alignment)
+
+    def _line(self, source: str, translation: Translation) -> Line:
+        """Put the sentences of a line together: one score over all tokens, alignment over the words of the lines."""
+        logprobs = [value for sentence in translation.sentences for value in sentence.token_logprobs]
+        score = normalised_score(logprobs, self.search.length_penalty) if logprobs else 0.0
+        links: set[tuple[int, int]] = set()
+        for sentence in translation.sentences:
+            sources = _places(source, sentence.source_text, sentence.source_start)
+            targets = _places(translation.text, sentence.target_text, sentence.target_start)
+            links.update((sources[i], targets[j]) for i, j in sentence.word_alignment)
+        return Line(translation.text, score, tuple(sorted(links)))
+
+
+def _places(line: str, sentence: str, start: int) -> list[int]:
+    """Give for each word of a sentence, which begins at `start` of the line, which word of the line it is."""
+    begins = [begin for begin, _ in white_space_words(line)]
+    return [bisect_right(begins, start + begin) - 1 for begin, _ in white_space_words(sentence)]
