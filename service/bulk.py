@@ -7,6 +7,7 @@ time, so that the batch stays full. It is the engine of the server that does the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from bisect import bisect_right
 from collections import deque
@@ -85,11 +86,6 @@ class Outputs:
         self.alignments.write([pharaoh(line.links) for line in lines])
         self.scores.write([f"{line.score:.6f}" for line in lines])
 
-    def close(self) -> None:
-        """Close all."""
-        for writer in (self.texts, self.alignments, self.scores):
-            writer.close()
-
 
 def run(options: BulkOptions) -> None:
     """Translate, or with a target file score and align, line by line.
@@ -134,33 +130,37 @@ def find_model(model: str, models_dir: Path) -> Bundle:
 
 
 async def _run(options: BulkOptions, translator: Translator, search: TranslationOptions) -> None:
-    readers = [LineReader(options.input, "the input")]
-    if options.target_file:
-        readers.append(LineReader(options.target_file, "the target file"))
-    outputs = Outputs(
-        LineWriter(options.output, "--output", to_standard_output=not options.target_file),
-        LineWriter(options.alignments, "--alignments"),
-        LineWriter(options.scores, "--scores"),
-    )
+    with contextlib.ExitStack() as files:
+        readers = [files.enter_context(LineReader(options.input, "the input"))]
+        if options.target_file:
+            readers.append(files.enter_context(LineReader(options.target_file, "the target file")))
+        outputs = Outputs(
+            files.enter_context(LineWriter(options.output, "--output", to_standard_output=not options.target_file)),
+            files.enter_context(LineWriter(options.alignments, "--alignments")),
+            files.enter_context(LineWriter(options.scores, "--scores")),
+        )
+        try:
+            await translator.start()
+            with _progress(readers[0], options) as bar:
+                await _stream(readers, outputs, _Work(translator, search, options.split_sentences, bar))
+        finally:
+            await translator.stop(0.0)
+
+
+async def _stream(readers: Sequence[LineReader], outputs: Outputs, work: _Work) -> None:
+    """Keep a few windows under way and write each when it and all before it are done."""
     under_way: deque[asyncio.Task[list[Line]]] = deque()
     try:
-        await translator.start()
-        with _progress(readers[0], options) as bar:
-            work = _Work(translator, search, options.split_sentences, bar)
-            async for window in _windows(readers):
-                under_way.append(asyncio.create_task(work.window(window)))
-                if len(under_way) >= WINDOWS_UNDER_WAY or readers[0].is_terminal:
-                    outputs.write(await under_way.popleft())
-            while under_way:
+        async for window in _windows(readers):
+            under_way.append(asyncio.create_task(work.window(window)))
+            if len(under_way) >= WINDOWS_UNDER_WAY or readers[0].is_terminal:
                 outputs.write(await under_way.popleft())
+        while under_way:
+            outputs.write(await under_way.popleft())
     finally:
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
-        await translator.stop(0.0)
-        for reader in readers:
-            reader.close()
-        outputs.close()
 
 
 async def _windows(readers: Sequence[LineReader]) -> AsyncIterator[list[Segment]]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from service.engine.errors import InvalidInput, InvalidText
 
@@ -51,7 +51,11 @@ class LineReader:
         """Say whether somebody is typing the lines."""
         return self._file.isatty()
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Close the file; standard input stays open."""
         if self._path:
             self._file.close()
@@ -80,18 +84,17 @@ class LineWriter:
         except OSError as error:
             raise InvalidInput(f"{name} {path} cannot be written: {error.strerror}.") from error
 
-    @property
-    def is_used(self) -> bool:
-        """Say whether anybody reads what is written."""
-        return self._file is not None
-
     def write(self, lines: Sequence[str]) -> None:
         """Write lines and hand them on at once."""
         if self._file:
             self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
             self._file.flush()
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Close the file; standard output stays open."""
         if self._path and self._file:
             self._file.close()

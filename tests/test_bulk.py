@@ -1,0 +1,165 @@
+"""`translucent translate` writes one line for each line, whatever is in it, in order, and says what it cannot use."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service import bulk
+from service.bulk import BulkOptions, run
+from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
+from service.engine.translator import Translator
+from tests.engine.manifests import write_bundle
+from tests.engine.mirror import MirrorWorker
+from tests.engine.test_translator import translator_of
+
+WARM_UPS = 2
+Translate = Callable[..., str]
+LINES = "I lost.\n\n  He's calm.  Go!\r\n😀 12:30\nete\u0301 \u2028 中\n\t\n"
+
+
+@pytest.fixture
+def worker() -> MirrorWorker:
+    return MirrorWorker()
+
+
+@pytest.fixture
+def translate(tmp_path: Path, worker: MirrorWorker, monkeypatch: pytest.MonkeyPatch) -> Translate:
+    """Run over a file with this content and give what is written; `targets` go into a target file."""
+
+    def open_mirror(*_: object) -> Translator:
+        return translator_of(worker, limit=64)
+
+    monkeypatch.setattr(bulk, "open_translator", open_mirror)
+    folder = write_bundle(tmp_path / "models" / "mirror")
+
+    def translate(content: str | bytes, targets: str | None = None, **changes: Any) -> str:
+        (tmp_path / "in").write_bytes(content.encode() if isinstance(content, str) else content)
+        options: dict[str, Any] = {"model": "mirror", "models_dir": folder.parent, "input": tmp_path / "in"}
+        if targets is None:
+            options["output"] = tmp_path / "out"
+        else:
+            (tmp_path / "targets").write_bytes(targets.encode())
+            options["target_file"] = tmp_path / "targets"
+        run(BulkOptions(**(options | changes)))
+        return "" if targets is not None else (tmp_path / "out").read_bytes().decode()
+
+    return translate
+
+
+def test_one_line_out_for_each_line_in(translate: Translate) -> None:
+    assert translate(LINES) == LINES.replace("e\u0301", "é").replace("calm.  Go", "calm. Go").replace(" \u2028 ", " ")
+
+
+def test_split_lines_keep_all_that_lies_between_sentences(translate: Translate) -> None:
+    assert translate(LINES, split_sentences=True) == LINES.replace("e\u0301", "é")
+
+
+@pytest.mark.parametrize(("content", "expected"), [("", ""), ("\n", "\n"), ("a", "a\n"), ("\ufeffa\nb\n", "a\nb\n")])
+def test_the_ends_of_files(translate: Translate, content: str, expected: str) -> None:
+    assert translate(content) == expected
+
+
+def test_the_order_is_kept_over_many_windows(translate: Translate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "WINDOW_LINES", 50)
+    monkeypatch.setattr(bulk, "CHUNK_LINES", 7)
+    content = "".join(f"{'go ' * (number * 7 % 11)}cat{number}\n" for number in range(333))
+    assert translate(content) == content
+
+
+def test_a_line_is_one_segment_unless_told_otherwise(translate: Translate, worker: MirrorWorker) -> None:
+    translate("I lost. He's calm.\n")
+    assert len(worker.jobs) == WARM_UPS + 1
+    translate("I lost. He's calm.\n", split_sentences=True)
+    assert len(worker.jobs) == WARM_UPS + 1 + WARM_UPS + 2
+
+
+def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, tmp_path: Path) -> None:
+    translate(
+        "I lost.\n\n- I'm  home. Go!\n😀\n", scores=tmp_path / "s", alignments=tmp_path / "a", split_sentences=True
+    )
+    assert (tmp_path / "a").read_text() == "0-0 1-1\n\n1-1 2-2 3-3\n\n"
+    scores = [float(line) for line in (tmp_path / "s").read_text().splitlines()]
+    assert scores == pytest.approx([-0.5, 0, -0.5, 0])
+
+
+def test_given_translations_are_scored_and_aligned_as_they_are(
+    translate: Translate, worker: MirrorWorker, tmp_path: Path
+) -> None:
+    translate("I lost .\n\nGo.\n", "J'ai  perdu .\nx\nVa\n", scores=tmp_path / "s", alignments=tmp_path / "a")
+    links = [line.split() for line in (tmp_path / "a").read_text().splitlines()]
+    assert [[link.split("-")[1] for link in sorted(line, key=lambda x: x[::-1])] for line in links] == [
+        ["0", "1", "2"],
+        [],
+        ["0"],
+    ]
+    assert (tmp_path / "s").read_text().splitlines()[1] == "0.000000"
+    assert len((tmp_path / "s").read_text().splitlines()) == 3
+    assert len(worker.forced) == WARM_UPS + 2
+
+
+def test_files_of_unequal_length_are_refused(translate: Translate, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="the input goes beyond line 1 and the target file ends after line 1"):
+        translate("a\nb\n", "a\n", scores=tmp_path / "s")
+
+
+def test_a_pair_that_is_too_long_is_named_by_its_line(translate: Translate, tmp_path: Path) -> None:
+    with pytest.raises(InputTooLong, match=r"^Line 2: text has"):
+        translate("a\n" + "word " * 80 + "\n", "a\nb\n", scores=tmp_path / "s")
+
+
+def test_a_line_that_is_not_utf_8_is_named(translate: Translate) -> None:
+    with pytest.raises(InvalidText, match=r"Line 2 of the input is not UTF-8 \(byte 3"):
+        translate(b"good\nba\xff\n")
+
+
+def test_standard_input_and_output(
+    translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    expected = translate(LINES)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
+    run(BulkOptions("mirror", tmp_path / "models"))
+    assert capfdbinary.readouterr().out.decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"target_file": Path("t")}, "say where to"),
+        ({"target_file": Path("t"), "scores": Path("s"), "split_sentences": True}, "neither"),
+        ({"input": Path("f"), "output": Path("./f")}, "named twice"),
+        ({"scores": Path("f"), "alignments": Path("f")}, "named twice"),
+    ],
+)
+def test_options_that_make_no_sense_together(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        run(BulkOptions("m", tmp_path, **changes))
+
+
+def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"the input .*nowhere cannot be read: No such file"):
+        translate("", input=tmp_path / "nowhere")
+    with pytest.raises(InvalidInput, match=r"--output .* cannot be written"):
+        translate("a", output=tmp_path / "no" / "folder")
+
+
+def test_a_model_is_a_folder_or_a_name(translate: Translate, tmp_path: Path) -> None:
+    assert translate("a\n", model=str(tmp_path / "models" / "mirror"), models_dir=tmp_path / "none") == "a\n"
+    with pytest.raises(BundleMissing, match=r"other is neither .* has mirror"):
+        translate("a\n", model="other")
+    with pytest.raises(BundleMissing, match="there are no models in"):
+        translate("a\n", model="other", models_dir=tmp_path / "none")
+
+
+def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: MirrorWorker) -> None:
+    translate("a\n")
+    assert worker.jobs[-1].search.beam_size == 4
+    translate("a\n", beam_size=2)
+    assert worker.jobs[-1].search.beam_size == 2
+    with pytest.raises(InvalidOption, match="beam_size is 9"):
+        translate("a\n", beam_size=9)
