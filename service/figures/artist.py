@@ -1,0 +1,109 @@
+"""The parent's side of the drawing process: started when first needed, replaced when it dies, one job at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+from service.engine.errors import EngineFailure, Overloaded
+from service.figures.child import read, write
+
+MOST_WAITING = 32
+SECONDS = 20.0
+
+
+class DrawingFailed(EngineFailure):
+    """The drawing process died or refused; the next job gets a new one."""
+
+
+class Artist:
+    """Draws specifications; every method may be called from any task of one event loop."""
+
+    def __init__(self, seconds: float = SECONDS, most_waiting: int = MOST_WAITING) -> None:
+        self._seconds, self._most_waiting = seconds, most_waiting
+        self._waiting = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="artist")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._script: bytes | None = None
+        self._finalizer: Any = None
+
+    @property
+    def process_id(self) -> int | None:
+        """The drawing process, if there is one."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    async def draw(self, spec: dict[str, Any], form: Literal["svg", "png"], scale: float = 1.0) -> bytes:
+        """A picture; raises Overloaded when too many wait, DrawingFailed when the process dies or takes too long."""
+        return await self._ask({"kind": form, "spec": spec, "scale": scale})
+
+    async def script(self) -> bytes:
+        """The libraries that draw the same specification in a browser, as one script."""
+        if self._script is None:
+            self._script = await self._ask({"kind": "script"})
+        return self._script
+
+    def close(self) -> None:
+        """End the drawing process."""
+        if self._finalizer is not None:
+            self._finalizer()
+        self._process = None
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _ask(self, job: dict[str, Any]) -> bytes:
+        if self._waiting >= self._most_waiting:
+            raise Overloaded("Too many pictures are waiting to be drawn; try again in a moment.", retry_after=2.0)
+        self._waiting += 1
+        try:
+            # The thread goes through with a job whose client has left, so that question and answer stay in step.
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, job)
+        finally:
+            self._waiting -= 1
+
+    def _exchange(self, job: dict[str, Any]) -> bytes:
+        """Ask the process; runs in the thread."""
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        watch = threading.Timer(self._seconds, process.kill)
+        watch.start()
+        try:
+            write(process.stdin, json.dumps(job).encode("utf-8"))  # type: ignore[arg-type]
+            status, result = read(process.stdout), read(process.stdout)  # type: ignore[arg-type]
+        except OSError:
+            status = result = None
+        finally:
+            watch.cancel()
+        if status is None or result is None:
+            _end(process)
+            raise DrawingFailed("The picture could not be drawn; the numbers can be had as json, csv or npz.")
+        if status != b"ok":
+            raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
+        return result
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        if self._finalizer is not None:
+            self._finalizer()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "service.figures.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._finalizer = weakref.finalize(self, _end, self._process)
+        return self._process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close what leads to the process, and see it off."""
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):  # what it had not read any more
+                stream.close()
+    process.wait()

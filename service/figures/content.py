@@ -1,0 +1,248 @@
+"""What a picture shows, before anything is said about how it is drawn: panels of weights, their labels, a heading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.errors import InvalidOption
+from service.engine.types import AttentionMap, FloatArray, Selector, Token
+from service.figures.labels import clean, labels, right_to_left, shorten
+
+ViewName = Literal["heatmap", "lines", "compare", "contrast"]
+Points = tuple[tuple[int, int], ...]
+
+MOST_TOKENS = 100  # a side of a panel; beyond, labels could not be read
+MOST_CELLS = 24_000  # of all panels together
+DIGITS = 6
+TITLE_LENGTH = 92
+
+
+class TooLargeToDraw(InvalidOption):
+    """There is too much for a picture; the numbers can be had as JSON, CSV or npz."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What the model thinks of one target token."""
+
+    logprob: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One matrix: rows attend, columns are attended to."""
+
+    title: str
+    weights: npt.NDArray[np.float64]  # [R, C], with as many digits as the JSON has
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_title: str
+    column_title: str
+    marked: Points = ()  # (row, column) of the cells that the alignment links
+    scores: tuple[Score, ...] = ()
+    signed: bool = False  # a difference of weights
+    layer: str = ""
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """Panels under one heading. In a grid all share their rows and columns."""
+
+    title: tuple[str, ...]  # lines
+    notes: tuple[str, ...]
+    panels: tuple[Panel, ...]
+    arrangement: Literal["single", "grid", "row", "lines"]
+
+    @property
+    def cells(self) -> int:
+        """The number of weights."""
+        return sum(panel.weights.size for panel in self.panels)
+
+
+def one(found: AttentionMap, view: ViewName = "heatmap") -> Figure:
+    """A map as a heatmap, as small multiples if it has layers or heads left, or as lines between tokens."""
+    panels = _panels(found)
+    several = found.weights.ndim > 2
+    if view == "lines" and several:
+        raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
+    arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
+    notes = (f"{found.model}  ·  {digest(found)}", _which(found), _reading(found, panels[0], several))
+    return checked(Figure(headline(found), notes, panels, arrangement))
+
+
+def compare(first: AttentionMap, second: AttentionMap) -> Figure:
+    """Two models on the same pair of texts, and the second taken from the first."""
+    if not comparable(first, second):
+        raise InvalidOption("The two models cut these texts into different tokens; compare them with tokens=word.")
+    panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
+    difference = _panel(first, "difference", first.weights - second.weights, signed=True)
+    notes = (
+        *(f"{found.model}  ·  {digest(found)}  ·  {_selected(found)}  ·  score {found.score:.2f}"
+          for found in (first, second)),
+        f"{_what(first)}; difference: {first.model} less {second.model}",
+    )  # fmt: skip
+    return checked(Figure(headline(first), notes, (*panels, difference), "row"))
+
+
+def contrast(first: AttentionMap, second: AttentionMap, names: tuple[str, str]) -> Figure:
+    """Two translations of one text by one model, with what it thinks of every token of them."""
+    panels = [
+        _panel(found, f"{name}  ·  score {found.score:.2f}", found.weights, scored=True)
+        for found, name in zip((first, second), names, strict=True)
+    ]
+    notes = (
+        f"{first.model}  ·  {digest(first)}",
+        f"{_which(first)}",
+        "bar and number: probability of the token, given those before it; #1: the model’s own first choice",
+    )
+    title = (shorten(clean(first.source_text).strip(), TITLE_LENGTH),)
+    return checked(Figure(title, notes, tuple(panels), "row"))
+
+
+def comparable(first: AttentionMap, second: AttentionMap) -> bool:
+    """Whether two maps have the same tokens on the same axes."""
+    return (
+        first.axes == second.axes
+        and first.weights.ndim == 2
+        and first.weights.shape == second.weights.shape
+        and _spans(first.source_tokens) == _spans(second.source_tokens)
+        and _spans(first.target_tokens) == _spans(second.target_tokens)
+    )
+
+
+def checked(figure: Figure) -> Figure:
+    """Give the figure back; raises TooLargeToDraw for one that nobody could read."""
+    for panel in figure.panels:
+        if not panel.rows or not panel.columns:
+            raise InvalidOption("There is no token left to draw; use specials=keep.")
+    longest = max(max(panel.weights.shape) for panel in figure.panels)
+    if longest > MOST_TOKENS or figure.cells > MOST_CELLS:
+        raise TooLargeToDraw(
+            f"That is too much for one picture: {longest} tokens on a side (at most {MOST_TOKENS}) and {figure.cells} "
+            f"weights (at most {MOST_CELLS}). Give a shorter text, tokens=word, or one layer and head; "
+            "format=json, csv and npz have no such limit."
+        )
+    return figure
+
+
+def column_tokens(found: AttentionMap) -> tuple[Token, ...]:
+    """The tokens of the last axis."""
+    return found.column_tokens or found.source_tokens
+
+
+def row_tokens(found: AttentionMap) -> tuple[Token, ...]:
+    """The tokens of the last axis but one."""
+    return found.source_tokens if found.kind == "encoder" else found.target_tokens
+
+
+def digest(found: AttentionMap) -> str:
+    """Enough of a model's digest to know it by."""
+    return found.digest[:19]
+
+
+def headline(found: AttentionMap) -> tuple[str, ...]:
+    """The two texts, on one line if they are short, or the one that attends to itself."""
+    source, target = (shorten(clean(text).strip(), TITLE_LENGTH) for text in (found.source_text, found.target_text))
+    if found.kind == "encoder":
+        return (source,)
+    if found.kind == "decoder":
+        return (target,)
+    one_line = len(source) + len(target) <= TITLE_LENGTH // 2 and not right_to_left(source + target)
+    return (f"{source}  →  {target}",) if one_line else (source, f"→  {target}")
+
+
+def _panels(found: AttentionMap) -> tuple[Panel, ...]:
+    weights = found.weights
+    if weights.ndim == 2:
+        return (_panel(found, "", weights),)
+    layers = range(weights.shape[0]) if "layer" in found.axes else (None,)
+    panels = []
+    for layer in layers:
+        inner = weights if layer is None else weights[layer]
+        heads = range(inner.shape[0]) if "head" in found.axes else (None,)
+        for head in heads:
+            names = ("" if layer is None else f"layer {layer}", "" if head is None else f"head {head}")
+            panels.append(
+                _panel(found, " · ".join(filter(None, names)), inner if head is None else inner[head], names=names)
+            )
+    return tuple(panels)
+
+
+def _panel(
+    found: AttentionMap,
+    title: str,
+    weights: FloatArray,
+    *,
+    signed: bool = False,
+    scored: bool = False,
+    names: tuple[str, str] = ("", ""),
+) -> Panel:
+    marked = found.alignment if found.kind == "cross" and not signed and found.weights.ndim == 2 else ()
+    rows, columns = labels(row_tokens(found)), labels(column_tokens(found))
+    scores = zip(found.token_logprobs, found.token_ranks, strict=True) if scored else ()
+    return Panel(
+        title=title,
+        weights=np.asarray(np.round(weights.astype(np.float64), DIGITS), np.float64),
+        rows=rows,
+        columns=columns,
+        row_title="source" if found.kind == "encoder" else "target",
+        column_title={"cross": "source", "encoder": "source", "decoder": "target read so far"}[found.kind],
+        marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
+        scores=tuple(Score(logprob, rank) for logprob, rank in scores),
+        signed=signed,
+        layer=names[0],
+        head=names[1],
+    )
+
+
+def _which(found: AttentionMap) -> str:
+    return "  ·  ".join(filter(None, (_what(found), _selected(found), _mass(found))))
+
+
+def _what(found: AttentionMap) -> str:
+    return {"cross": "cross-attention", "encoder": "encoder self-attention", "decoder": "decoder self-attention"}[
+        found.kind
+    ]
+
+
+def _selected(found: AttentionMap) -> str:
+    return f"{_selector('layer', found.layer)}, {_selector('head', found.head)}"
+
+
+def _selector(name: str, chosen: Selector) -> str:
+    if chosen == "align":
+        return f"aligning {name}"
+    if chosen == "mean":
+        return f"mean of {name}s"
+    return f"all {name}s" if chosen == "all" else f"{name} {chosen}"
+
+
+def _reading(found: AttentionMap, panel: Panel, several: bool) -> str:
+    """The score, and what a reader of the picture has to know."""
+    score = f"score {found.score:.2f}" if found.kind == "cross" else ""
+    axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
+    return "  ·  ".join(filter(None, (score, axes, "outlined: word alignment" if panel.marked else "")))
+
+
+def _mass(found: AttentionMap) -> str:
+    """How much of the weight lies on the end token: it often is where a head looks that has nothing to look at."""
+    columns = column_tokens(found)
+    special = [number for number, token in enumerate(columns) if token.special == "</s>"]
+    if special:
+        mean = float(found.weights[..., special].sum(axis=-1).mean())
+        return f"{mean:.0%} of the weight on </s>"
+    left_out = 1 - float(found.weights.sum(axis=-1).mean())
+    if found.kind == "decoder":
+        return ""
+    return f"</s> left out, with {left_out:.0%} of the weight" if left_out > 0.001 else "</s> left out, rows rescaled"
+
+
+def _spans(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:
+    return [(token.start, token.end, token.special) for token in tokens]

@@ -1,0 +1,85 @@
+"""A figure as one HTML file that needs nothing else: the specification, the script that draws it, and a table.
+
+Two rules keep texts of users from being read as markup: what stands in HTML is escaped, and what stands in a script
+has no `<`, `>`, `&` or line separators left but as \\u escapes.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from service.figures.content import Figure, Panel
+from service.figures.theme import FONT, THEMES, ThemeName
+
+_IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+CAUTION = "Attention is evidence about what the model computed, not an explanation of why it chose a word."
+
+_STYLE = """
+body {{ margin: 0; padding: 1rem; background: {background}; color: {ink}; font: 15px/1.5 {font}; }}
+#figure {{ overflow-x: auto; }}
+p, summary {{ color: {muted}; max-width: 70ch; }}
+table {{ border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: 0.15rem 0.5rem; text-align: right; border-bottom: 1px solid {muted}; font-weight: normal; }}
+caption {{ text-align: left; padding: 0.4rem 0; }}
+.scroll {{ overflow-x: auto; }}
+"""
+# The interpreter (ast) evaluates expressions without eval, as a strict policy wants.
+_DRAW = """
+const specification = JSON.parse(document.getElementById("specification").textContent);
+vegaEmbed("#figure", specification, {renderer: "svg", ast: true, actions: false});
+"""
+
+
+def in_script(value: object) -> str:
+    """JSON that may stand inside a script element."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_IN_SCRIPTS)
+
+
+def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: ThemeName) -> bytes:
+    """The whole file; `library` is the script that defines vegaEmbed."""
+    theme = THEMES[theme_name]
+    style = _STYLE.format(background=theme.background, ink=theme.ink, muted=theme.muted, font=FONT)
+    script = library.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    title = escape(" ".join(figure.title))
+    tables = "\n".join(_table(panel) for panel in figure.panels)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<div id="figure" role="img" aria-label="{escape(str(spec["description"]))}"></div>
+<p>{CAUTION}</p>
+<details><summary>The same as a table</summary>
+{tables}
+</details>
+</main>
+<script type="application/json" id="specification">{in_script(spec)}</script>
+<script>{script}</script>
+<script>{_DRAW}</script>
+</body>
+</html>
+""".encode()
+
+
+def _table(panel: Panel) -> str:
+    head = "".join(f'<th scope="col"><bdi>{escape(column)}</bdi></th>' for column in panel.columns)
+    body = "\n".join(
+        f'<tr><th scope="row"><bdi>{escape(row)}</bdi></th>'
+        + "".join(f"<td>{weight:.3f}</td>" for weight in weights)
+        + "</tr>"
+        for row, weights in zip(panel.rows, panel.weights.tolist(), strict=True)
+    )
+    caption = escape(panel.title or f"{panel.row_title} by {panel.column_title}")
+    return (
+        f'<div class="scroll"><table><caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead>'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )

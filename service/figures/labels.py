@@ -1,0 +1,69 @@
+"""Text of users made fit for a picture: nothing invisible, nothing that XML or the drawing library cannot bear."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from service.engine.types import Token
+
+LONGEST = 40  # characters of a label; a word may be an address of a page
+REPLACEMENT = "\ufffd"
+_JOINERS = "\u200c\u200d"  # words of some scripts and many emoji are spelled with them
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def clean(text: str) -> str:
+    """The text with control characters shown as pictures (␊), every other invisible one as �, all spaces as spaces."""
+    return "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if " " <= character <= "~" or character in _JOINERS or character == "\ufe0f" or "\ufe00" <= character <= "\ufe0e":
+        return character
+    category = unicodedata.category(character)
+    if category == "Zs":
+        return " "
+    if category not in _UNSEEN:
+        return character
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    if character == "\x7f":
+        return "\u2421"
+    if "\U000e0020" <= character <= "\U000e007f":
+        return character  # tags: the flags of Scotland and Wales are spelled with them
+    return REPLACEMENT
+
+
+def shorten(text: str, longest: int) -> str:
+    """At most `longest` characters, the last of them … where something was left out."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def label(token: Token) -> str:
+    """What stands beside a row or a column; never empty."""
+    shown = token.special or token.text or token.piece
+    return shorten(clean(shown), LONGEST).strip() or "␣"
+
+
+def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
+    """The labels of an axis."""
+    return tuple(map(label, tokens))
+
+
+def right_to_left(text: str) -> bool:
+    """Whether a text has letters of a script that is written from right to left."""
+    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
+
+
+def width(text: str, font_size: float) -> float:
+    """About how wide a text will be drawn, in pixels."""
+    return sum(_em(character) for character in text) * font_size
+
+
+def _em(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.05
+    return 0.68 if character.isupper() or character in "mwMW" else 0.54

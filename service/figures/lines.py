@@ -1,0 +1,66 @@
+"""The head view: source tokens on the left, target tokens on the right, a line for every weight that can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.figures.content import Panel
+from service.figures.theme import Theme
+
+SEEN = 0.02  # weights below leave no visible line
+WIDTH = 260
+STEPS = ((20, 24, 13), (40, 19, 12), (1000, 15, 10))
+
+
+def line_layers(panel: Panel, cells: list[dict[str, Any]], theme: Theme, top: float) -> dict[str, Any]:
+    """The body of the specification of a head view."""
+    tokens = max(len(panel.rows), len(panel.columns))
+    step, font = next((step, font) for limit, step, font in STEPS if tokens <= limit)
+    # The shorter side stands in the middle.
+    lower = (tokens - len(panel.rows)) / 2
+    left = (tokens - len(panel.columns)) / 2
+    scale = {"domain": [-0.75, tokens - 0.25], "reverse": True, "nice": False, "zero": False}
+    place = {"field": "y", "type": "quantitative", "scale": scale, "axis": None}
+    lines = [{**cell, "y": cell["s"] + left, "y2": cell["t"] + lower} for cell in cells if cell["w"] >= SEEN]
+    sources = [{"s": at, "y": at + left, "label": label} for at, label in enumerate(panel.columns)]
+    targets = [{"t": at, "y": at + lower, "label": label} for at, label in enumerate(panel.rows)]
+    heads = ((panel.column_title, "right", -12.0), (panel.row_title, "left", WIDTH + 12.0))
+    strength = {"field": "w", "type": "quantitative", "legend": None}
+    text = {"type": "text", "fontSize": font, "baseline": "middle", "limit": 0, "aria": False}
+    return {
+        "width": WIDTH,
+        "height": step * (tokens + 1),
+        "layer": [
+            {
+                "data": {"values": lines},
+                "mark": {"type": "rule", "stroke": theme.line, "strokeCap": "round", "aria": False},
+                "encoding": {
+                    "x": {"value": 0},
+                    "x2": {"value": WIDTH},
+                    "y": place,
+                    "y2": {"field": "y2"},
+                    "opacity": {**strength, "scale": {"domain": [0, top], "range": [0.04, 1]}},
+                    "strokeWidth": {**strength, "scale": {"domain": [0, top], "range": [0.6, 4.5]}},
+                },
+            },
+            _tokens(sources, {**text, "align": "right"}, place, -12),
+            _tokens(targets, {**text, "align": "left"}, place, WIDTH + 12),
+            *(
+                _tokens(
+                    [{"y": -0.75, "label": title}],
+                    {**text, "align": align, "fontSize": 11, "color": theme.muted, "dy": -8},
+                    place,
+                    x,
+                )
+                for title, align, x in heads
+            ),
+        ],
+    }
+
+
+def _tokens(values: list[dict[str, Any]], mark: dict[str, Any], place: dict[str, Any], x: float) -> dict[str, Any]:
+    return {
+        "data": {"values": values},
+        "mark": mark,
+        "encoding": {"x": {"value": x}, "y": place, "text": {"field": "label", "type": "nominal"}},
+    }

@@ -1,0 +1,37 @@
+"""How large things are drawn, by how many tokens there are and how long they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.figures.content import Panel
+from service.figures.labels import width
+
+# Most tokens on a side, pixels of a cell, size of the letters.
+_SINGLE = ((8, 44, 13), (14, 36, 13), (24, 27, 12), (40, 20, 11), (64, 15, 10), (1000, 12, 9))
+_SMALL = ((8, 22, 10), (14, 16, 10), (24, 11, 8), (1000, 9, 8))
+NUMBERS_UP_TO = 14  # tokens on a side
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The measures of one figure, the same for all its panels."""
+
+    step: int  # pixels from cell to cell
+    font: int
+    gap: float  # pixels between cells
+    angle: int  # of the labels of columns
+    numbers: bool  # whether cells hold their weight as a number
+    small: bool  # small multiples, which have no room for titles of their axes
+
+    @classmethod
+    def of(cls, panels: Sequence[Panel], *, small: bool = False) -> Sizes:
+        """The measures that keep these panels readable."""
+        most = max(max(panel.weights.shape) for panel in panels)
+        step, font = next((step, font) for limit, step, font in (_SMALL if small else _SINGLE) if most <= limit)
+        widest = max(width(label, font) for panel in panels for label in panel.columns)
+        level = widest <= step - 4
+        angle = 0 if level else -45 if most <= 40 and not small else -90
+        gap = 1.5 if step >= 27 else 1.0 if step >= 15 else 0.5
+        return cls(step, font, gap, angle, not small and most <= NUMBERS_UP_TO, small)

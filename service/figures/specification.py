@@ -1,0 +1,254 @@
+"""From a figure to its Vega-Lite specification: the one thing that both the browser and the server draw.
+
+Texts of users only ever stand in data and in values of parameters, never in an expression.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from service.figures import labels
+from service.figures.content import Figure, Panel, Score
+from service.figures.lines import line_layers
+from service.figures.sizes import Sizes
+from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, ThemeName, config
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+LEAST_NUMBER = 0.005  # smaller weights would read .00
+BAR = 46  # pixels of a probability of 1
+Spec = dict[str, Any]
+
+
+def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
+    """The specification of a figure; the same figure gives the same specification."""
+    theme = THEMES[theme_name]
+    top = _ceiling(max((float(panel.weights.max()) for panel in figure.panels if not panel.signed), default=1.0))
+    body = {"grid": _grid, "row": _row, "single": _row, "lines": _lines}[figure.arrangement](figure, theme, top)
+    names = "".join(label for panel in figure.panels for label in (*panel.rows, *panel.columns))
+    font = FONT_RIGHT_TO_LEFT if labels.right_to_left("".join(figure.title) + names) else FONT
+    return {
+        "$schema": SCHEMA,
+        "description": f"{' '.join(figure.title)}. {'. '.join(filter(None, figure.notes))}",
+        "background": theme.background,
+        "padding": 18,
+        "title": {"text": list(figure.title), "subtitle": [note for note in figure.notes if note]},
+        **body,
+        "config": config(theme, font),
+    }
+
+
+def _ceiling(largest: float) -> float:
+    """The top of the colour scale: the next tenth, so that pictures of like texts share it."""
+    return min(max(math.ceil(largest * 10 - 1e-6) / 10, 0.1), 1.0)
+
+
+def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
+    """The weights of a panel as records; t counts rows, s columns, w is the weight."""
+    return [
+        {"t": row, "s": column, "w": weight, **more}
+        for row, weights in enumerate(panel.weights.tolist())
+        for column, weight in enumerate(weights)
+    ]
+
+
+def _row(figure: Figure, theme: Theme, top: float) -> Spec:
+    """Panels beside each other, each with its own labels."""
+    sizes = Sizes.of(figure.panels)
+    charts = []
+    for number, panel in enumerate(figure.panels):
+        legend = number == len(figure.panels) - 1 or figure.panels[number + 1].signed
+        layers = _cell_layers(panel, number, theme, top, sizes, legend)
+        if panel.marked:
+            layers.append(_marks(panel, theme))
+        if panel.scores:
+            layers += _score_layers(panel, theme, sizes)
+        chart: Spec = {"width": {"step": sizes.step}, "height": {"step": sizes.step}, "layer": layers}
+        if panel.title:
+            chart["title"] = {"text": panel.title, "fontSize": 12, "fontWeight": "normal", "offset": 8,
+                              "color": theme.ink if not panel.signed else theme.muted}  # fmt: skip
+        charts.append(chart)
+    parameters = [parameter for number, panel in enumerate(figure.panels) for parameter in _parameters(panel, number)]
+    if len(charts) == 1:
+        return {"params": parameters, **charts[0]}
+    return {"params": parameters, "hconcat": charts, "resolve": {"scale": {"color": "independent"}}}
+
+
+def _grid(figure: Figure, theme: Theme, top: float) -> Spec:
+    """Small multiples that share rows and columns: layers below each other, heads side by side."""
+    sizes = Sizes.of(figure.panels, small=True)
+    first = figure.panels[0]
+    values = [record for panel in figure.panels for record in cells(panel, layer=panel.layer, head=panel.head)]
+    facet: Spec = {}
+    if first.layer and first.head:
+        facet = {"row": {"field": "layer", "type": "nominal", "sort": None},
+                 "column": {"field": "head", "type": "nominal", "sort": None}}  # fmt: skip
+    else:
+        facet = {"field": "layer" if first.layer else "head", "type": "nominal", "sort": None}
+    layer = _cell_layer(first, 0, theme, top, sizes, legend=True)
+    chart: Spec = {
+        "params": _parameters(first, 0),
+        "data": {"values": values},
+        "transform": layer.pop("transform"),
+        "facet": facet,
+        "spacing": max(8, sizes.step),
+        "spec": {"width": {"step": sizes.step}, "height": {"step": sizes.step}, **layer},
+    }
+    del chart["spec"]["data"]
+    if "field" in facet:
+        chart["columns"] = min(4, len(figure.panels))
+    return chart
+
+
+def _lines(figure: Figure, theme: Theme, top: float) -> Spec:
+    """Two columns of tokens with a line for every weight that can be seen."""
+    panel = figure.panels[0]
+    return line_layers(panel, cells(panel), theme, top)
+
+
+def _parameters(panel: Panel, number: int) -> list[Spec]:
+    return [
+        {"name": f"rows{number}", "value": list(panel.rows)},
+        {"name": f"columns{number}", "value": list(panel.columns)},
+    ]
+
+
+def _cell_layers(panel: Panel, number: int, theme: Theme, top: float, sizes: Sizes, legend: bool) -> list[Spec]:
+    layers = [_cell_layer(panel, number, theme, top, sizes, legend=legend)]
+    if sizes.numbers:
+        layers.append(_numbers(panel, theme, top))
+    return layers
+
+
+def _cell_layer(panel: Panel, number: int, theme: Theme, top: float, sizes: Sizes, *, legend: bool) -> Spec:
+    return {
+        "data": {"values": cells(panel)},
+        "transform": [
+            {"calculate": f"rows{number}[datum.t]", "as": panel.row_title},
+            {"calculate": f"columns{number}[datum.s]", "as": _column_field(panel)},
+        ],
+        "mark": {"type": "rect", "stroke": theme.background, "strokeWidth": sizes.gap, "aria": False},
+        "encoding": {
+            "x": {**_place("s", panel.columns), "axis": _x_axis(panel, number, sizes)},
+            "y": {**_place("t", panel.rows), "axis": _y_axis(panel, number, sizes)},
+            "color": _colour(panel, theme, top, sizes, legend),
+            "tooltip": [
+                {"field": panel.row_title, "type": "nominal", "title": panel.row_title},
+                {"field": _column_field(panel), "type": "nominal", "title": panel.column_title},
+                {"field": "w", "type": "quantitative", "format": ".4f", "title": _legend_title(panel)},
+            ],
+        },
+    }  # fmt: skip
+
+
+def _column_field(panel: Panel) -> str:
+    return "attended" if panel.column_title == panel.row_title else panel.column_title.split()[0] + "_read"
+
+
+def _place(field: str, tokens: tuple[str, ...]) -> Spec:
+    return {"field": field, "type": "ordinal", "scale": {"domain": list(range(len(tokens))), "padding": 0}}
+
+
+def _x_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
+    axis = {
+        "title": None if sizes.small else panel.column_title,
+        "orient": "top",
+        "labelExpr": f"columns{number}[datum.value]",
+        "labelFontSize": sizes.font,
+        "labelAngle": sizes.angle,
+        "titlePadding": 10,
+    }
+    if sizes.angle:
+        axis |= {"labelAlign": "left", "labelBaseline": "middle"}
+    return axis
+
+
+def _y_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
+    return {
+        "title": None if sizes.small else panel.row_title,
+        "labelExpr": f"rows{number}[datum.value]",
+        "labelFontSize": sizes.font,
+        "titlePadding": 10,
+    }
+
+
+def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) -> Spec:
+    bound = _ceiling(float(abs(panel.weights).max())) if panel.signed else top
+    low, high = (-bound, bound) if panel.signed else (0.0, top)
+    colours = theme.signed if panel.signed else theme.ramp
+    # A linear scale of many colours wants as many points.
+    domain = [round(low + (high - low) * at / (len(colours) - 1), 6) for at in range(len(colours))]
+    scale = {"domain": domain, "range": list(colours), "interpolate": "lab", "clamp": True}
+    shown = {
+        "title": _legend_title(panel),
+        "gradientLength": max(60, min(160, sizes.step * len(panel.rows))),
+        "gradientThickness": 10,
+        "values": [low, round((low + high) / 2, 2), high],
+        "offset": 130 if panel.scores else 16,  # beyond the bars and numbers of the scores
+    }
+    return {"field": "w", "type": "quantitative", "scale": scale, "legend": shown if legend else None}
+
+
+def _legend_title(panel: Panel) -> str:
+    return "difference" if panel.signed else "weight"
+
+
+def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
+    """The weights as numbers in the cells, where there is room for them."""
+    bound = _ceiling(float(abs(panel.weights).max())) if panel.signed else top
+    shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
+    return {
+        "data": {"values": shown},
+        "mark": {"type": "text", "fontSize": 10, "aria": False},
+        "encoding": {
+            "x": {"field": "s", "type": "ordinal"},
+            "y": {"field": "t", "type": "ordinal"},
+            "text": {"field": "n", "type": "nominal"},
+            "color": {"condition": {"test": f"abs(datum.w) >= {bound * 0.56:.4f}", "value": theme.ink_on_high},
+                      "value": theme.ink},
+        },
+    }  # fmt: skip
+
+
+def _short(weight: float) -> str:
+    text = f"{abs(weight):.2f}".removeprefix("0")
+    return f"−{text}" if weight < 0 else text
+
+
+def _marks(panel: Panel, theme: Theme) -> Spec:
+    """An outline around the cells that the alignment links."""
+    return {
+        "data": {"values": [{"t": row, "s": column} for row, column in panel.marked]},
+        "mark": {"type": "rect", "fill": None, "stroke": theme.accent, "strokeWidth": 1.6, "aria": False},
+        "encoding": {"x": {"field": "s", "type": "ordinal"}, "y": {"field": "t", "type": "ordinal"}},
+    }
+
+
+def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:
+    """Probability and rank of every row's token, to the right of the cells."""
+    left = sizes.step * len(panel.columns) + 10
+    chances = [_probability(score) for score in panel.scores]
+    bars = [{"t": row, "p": round(p, 4), "x2": left + BAR * round(p, 4)} for row, p in enumerate(chances)]
+    values = [{"t": row, "n": _told(score)} for row, score in enumerate(panel.scores)]
+    y: Spec = {"field": "t", "type": "ordinal"}
+    return [
+        {
+            "data": {"values": bars},
+            "mark": {"type": "rect", "fill": theme.bar, "height": {"band": 0.55}, "aria": False},
+            "encoding": {"y": y, "x": {"value": left}, "x2": {"field": "x2", "type": "quantitative", "scale": None}},
+        },
+        {
+            "data": {"values": values},
+            "mark": {"type": "text", "align": "left", "fontSize": min(11, sizes.font), "aria": False},
+            "encoding": {"y": y, "x": {"value": left + BAR + 6}, "text": {"field": "n", "type": "nominal"}},
+        },
+    ]  # fmt: skip
+
+
+def _probability(score: Score) -> float:
+    return math.exp(min(score.logprob, 0.0))
+
+
+def _told(score: Score) -> str:
+    chance = _probability(score)
+    return f"{chance:.0%}  #{score.rank}" if chance >= 0.01 else f"{chance:.0e}  #{score.rank}"

@@ -1,0 +1,120 @@
+"""The numbers of a map as files for other programs: CSV, npz, BertViz's JSON, Pharaoh's alignments."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.errors import InvalidOption
+from service.engine.types import AttentionMap, Token
+from service.figures.content import DIGITS, column_tokens, row_tokens
+
+COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank")
+Named = Sequence[tuple[str, AttentionMap]]
+
+
+def as_csv(maps: Named) -> bytes:
+    """One line for each weight, UTF-8; `row` and `column` count from 0, `logprob` and `rank` are of a target row."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for name, found in maps:
+        writer.writerows(_records(name, found))
+    return file.getvalue().encode("utf-8")
+
+
+def _records(name: str, found: AttentionMap) -> Iterator[tuple[Any, ...]]:
+    rows, columns = row_tokens(found), column_tokens(found)
+    scored = found.kind != "encoder" and len(found.token_logprobs) == len(rows)
+    weights = np.round(found.weights.astype(np.float64), DIGITS)
+    layers = list(range(weights.shape[0])) if "layer" in found.axes else [found.layer]
+    heads = list(range(weights.shape[-3])) if "head" in found.axes else [found.head]
+    weights = weights.reshape(len(layers), len(heads), len(rows), len(columns))
+    for layer, of_layer in zip(layers, weights.tolist(), strict=True):
+        for head, of_head in zip(heads, of_layer, strict=True):
+            for row, of_row in enumerate(of_head):
+                score = (round(found.token_logprobs[row], DIGITS), found.token_ranks[row]) if scored else ("", "")
+                for column, weight in enumerate(of_row):
+                    yield (name, layer, head, row, _name(rows[row]), column, _name(columns[column]), weight, *score)
+
+
+def _name(token: Token) -> str:
+    return token.special or token.text or token.piece
+
+
+def as_npz(maps: Named) -> bytes:
+    """Named arrays that `numpy.load` takes without pickle; where there are several maps their names stand in front."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, found in maps:
+        prefix = "" if len(maps) == 1 else f"{name}."
+        arrays |= {prefix + key: value for key, value in _arrays(found).items()}
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
+    return {
+        "weights": found.weights.astype(np.float32),
+        "axes": _texts(found.axes),
+        "row_tokens": _texts([_name(token) for token in row_tokens(found)]),
+        "column_tokens": _texts([_name(token) for token in column_tokens(found)]),
+        "source_tokens": _texts([_name(token) for token in found.source_tokens]),
+        "target_tokens": _texts([_name(token) for token in found.target_tokens]),
+        "source_spans": _spans(found.source_tokens),
+        "target_spans": _spans(found.target_tokens),
+        "token_logprobs": np.asarray(found.token_logprobs, np.float32),
+        "token_ranks": np.asarray(found.token_ranks, np.int64),
+        "alignment": np.asarray(found.alignment, np.int64).reshape(-1, 2),
+        "score": np.asarray(found.score, np.float32),
+        "source_text": np.asarray(found.source_text, np.str_),
+        "target_text": np.asarray(found.target_text, np.str_),
+        "kind": np.asarray(found.kind, np.str_),
+        "layer": np.asarray(str(found.layer), np.str_),
+        "head": np.asarray(str(found.head), np.str_),
+        "model": np.asarray(found.model, np.str_),
+        "digest": np.asarray(found.digest, np.str_),
+    }
+
+
+def _texts(values: Sequence[str]) -> npt.NDArray[np.str_]:
+    return np.asarray(list(values), np.str_)
+
+
+def _spans(tokens: Sequence[Token]) -> npt.NDArray[np.int64]:
+    return np.asarray([(token.start, token.end) for token in tokens], np.int64).reshape(-1, 2)
+
+
+def as_bertviz(found: AttentionMap) -> bytes:
+    """BertViz's own names: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
+
+    Raises InvalidOption unless the map has every layer and head.
+    """
+    if found.axes[:2] != ("layer", "head"):
+        raise InvalidOption("format=bertviz wants layer=all and head=all.")
+    weights = np.round(found.weights.astype(np.float64), DIGITS).tolist()
+    content = {
+        "encoder_tokens": [_name(token) for token in found.source_tokens],
+        "decoder_tokens": [
+            _name(token) for token in (found.target_tokens if found.kind == "cross" else column_tokens(found))
+        ],
+        f"{found.kind}_attention": weights,
+        "model": found.model,
+        "digest": found.digest,
+    }
+    if found.kind == "encoder":
+        del content["decoder_tokens"]
+    elif found.kind == "decoder":
+        del content["encoder_tokens"]
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def as_pharaoh(found: AttentionMap) -> bytes:
+    """The alignment as `source-target` pairs of positions in the two token lists, from 0, on one line."""
+    return (" ".join(f"{source}-{target}" for source, target in sorted(found.alignment)) + "\n").encode("ascii")
