@@ -1,0 +1,110 @@
+"""The images and compose.yaml: what they promise on paper, and a real container where podman and the image are."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+HARDENING = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+
+
+def stages() -> dict[str, str]:
+    """The Dockerfile's stages and what each does, in their order."""
+    parts = re.split(r"^FROM \S+ AS (\S+)$", DOCKERFILE, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_the_default_image_is_the_one_for_cpus() -> None:
+    assert list(stages())[-1] == "cpu"
+    assert "gpu" in stages()
+
+
+def test_images_are_of_numbered_users_without_torch_and_without_registries() -> None:
+    assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", stages()["runtime"], re.MULTILINE)
+    assert not re.search(r"https?://|index-url|\[.*training.*\]", DOCKERFILE)
+    installs = re.findall(r"install .*\[(?:cpu|gpu)\]", DOCKERFILE)
+    assert len(installs) == 2
+    assert all("--constraint constraints.txt" in line for line in installs)
+
+
+def test_only_what_is_named_is_sent_to_the_builder() -> None:
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    copied = {word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()}
+    assert {rule.removeprefix("!") for rule in rules if rule.startswith("!")} <= copied
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_hardened_and_comes_back(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] == "unless-stopped"
+    for volume in service.get("volumes", []):
+        source = volume.split(":")[0]
+        assert not source.startswith("./") or (ROOT / source).is_dir()
+
+
+def test_stopping_waits_longer_than_the_drain() -> None:
+    seconds = int(SERVICES["translucent"]["stop_grace_period"].removesuffix("s"))
+    delay = int(re.findall(r":-(\d+)", SERVICES["translucent"]["environment"]["TRANSLUCENT_DRAIN_DELAY_SECONDS"])[0])
+    assert seconds > delay + 30  # the default of TRANSLUCENT_DRAIN_SECONDS
+
+
+def podman(*arguments: str) -> str:
+    """What a podman command prints; raises CalledProcessError."""
+    return subprocess.run(
+        ["podman", *arguments], capture_output=True, text=True, timeout=120, check=True
+    ).stdout.strip()
+
+
+def has_image() -> bool:
+    """Whether the image was built here, and there are models for it."""
+    if shutil.which("podman") is None or not list(ROOT.glob("models/*/manifest.json")):
+        return False
+    return subprocess.run(["podman", "image", "exists", "localhost/translucent"], check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def container() -> Iterator[tuple[str, str]]:
+    """A running container of our image with this checkout's models, and its address; removed afterwards."""
+    name = podman(
+        *("run", "-d", "--pull", "never", *HARDENING, "-p", "127.0.0.1::8000"),
+        *("-v", f"{ROOT}/models:/models:ro", "localhost/translucent"),
+    )
+    try:
+        yield name, f"http://{podman('port', name, '8000')}"
+    finally:
+        podman("rm", "-f", name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_image(), reason="podman, its image localhost/translucent, or the models are not here")
+def test_the_image_serves_as_nobody_on_a_read_only_root() -> None:
+    with container() as (name, url):
+        end = time.monotonic() + 60
+        while subprocess.run(["podman", "healthcheck", "run", name], capture_output=True, check=False).returncode:
+            assert time.monotonic() < end, podman("logs", name)
+            time.sleep(1)
+        answer = httpx.post(f"{url}/translate", json={"q": "I lost.", "source": "en", "target": "fr"}, timeout=30)
+        assert answer.json() == {"translatedText": "J'ai perdu."}
+        assert podman("exec", name, "id", "-u") != "0"
+        with pytest.raises(subprocess.CalledProcessError):
+            podman("exec", name, "touch", "/models/new")
+        podman("stop", "-t", "40", name)
+        assert podman("inspect", name, "--format", "{{.State.ExitCode}}") == "0"
