@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from service.engine.beam import Beam, candidates_for
-from service.engine.growth import closing_moves
+from service.engine.growth import close_gaps, closing_moves
 from service.engine.model import Encoded, Model
 from service.engine.types import Hypothesis, SentenceJob
 
@@ -78,6 +78,4 @@ class Batch(Generic[Owner]):
         holes, movers = closing_moves(len(self._owners), removed)
         self._beam.remove(removed, holes, movers)
         self._lane.remove(removed, holes, movers)
-        for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
-            self._owners[hole] = self._owners[mover]
-        del self._owners[len(self._owners) - len(removed) :]
+        close_gaps(self._owners, len(removed), holes, movers)

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.growth import grown
+from service.engine.growth import close_gaps, grown
 from service.engine.guard import RepetitionGuard
-from service.engine.types import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
+from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
@@ -84,6 +84,8 @@ class Beam:
         self._finished: list[list[_Finished]] = []
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
+        self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
+        self._own_slots = np.arange(beam_size)
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
         self._arrays: dict[str, npt.NDArray[Any]] = {
             "steps": np.empty(one, np.int64),  # tokens chosen so far
@@ -94,8 +96,7 @@ class Beam:
             "to_beat": np.empty(one, np.float64),  # score of the worst of the n best finished; -inf before there are n
             "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
             "tokens": np.empty(per_slot, np.int64),
-            "past_tokens": np.empty(history, np.int32),  # [B, T, K]
-            "past_parents": np.empty(history, np.int8),
+            "past": np.empty(history, np.int64),  # [B, T, K]: token * MAX_BEAM_SIZE + slot it continues
             "past_gains": np.empty(history, np.float32),
         }
 
@@ -109,8 +110,10 @@ class Beam:
         """Begin a sentence and return its index."""
         index = self.size
         self.size += 1
-        for name, array in self._arrays.items():
-            self._arrays[name] = grown(array, self.size)
+        if self.size > len(self._own_rows):
+            for name, array in self._arrays.items():
+                self._arrays[name] = grown(array, self.size)
+            self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
         arrays = self._arrays
         arrays["steps"][index] = arrays["closed"][index] = 0
         arrays["penalty"][index] = search.length_penalty
@@ -133,27 +136,21 @@ class Beam:
             array[holes] = array[movers]
         self._guard.move(holes, movers)
         for records in (self._finished, self._n_best):
-            _close_gaps(records, holes, movers, self.size)
+            close_gaps(records, len(removed), holes, movers)
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        size, width = self.size, ids.shape[2]
-        gains = self._allowed(ids, logprobs)
-        scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
-        totals = (scores + gains).reshape(size, -1)
-        order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.beam_size]
-        rows = np.arange(size)[:, None]
-        best = _Survivors(
-            order // width,
-            ids.reshape(size, -1)[rows, order],
-            gains.reshape(size, -1)[rows, order],
-            totals[rows, order],
-        )
+        size, arrays = self.size, self._arrays
+        best = self._ranked(ids, logprobs)
         ending = best.tokens == self._eos
-        last = self._arrays["steps"][:size] + 1 >= self._arrays["longest"][:size]
-        self._finish(best, ending | last[:, None])
-        living = ~ending & (best.scores > -np.inf)
-        survivors = self._placed(_first_living(best, living, self.beam_size))
+        possible = best.scores > IMPOSSIBLE
+        last = arrays["steps"][:size] + 1 >= arrays["longest"][:size]
+        closing = ((ending | last[:, None]) & possible)[:, : self.beam_size]
+        if closing.any():
+            self._finish(best, closing)
+        if not possible[:, 0].all():
+            self._strand(np.flatnonzero(~possible[:, 0]).tolist())
+        survivors = self._placed(_first_living(best, possible & ~ending, self.beam_size))
         self._remember(survivors)
         done = self._done(last)
         return Advance(survivors.tokens, self._row_parents(survivors.parents, done), np.flatnonzero(done).tolist())
@@ -163,31 +160,45 @@ class Beam:
         found = sorted(self._finished[index], key=lambda finished: -finished.score)
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
+    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> _Survivors:
+        """Give the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
+        size, width = self.size, ids.shape[2]
+        gains = self._allowed(ids, logprobs)
+        scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
+        totals = (scores + gains).reshape(size, -1)
+        ids, gains = ids.reshape(size, -1), gains.reshape(size, -1)
+        # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
+        order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.beam_size]
+        rows = self._own_rows[:size]
+        return _Survivors(order // width, ids[rows, order], gains[rows, order], totals[rows, order])
+
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
-        size = self.size
-        gains: FloatArray = np.where(logprobs > IMPOSSIBLE, logprobs, np.float32(-np.inf))
-        early = self._arrays["steps"][:size] < self._arrays["shortest"][:size]
-        if early.any():
-            gains[early[:, None, None] & (ids == self._eos)] = -np.inf
+        early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
         forbidden = self._guard.forbidden(ids)
-        if forbidden is not None:
-            gains[forbidden] = -np.inf
+        if early.any():
+            ends = early[:, None, None] & (ids == self._eos)
+            forbidden = ends if forbidden is None else forbidden | ends
+        if forbidden is None:
+            return logprobs
+        gains: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
         return gains
 
     def _finish(self, best: _Survivors, closing: npt.NDArray[np.bool_]) -> None:
-        """Record the hypotheses among the best K that end here, and those of sentences where nothing may follow."""
-        steps, scores = self._arrays["steps"], self._arrays["scores"]
-        closing = closing[:, : self.beam_size] & (best.scores[:, : self.beam_size] > -np.inf)
+        """Record the hypotheses that end here, those marked among the best K, [B, K]."""
+        steps, penalty = self._arrays["steps"], self._arrays["penalty"]
         for index, rank in np.argwhere(closing).tolist():
             step, token = int(steps[index]), int(best.tokens[index, rank])
-            score = float(best.scores[index, rank]) / float((step + 1) ** self._arrays["penalty"][index])
+            score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.gains[index, rank])
             self._record(index, _Finished(score, step, parent, token, gain, reason))
-        for index in np.flatnonzero(best.scores[:, 0] == -np.inf).tolist():
+
+    def _strand(self, stranded: list[int]) -> None:
+        """Close sentences that nothing may follow: where no hypothesis is finished, the best live one as it stands."""
+        for index in stranded:
             if not self._finished[index]:
-                self._record(index, self._as_it_stands(index, int(scores[index].argmax())))
+                self._record(index, self._as_it_stands(index, int(self._arrays["scores"][index].argmax())))
 
     def _record(self, index: int, finished: _Finished) -> None:
         found = self._finished[index]
@@ -204,42 +215,38 @@ class Beam:
         if step < 0:
             return _Finished(0.0, -1, 0, self._eos, 0.0, "length")
         score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
-        past = (arrays[name][index, step, slot] for name in ("past_parents", "past_tokens", "past_gains"))
-        parent, token, gain = past
-        return _Finished(score, step, int(parent), int(token), float(gain), "length")
+        token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
+        return _Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
     def _placed(self, survivors: _Survivors) -> _Survivors:
         """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
         size, beam_size = survivors.tokens.shape
         if beam_size == 1:
             return survivors
-        own = np.arange(beam_size)
-        dead = survivors.scores == -np.inf
-        same = survivors.parents[:, :, None] == survivors.parents[:, None, :]
-        elder = same & (own[:, None] > own) & ~dead[:, None, :]
-        claims = ~(elder.any(axis=2) | dead)
-        rows = np.arange(size)[:, None]
-        # Everyone gets a key: claimants their parent's slot, the others the free slots in order of rank.
-        taken = np.zeros((size, beam_size), bool)
-        taken[np.broadcast_to(rows, claims.shape)[claims], survivors.parents[claims]] = True
-        free = np.argsort(taken, axis=1, kind="stable")
-        rank = np.cumsum(~claims, axis=1) - 1
-        slots = np.where(claims, survivors.parents, free[rows, rank])
-        occupant = np.empty((size, beam_size), np.int64)
-        occupant[rows, slots] = own
-        parents = survivors.parents[rows, occupant]
+        own, rows = self._own_slots, self._own_rows[:size]
+        # Worst first, so that of several claims to one slot the best child's stays.
+        occupant = np.full((size, beam_size), -1)
+        occupant[rows, survivors.parents[:, ::-1]] = own[::-1]
+        placed = occupant[rows, survivors.parents] == own
+        if not placed.all():
+            # As many slots of a sentence are free as it has survivors without one: both in order.
+            occupant[occupant < 0] = np.broadcast_to(own, placed.shape)[~placed]
+        survivors = survivors.taken(rows, occupant)
         # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
-        still = dead[rows, occupant] | (self._arrays["steps"][:size, None] == 0)
-        return survivors.taken(rows, occupant)._replace(parents=np.where(still, own, parents))
+        still = (survivors.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
+        return survivors._replace(parents=np.where(still, own, survivors.parents))
 
     def _remember(self, survivors: _Survivors) -> None:
         """Write the step into the history and make it the present."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
         needed = int(steps.max()) + 1
-        for name, part in (("tokens", survivors.tokens), ("parents", survivors.parents), ("gains", survivors.gains)):
-            past = arrays["past_" + name] = grown(arrays["past_" + name], needed, axis=1)
-            past[np.arange(size), steps] = part
+        if needed > arrays["past"].shape[1]:
+            arrays["past"] = grown(arrays["past"], needed, axis=1)
+            arrays["past_gains"] = grown(arrays["past_gains"], needed, axis=1)
+        at = (self._own_rows[:size, 0], steps)
+        arrays["past"][at] = survivors.tokens * MAX_BEAM_SIZE + survivors.parents
+        arrays["past_gains"][at] = survivors.gains
         arrays["scores"][:size] = survivors.scores
         arrays["tokens"][:size] = survivors.tokens
         self._guard.advance(survivors.parents, survivors.tokens)
@@ -248,11 +255,14 @@ class Beam:
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Say which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
+        closed = arrays["closed"][:size]
+        if not closed.any():
+            return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
         # A sum of log-probabilities only falls; at the maximum length it is divided by the most it ever can be.
         hopeless = to_beat >= best / arrays["longest"][:size] ** penalty
-        enough = (arrays["closed"][:size] >= self.beam_size) & (to_beat >= best / arrays["steps"][:size] ** penalty)
+        enough = (closed >= self.beam_size) & (to_beat >= best / arrays["steps"][:size] ** penalty)
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 
@@ -260,9 +270,9 @@ class Beam:
         """Turn slots within sentences into rows of the batch; sentences that leave need no moves."""
         if self.beam_size == 1:
             return None
-        own = np.arange(self.beam_size)
-        first_rows = np.arange(self.size)[:, None] * self.beam_size
-        rows: IntArray = (first_rows + np.where(done[:, None], own, parents)).ravel()
+        if done.any():
+            parents = np.where(done[:, None], self._own_slots, parents)
+        rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()
         return rows
 
     def _walk_back(self, index: int, finished: _Finished) -> Hypothesis:
@@ -270,23 +280,20 @@ class Beam:
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)
         ids, gains, slot = [finished.token], [finished.logprob], finished.parent
-        past = [self._arrays[name][index] for name in ("past_tokens", "past_gains", "past_parents")]
+        past, past_gains = self._arrays["past"][index], self._arrays["past_gains"][index]
         for step in range(finished.step - 1, -1, -1):
-            ids.append(int(past[0][step, slot]))
-            gains.append(float(past[1][step, slot]))
-            slot = int(past[2][step, slot])
+            gains.append(float(past_gains[step, slot]))
+            token, slot = divmod(int(past[step, slot]), MAX_BEAM_SIZE)
+            ids.append(token)
         return Hypothesis(tuple(reversed(ids)), tuple(reversed(gains)), finished.score, finished.reason)
 
 
 def _first_living(best: _Survivors, living: npt.NDArray[np.bool_], beam_size: int) -> _Survivors:
     """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
+    if living[:, :beam_size].all():
+        first = np.s_[:, :beam_size]
+        return _Survivors(best.parents[first], best.tokens[first], best.gains[first], best.scores[first])
     rows = np.arange(len(living))[:, None]
     chosen = np.argsort(~living, axis=1, kind="stable")[:, :beam_size]
     survivors = best.taken(rows, chosen)
     return survivors._replace(scores=np.where(living[rows, chosen], survivors.scores, -np.inf))
-
-
-def _close_gaps(records: list[Any], holes: IntArray, movers: IntArray, size: int) -> None:
-    for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
-        records[hole] = records[mover]
-    del records[size:]

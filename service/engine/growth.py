@@ -46,3 +46,10 @@ def closing_moves(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray
     holes = [index for index in removed if index < left]
     movers = [index for index in range(left, size) if index not in gone]
     return np.asarray(holes, np.int64), np.asarray(movers, np.int64)
+
+
+def close_gaps(records: list[Any], removed: int, holes: IntArray, movers: IntArray) -> None:
+    """Do to a list what closing_moves says for so many removed entries."""
+    for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
+        records[hole] = records[mover]
+    del records[len(records) - removed :]

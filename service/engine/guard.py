@@ -60,7 +60,7 @@ class RepetitionGuard:
             rows = np.arange(size)[:, None]
             recent, runs = recent[rows, parents], runs[rows, parents]
         runs = (runs + 1) * (recent == tokens[:, :, None])
-        self._recent[:size, :, 1:] = recent[:, :, :-1].copy()
+        self._recent[:size, :, 1:] = recent[:, :, :-1]
         self._recent[:size, :, 0] = tokens
         self._runs[:size] = runs
 
