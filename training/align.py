@@ -21,7 +21,7 @@ Step = Literal["produce", "consume"]
 
 
 class AlignmentError(ValueError):
-    """A file of alignments that cannot be read."""
+    """Alignments that cannot be read: a broken file, or a head that does not exist."""
 
 
 def word_groups(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
@@ -45,7 +45,11 @@ def reading(attention: Weights, layer: int, head: int, step: Step) -> Weights:
     """[L, H, T, S] → [T, S] of one head, each target token read in the step that produces or that consumes it.
 
     The step that consumes a token is the next one; the end token is never consumed and keeps its own row.
+    Raises AlignmentError for a head that does not exist.
     """
+    layers, heads = attention.shape[:2]
+    if layer >= layers or head >= heads:
+        raise AlignmentError(f"no layer {layer}, head {head}: there are {layers} layers of {heads} heads, from 0")
     weights: Weights = attention[layer, head]
     if step == "consume" and len(weights) > 1:
         return np.concatenate([weights[1:], weights[-1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -111,11 +112,12 @@ def align(
 
 
 def _parse_reading(text: str) -> Reading:
-    layer, head, step, *threshold = text.split(",")
-    steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
-    if step not in steps or len(threshold) > 1 or not (layer + head).isdigit():
+    match = re.fullmatch(r"(\d+),(\d+),(produce|consume)(?:,(0?\.\d+|0|1))?", text)
+    if match is None:
         raise ValueError(f"--reading {text!r} must look like 1,0,consume or 1,0,consume,0.2")
-    return Reading(int(layer), int(head), steps[step], float(threshold[0]) if threshold else None)
+    layer, head, step, threshold = match.groups()
+    steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
+    return Reading(int(layer), int(head), steps[step], float(threshold) if threshold else None)
 
 
 def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:

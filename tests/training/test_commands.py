@@ -1,0 +1,193 @@
+"""``evaluate``, ``align`` and ``lengths`` as a user types them, on a run folder with an untrained network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from typer.testing import CliRunner, Result
+
+from tests.training.tiny import bahdanau, transformer
+from training.__main__ import app
+from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, parse_recipe
+from training.data.subwords import train_tokenizer
+from training.networks.build import build_network
+from training.prepare import RunFolder
+
+PAIRS = [
+    ("I lost.", "J'ai perdu."),
+    ("The house is big.", "La maison est grande."),
+    ("w " * 40 + "end.", "v " * 38 + "fin."),
+]
+
+
+def folder(path: Path, network: TransformerConfig | BahdanauConfig) -> Path:
+    """A run folder as ``prepare`` and ``train`` leave it, with fresh parameters."""
+    run = RunFolder(path)
+    path.mkdir()
+    content = {
+        "name": path.name,
+        "source_language": "en",
+        "target_language": "fr",
+        "corpora": [{"name": "tatoeba"}],
+        "network": network.model_dump(),
+        "max_tokens": 128,
+    }
+    parse_recipe(content, "test")
+    run.recipe.write_text(yaml.safe_dump(content))
+    tokenizer = train_tokenizer((text for pair in PAIRS for text in pair), VocabularyConfig(size=320, min_frequency=1))
+    tokenizer.save(str(run.tokenizer))
+    torch.manual_seed(0)
+    torch.save(build_network(network, tokenizer.get_vocab_size()).state_dict(), run.averaged)
+    rows = [("tatoeba", *PAIRS[0]), ("tatoeba", *PAIRS[1]), ("tldr", *PAIRS[2])]
+    run.development.write_text("".join("\t".join(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two run folders, ``transformer`` and ``rnn``."""
+    path = tmp_path_factory.mktemp("runs")
+    folder(path / "transformer", transformer())
+    folder(path / "rnn", bahdanau())
+    return path
+
+
+@pytest.fixture
+def test_file(tmp_path: Path) -> Path:
+    """The pairs as a TSV."""
+    path = tmp_path / "set.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS))
+    return path
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Call the command line and insist that it worked."""
+
+    def call(*arguments: object) -> Result:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception:
+            raise result.exception
+        return result
+
+    return call
+
+
+def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path, tmp_path: Path, run: Run) -> None:
+    output, lines = tmp_path / "new" / "scores.json", tmp_path / "lines.txt"
+    shown = run(
+        "evaluate", runs / "rnn", "--test", test_file, "--beam-size", 2, "--output", output, "--translations", lines
+    ).stdout
+    assert "set: 3 sentences" in shown
+    assert "case:mixed" in shown
+    assert "bigram BLEU" in shown
+    content = json.loads(output.read_text())
+    assert content["weights"] == "averaged.pt"
+    (result,) = content["results"]
+    assert (result["sentences"], result["beam_size"]) == (3, 2)
+    assert [figure["metric"] for figure in result["scores"]] == ["BLEU", "chrF"]
+    assert [bucket["sentences"] for bucket in result["by_length"]] == [2, 0, 0, 1]
+    assert [row["source"] for row in content["teaching"]] == ["Go.", "I lost.", "He's calm.", "I'm home."]
+    assert len(lines.read_text().splitlines()) == 3
+
+
+def test_evaluate_without_a_test_set_looks_at_the_development_data(runs: Path, run: Run) -> None:
+    shown = run("evaluate", runs / "transformer", "--beam-size", 1).stdout
+    assert "development/tatoeba: 2 sentences" in shown
+    assert "development/tldr: 1 sentences" in shown
+
+
+def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_path: Path, run: Run) -> None:
+    lines = tmp_path / "served.txt"
+    lines.write_text("".join(f"{target}\n" for _, target in PAIRS))
+    shown = run("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--family", "tokenised").stdout
+    assert "BLEU  100.00" in shown
+    assert "case:lc" in shown
+    lines.write_text("one line\n")
+    with pytest.raises(ValueError, match="1 translations cannot be compared with 3 references"):
+        run("evaluate", "served", "--test", test_file, "--hypotheses", lines)
+
+
+def test_a_folder_without_a_network_is_named(tmp_path: Path, runs: Path, run: Run) -> None:
+    with pytest.raises(FileNotFoundError, match="is no run folder"):
+        run("evaluate", tmp_path)
+    empty = folder(tmp_path / "empty", bahdanau())
+    RunFolder(empty).averaged.unlink()
+    with pytest.raises(FileNotFoundError, match="train first"):
+        run("evaluate", empty)
+
+
+@pytest.fixture
+def aligned(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Source, target and gold files; one pair is empty on the target side."""
+    source, target, gold = (tmp_path / name for name in ("a.en", "a.fr", "a.gold"))
+    source.write_text("I lost .\nHello\nThe house\n")
+    target.write_text("J'ai perdu .\n\nLa maison\n")
+    gold.write_text("1-1 2-2 3-3\n\n1-1 2p2\n")
+    return source, target, gold
+
+
+def test_align_searches_the_best_reading(
+    runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path, run: Run
+) -> None:
+    source, target, gold = aligned
+    output, links, scores = tmp_path / "aer.json", tmp_path / "links", tmp_path / "scores"
+    places = ["--source", source, "--target", target, "--gold", gold, "--output", output]
+    shown = run("align", runs / "transformer", *places, "--alignments", links, "--scores", scores).stdout
+    readings = json.loads(output.read_text())["readings"]
+    assert len(readings) == 2 * 2 * 2  # layers, heads, steps
+    assert 0 <= readings[0]["aer"] <= readings[-1]["aer"] <= 100
+    assert f"AER {readings[0]['aer']:.1f}" in shown
+    written = links.read_text().splitlines()
+    assert len(written) == 3
+    assert written[1] == ""
+    assert all("-" in entry for entry in written[0].split())
+    numbers = [float(line) for line in scores.read_text().splitlines()]
+    assert numbers[0] < 0
+    assert numbers[1] == 0
+
+
+def test_align_measures_one_given_reading(
+    runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path, run: Run
+) -> None:
+    source, target, gold = aligned
+    places = ["--source", source, "--target", target]
+    shown = run("align", runs / "rnn", *places, "--gold", gold, "--reading", "0,0,consume").stdout
+    assert shown.startswith("layer 0, head 0, read where it is consumed: AER ")
+    links = tmp_path / "links"
+    run("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
+    assert links.read_text() == "\n\n\n"  # an untrained network is sure of nothing
+    with pytest.raises(ValueError, match="must look like 1,0,consume"):
+        run("align", runs / "rnn", *places, "--reading", "best")
+    with pytest.raises(ValueError, match="no layer 3, head 0"):
+        run("align", runs / "rnn", *places, "--gold", gold, "--reading", "3,0,produce")
+    with pytest.raises(ValueError, match="needs --gold"):
+        run("align", runs / "rnn", *places, "--alignments", links)
+
+
+def test_align_refuses_unequal_files(runs: Path, aligned: tuple[Path, Path, Path], run: Run) -> None:
+    source, target, gold = aligned
+    target.write_text("un\n")
+    with pytest.raises(ValueError, match="3 source lines, but 1 target lines"):
+        run("align", runs / "rnn", "--source", source, "--target", target, "--gold", gold)
+
+
+def test_lengths_draws_runs_and_files_together(runs: Path, test_file: Path, tmp_path: Path, run: Run) -> None:
+    lines = tmp_path / "oracle.txt"
+    lines.write_text("".join(f"{target}\n" for _, target in PAIRS))
+    stem = tmp_path / "docs" / "plot"
+    systems = [f"RNN={runs / 'rnn'}", f"oracle={lines}"]
+    shown = run("lengths", *systems, "--test", test_file, "--stem", stem, "--edges", "10,30", "--beam-size", 1).stdout
+    assert "| oracle | 100.0 |  | 100.0 | 0.0 |" in shown
+    assert stem.with_name("plot.png").exists()
+    assert "oracle" in stem.with_name("plot.svg").read_text()
+    with pytest.raises(ValueError, match="must look like NAME="):
+        run("lengths", "nothing", "--test", test_file)
