@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.engine import alignment
-from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, wrap
+from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, without_long_words, wrap
 from service.engine.tokenizer import Decoded, Tokenizer, check_text
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation
 
@@ -74,9 +74,15 @@ def _pieces(
         yield Piece(start, end, ids)
         return
     tokens = [(token.start, token.end) for token in tokenizer.tokens(sentence)[:-1]]
-    for begin, finish in wrap(sentence, tokens, max(wrap_tokens - 1, 1)):
-        if is_translatable(sentence[begin:finish]):
-            yield from _pieces(text, start + begin, start + finish, tokenizer, cutting, wrap_tokens // 2)
+    limit = max(wrap_tokens - 1, 1)
+    parts = without_long_words(sentence, tokens, limit)
+    if parts == [(0, len(sentence))]:
+        parts = [span for span in wrap(sentence, tokens, limit) if is_translatable(sentence[slice(*span)])]
+        wrap_tokens //= 2
+        if parts == [(0, len(sentence))]:  # one character of more tokens than the model takes
+            return
+    for begin, finish in parts:
+        yield from _pieces(text, start + begin, start + finish, tokenizer, cutting, wrap_tokens)
 
 
 def assemble(

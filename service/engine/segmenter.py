@@ -20,6 +20,7 @@ Span = tuple[int, int]
 
 _LINE = re.compile(r"[^\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)])(?=\s)")
+_WORD = re.compile(r"\S+")
 _LINK = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _NUMBER_FOLLOWS = re.compile(
     r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
@@ -73,6 +74,23 @@ def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joine
         position = end
     parts.append(text[position:])
     return Joined("".join(parts), tuple(starts))
+
+
+def without_long_words(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
+    """Give the ranges of a sentence between those words that alone have more than `limit` tokens.
+
+    Such a word is an address, a key or encoded data, and stays as it is. Scripts that write words without spaces
+    have none.
+    """
+    starts = [start for start, _ in tokens]
+    spans: list[Span] = []
+    begin = 0
+    for word in _WORD.finditer(text):
+        too_long = bisect_left(starts, word.end()) - bisect_left(starts, word.start()) > limit
+        if too_long and not any(unicodedata.category(character) == "Lo" for character in word[0]):
+            spans.extend(_trimmed(text, begin, word.start()))
+            begin = word.end()
+    return [*spans, *_trimmed(text, begin, len(text))]
 
 
 def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, wrap
+from service.engine.segmenter import Span, is_translatable, join, split_sentences, whole_text, without_long_words, wrap
 
 
 def parts(text: str, language: str = "en") -> list[str]:
@@ -152,6 +152,14 @@ def test_a_word_that_alone_is_too_long_is_cut_between_its_characters() -> None:
     pieces = [text[start:end] for start, end in wrap(text, characters, 5)]
     assert "".join(pieces) == text
     assert all(piece.startswith("e") and len(piece) <= 5 for piece in pieces)
+
+
+def test_words_that_alone_are_too_long_are_left_out() -> None:
+    text = "see abcdefgh now 一二三四五六七 and abcdefghij"
+    characters = [(i, i + 1) for i, c in enumerate(text) if c != " "]
+    spans = without_long_words(text, characters, 5)
+    assert [text[start:end] for start, end in spans] == ["see", "now 一二三四五六七 and"]
+    assert without_long_words(text, characters, 50) == [(0, len(text))]
 
 
 def test_text_without_spaces_is_cut_after_its_own_punctuation() -> None:

@@ -105,10 +105,21 @@ async def test_alternatives_are_other_texts_best_first(translator: Translator, w
 
 
 async def test_long_sentences_are_wrapped_and_lose_nothing(worker: MirrorWorker) -> None:
-    text = "The cat sat, and the dog ran; " * 40 + "x" * 300 + " done."
+    text = "The cat sat, and the dog ran; " * 40 + "中" * 300 + " done."
     translated = (await translator_of(worker, limit=24).translate([text]))[0].text
     assert translated.replace(" ", "") == text.replace(" ", "")
     assert max(len(job.source_ids) for job in worker.jobs) <= 24
+
+
+async def test_a_word_that_no_model_takes_stays_as_it_is(worker: MirrorWorker) -> None:
+    text = f"The key is {'x' * 20_000}, and it works. {'y' * 300}"
+    translator = translator_of(worker, limit=24)
+    assert (await translator.translate([text]))[0].text == text
+    assert len(worker.jobs) == 2
+
+
+async def test_characters_that_a_tiny_model_does_not_take_stay_as_they_are(worker: MirrorWorker) -> None:
+    assert (await translator_of(worker, limit=4).translate(["中文 I"]))[0].text == "中文 I"
 
 
 async def test_sentences_are_wrapped_earlier_where_that_is_asked_for(worker: MirrorWorker) -> None:
