@@ -48,8 +48,8 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
         callbacks=_callbacks(recipe, folder, progress),
     )
     trainer.fit(module, datamodule=PairData(recipe, folder), ckpt_path=newest, weights_only=False)
+    trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
     if trainer.is_global_zero:
-        trainer.save_checkpoint(folder.checkpoints / "last.ckpt")
         torch.save(average_checkpoints(folder), folder.averaged)
 
 

@@ -1,0 +1,25 @@
+"""The learning rate rises, falls with the square root, and ends at zero."""
+
+import pytest
+
+from training.config import OptimisationConfig
+from training.lightning.schedule import rate_factor
+
+CONFIG = OptimisationConfig(warmup_updates=100, max_updates=1000, cooldown_updates=200)
+
+
+def test_warm_up_is_linear_and_ends_at_the_peak() -> None:
+    assert rate_factor(49, CONFIG) == pytest.approx(0.5)
+    assert rate_factor(99, CONFIG) == pytest.approx(1.0)
+
+
+def test_falls_with_the_inverse_square_root() -> None:
+    assert rate_factor(399, CONFIG) == pytest.approx(0.5)
+
+
+def test_cooldown_is_a_straight_line_to_zero() -> None:
+    without = CONFIG.model_copy(update={"cooldown_updates": 0})
+
+    assert rate_factor(799, CONFIG) == rate_factor(799, without)
+    assert rate_factor(900, CONFIG) == pytest.approx(0.5 * rate_factor(900, without))
+    assert rate_factor(1000, CONFIG) == 0.0
