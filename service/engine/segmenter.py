@@ -102,7 +102,7 @@ def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
     starts = [start for start, _ in tokens]
     spans: list[Span] = []
     begin = first = 0
-    while len(starts) - first > limit:
+    while len(starts) - first > limit and begin + 1 < len(text):
         cut = _best_cut(text, starts, begin, first, limit)
         spans.extend(_stripped(text, begin, cut))
         begin = cut

@@ -162,6 +162,11 @@ def test_words_that_alone_are_too_long_are_left_out() -> None:
     assert without_long_words(text, characters, 50) == [(0, len(text))]
 
 
+def test_one_character_of_many_tokens_is_never_cut() -> None:
+    assert wrap("中", [(0, 1)] * 4, 3) == [(0, 1)]
+    assert wrap("中文", [(0, 1)] * 4 + [(1, 2)] * 4, 3) == [(0, 1), (1, 2)]
+
+
 def test_text_without_spaces_is_cut_after_its_own_punctuation() -> None:
     text = "一二三四，五六七八九十"
     assert [text[a:b] for a, b in wrap(text, [(i, i + 1) for i in range(len(text))], 8)] == [
