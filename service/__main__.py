@@ -1,20 +1,22 @@
 """The command line: `translucent serve`, `models`, `translate`, `settings`; `python -m service` is the same.
 
-Exit codes: 0 done, 1 it failed, 2 the command or the configuration is wrong.
+Exit codes: 0 done, 1 it failed, 2 the command or the configuration is wrong, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from service import __version__, catalogue
-from service.engine.errors import EngineError
+from service import __version__, bulk, catalogue
+from service.engine.errors import EngineError, InvalidOption
+from service.logs import configure_logging
 from service.settings import Settings, SettingsError, load_settings, settings_table
 
-FAILED, WRONG = 1, 2
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 cli = typer.Typer(
     name="translucent",
@@ -111,6 +113,64 @@ def models(
         typer.echo(catalogue.as_json(found) if as_json else catalogue.as_table(found))
     if refused:
         fail("\n".join(error.message for error in refused), FAILED)
+
+
+@cli.command()
+def translate(
+    model: Annotated[str, typer.Option(help="A bundle's folder, or a model's name in the folder of models.")],
+    input: Annotated[
+        Path | None, typer.Option("--input", "-i", help="File of one segment a line. [default: standard input]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the translations go. [default: standard output]")
+    ] = None,
+    beam_size: Annotated[
+        int | None, typer.Option(min=1, max=8, help="Hypotheses kept in parallel. [default: the model's own]")
+    ] = None,
+    split_sentences: Annotated[
+        bool, typer.Option("--split-sentences", help="Translate each sentence of a line by itself.")
+    ] = False,
+    target_file: Annotated[
+        Path | None,
+        typer.Option(help="Given translations, line by line: they are scored and aligned, nothing is translated."),
+    ] = None,
+    alignments: Annotated[
+        Path | None,
+        typer.Option(help="Where the word alignment goes: i-j, from 0, source-target, words by white space."),
+    ] = None,
+    scores: Annotated[Path | None, typer.Option(help="Where each line's log-probability goes.")] = None,
+    models_dir: ModelsDir = None,
+    device: Device = None,
+    threads: Threads = None,
+) -> None:
+    """Translate a file line by line, or score and align translations that you have.
+
+    There is one line out for each line in, and empty lines stay empty.
+    """
+    own = read_settings(models_dir=models_dir, device=device, threads=threads)
+    configure_logging("warning", "console", sys.stderr)
+    options = bulk.BulkOptions(
+        model=model,
+        models_dir=own.models_dir,
+        input=input,
+        output=output,
+        beam_size=beam_size,
+        split_sentences=split_sentences,
+        target_file=target_file,
+        alignments=alignments,
+        scores=scores,
+        device=own.device,
+        threads=own.threads,
+        max_rows=own.max_rows,
+    )
+    try:
+        bulk.run(options)
+    except InvalidOption as error:
+        fail(error.message, WRONG)
+    except EngineError as error:
+        fail(error.message, FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
 
 
 @cli.command()

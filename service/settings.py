@@ -94,7 +94,7 @@ class Settings(BaseSettings):
     )
     batch_limit: int = setting(128, "Most texts in a list", "a whole number of at least 1", ge=1)
     request_timeout_seconds: float = setting(
-        60.0,
+        120.0,
         "Time a request may take in queue and translation together; then it is answered 504",
         "a number above 0, up to 3600",
         gt=0,

@@ -6,21 +6,26 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
+from service import bulk
 from service.__main__ import cli
+from service.engine.errors import BundleMissing, InvalidOption
+from tests import log_state
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("TRANSLUCENT_")]:
         monkeypatch.delenv(name)
+    with log_state.kept():
+        yield
 
 
 def run(*arguments: str, **environment: str) -> Result:
@@ -39,7 +44,8 @@ def test_the_module_is_the_command() -> None:
     assert answer.returncode == 2
     assert answer.stdout == ""
     assert answer.stderr.splitlines() == [
-        "translucent: TRANSLUCENT_PORT='99999' is not accepted: it must be a whole number from 0 to 65535 (default: 8000)."
+        "translucent: TRANSLUCENT_PORT='99999' is not accepted: "
+        "it must be a whole number from 0 to 65535 (default: 8000)."
     ]
 
 
@@ -99,3 +105,45 @@ def test_models_as_json_is_json(tmp_path: Path) -> None:
     answer = run("models", "--json", "--models-dir", str(tmp_path))
     assert json.loads(answer.stdout) == []
     assert answer.exit_code == 1
+
+
+def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bulk.BulkOptions] = []
+    monkeypatch.setattr(bulk, "run", taken.append)
+    paths = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
+    more = ["--model", "m", "--beam-size", "2", "--split-sentences", "--device", "cpu", "--models-dir", "folder"]
+    assert run("translate", *paths, *more, TRANSLUCENT_THREADS="2").exit_code == 0
+    assert taken == [
+        bulk.BulkOptions(
+            model="m",
+            models_dir=Path("folder"),
+            input=Path("input.txt"),
+            output=Path("output.txt"),
+            beam_size=2,
+            split_sentences=True,
+            target_file=Path("target-file.txt"),
+            alignments=Path("alignments.txt"),
+            scores=Path("scores.txt"),
+            device="cpu",
+            threads=2,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (InvalidOption("no such option"), 2, "translucent: no such option\n"),
+        (BundleMissing("no such model"), 1, "translucent: no such model\n"),
+        (KeyboardInterrupt(), 130, "translucent: interrupted\n"),
+    ],
+)
+def test_what_translate_cannot_do_is_said(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    def fail(_options: bulk.BulkOptions) -> None:
+        raise error
+
+    monkeypatch.setattr(bulk, "run", fail)
+    answer = run("translate", "--model", "m")
+    assert (answer.exit_code, answer.stderr, answer.stdout) == (code, message, "")

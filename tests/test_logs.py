@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from service.logs import configure_logging, get_logger
+from tests import log_state
 
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     stream = io.StringIO()
-    configure_logging("info", "json", stream)
-    yield stream
-    root.handlers[:], root.level = handlers, level
-    logging.captureWarnings(False)
-    structlog.reset_defaults()
+    with log_state.kept():
+        configure_logging("info", "json", stream)
+        yield stream
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -71,15 +67,9 @@ def test_a_terminal_gets_readable_text() -> None:
         def isatty(self) -> bool:
             return True
 
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
+    with log_state.kept():
         terminal = Terminal()
         configure_logging("info", "auto", terminal)
         get_logger("service").info("ready", port=8000)
         assert "ready" in terminal.getvalue()
         assert not terminal.getvalue().startswith("{")
-    finally:
-        root.handlers[:], root.level = handlers, level
-        logging.captureWarnings(False)
-        structlog.reset_defaults()

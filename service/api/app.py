@@ -11,9 +11,11 @@ from starlette.routing import Route
 from service.api import attention, docs, health, languages, metrics, models, translate
 from service.api.documents import install_openapi
 from service.api.errors import install_error_handlers
+from service.api.figures import with_artist
 from service.api.middleware.edge import Edge
 from service.api.middleware.intake import Intake
 from service.api.ports import Service
+from service.figures.artist import Artist
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -37,8 +39,9 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     """The application over one service; the caller loads the registry, `lifespan` starts and stops it."""
     # Without the framework's own /docs, which would load its code from somebody else's server.
-    app = FastAPI(title="Translucent", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(title="Translucent", lifespan=with_artist(lifespan), openapi_url=None, redirect_slashes=False)
     app.state.service = service
+    app.state.artist = Artist()
     families = (translate, attention, languages, models, health, metrics, docs)
     for family in families:
         app.include_router(family.router)

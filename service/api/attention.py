@@ -1,39 +1,36 @@
-"""GET and POST /attention: the weights a translation was made with, as JSON."""
+"""GET and POST /attention: the weights a translation was made with, as data and as pictures."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, optional_text, required_text
+from service.api.figures import STABLE, Drawing, artist_of, check_digests, read_drawing, represent
 from service.api.languages import Languages
-from service.api.render import render_attention
+from service.api.ports import Service, TranslatorPort
 from service.api.schemas import AttentionRequest, AttentionResponse
 from service.api.state import service_of
 from service.api.translate import check_characters, check_languages, check_pair, read_search
-from service.engine.types import AttentionOptions, Selector, TranslationOptions
+from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
+from service.figures.content import comparable
 
 router = APIRouter(tags=["Attention"])
 
-FORMATS = ("json", "svg", "png", "html", "csv", "npz")
-MEDIA_TYPES = ("application/json", "application/*", "*/*")
 # A figure's address stays the same when its model changes, so a stored copy may be kept but must be asked about; the
 # question costs next to nothing. It holds the text of a user: no store but that user's own may keep it.
 CACHE_CONTROL = "private, max-age=0, must-revalidate"
-# Beyond this, turning weights into JSON takes long enough to be noticed by other requests.
-LARGE = 20_000
 
 EXAMPLES: dict[str, Any] = {
     "own": {"summary": "Of the model's own translation", "value": {"text": "I lost.", "source": "en", "target": "fr"}},
@@ -68,7 +65,7 @@ DOCUMENTED: dict[str, Any] = {
             "content": {"application/json": {"example": ANSWER}},
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
-        **errors_of(400, 404, 406, 408, 413, 500, 503, 504),
+        **errors_of(400, 404, 406, 408, 409, 413, 500, 503, 504),
     },
 }
 
@@ -110,37 +107,80 @@ async def post_attention(request: Request) -> Response:
 async def _answer(request: Request) -> Response:
     service = service_of(request)
     fields = await read_fields(request)
-    _check_representation(fields, request.headers.get("accept", ""))
+    drawing = read_drawing(fields, request.headers.get("accept", ""))
     job = read_job(fields, Languages.of(service.registry.models()))
-    check_characters(len(job.text) + len(job.target_text or ""), service.settings)
-    translator = service.registry.resolve(job.source, job.target, job.model)
+    if drawing.form == "bertviz":
+        job = replace(job, options=replace(job.options, layer="all", head="all"))
+    check_characters(sum(map(len, (job.text, job.target_text or "", drawing.other_text or ""))), service.settings)
+    translators = _translators(service, job, drawing)
     context = context_of(request.scope)
-    context.model, context.texts, context.characters = translator.info.name, 1, len(job.text)
-    headers = {"ETag": entity_tag(translator.info.digest, job), "Cache-Control": CACHE_CONTROL, "Vary": "Accept"}
+    context.model, context.texts, context.characters = translators[0].info.name, 1, len(job.text)
+    digests = [translator.info.digest for translator in translators]
+    check_digests(drawing, digests)
+    stable = len(drawing.digests) == len(digests)
+    headers = {
+        "ETag": entity_tag(digests, job, drawing),
+        "Cache-Control": STABLE if stable else CACHE_CONTROL,
+        "Vary": "Accept",
+    }
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    found = await service.in_time(
-        translator.attention(job.text, job.target_text, job.options, deadline=service.deadline())
-    )
-    if found.weights.size <= LARGE:
-        return JSONResponse(render_attention(found), headers=headers)
-    return await asyncio.to_thread(lambda: JSONResponse(render_attention(found), headers=headers))
+    maps = await _maps(service, translators, job, drawing)
+    captions = ("the model’s own", "yours") if drawing.other_text is None else ("first", "second")
+    response = await represent(maps, drawing, captions, artist_of(request))
+    response.headers.update(headers)
+    return response
 
 
-def _check_representation(fields: Mapping[str, Any], accept: str) -> None:
-    """Raise ApiError for a representation that there is not; `format` counts before the Accept header."""
-    if fields.get("format") not in (None, ""):
-        wanted = choice(fields, "format", FORMATS)
-        if wanted != "json":
-            raise invalid(f"format {wanted} is not available yet; json is", "unsupported_format")
-        return
-    wanted_types = [part.split(";")[0].strip().lower() for part in accept.split(",") if part.strip()]
-    if wanted_types and not any(media_type in MEDIA_TYPES for media_type in wanted_types):
-        raise ApiError(
-            "Only application/json can be answered; leave the Accept header out or add application/json to it.",
-            status=406,
-            code="not_acceptable",
-        )
+def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
+    """The model asked for, and for a comparison another of the same pair, if possible of another architecture."""
+    first = service.registry.resolve(job.source, job.target, job.model)
+    if drawing.view != "compare":
+        return [first]
+    if drawing.other_model is not None:
+        return [first, service.registry.resolve(job.source, job.target, drawing.other_model)]
+    pair = (first.info.source_language, first.info.target_language)
+    others = [
+        info
+        for info in service.registry.models()
+        if (info.source_language, info.target_language) == pair and info.name != first.info.name
+    ]
+    if not others:
+        raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
+    other = min(others, key=lambda info: info.architecture == first.info.architecture)
+    return [first, service.registry.resolve(job.source, job.target, other.name)]
+
+
+async def _maps(
+    service: Service, translators: Sequence[TranslatorPort], job: Job, drawing: Drawing
+) -> list[AttentionMap]:
+    """What the view shows: one map, or two of which the second belongs to another model or to another translation."""
+
+    async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
+        work = translators[number].attention(job.text, target_text, options, deadline=service.deadline())
+        return await service.in_time(work)
+
+    if drawing.view == "contrast":
+        if job.target_text is None:
+            raise invalid("view=contrast needs target_text, the translation to set against the model's own")
+        _refuse_all(job)
+        given = (job.target_text, drawing.other_text) if drawing.other_text else (None, job.target_text)
+        return [await ask(0, given[0]), await ask(0, given[1])]
+    first = await ask(0, job.target_text)
+    if drawing.view != "compare":
+        return [first]
+    _refuse_all(job)
+    second = await ask(1, first.target_text)
+    if not comparable(first, second) and job.options.tokens == "subword":
+        # The models cut words differently, but the words are the same.
+        words = replace(job.options, tokens="word")
+        first, second = await ask(0, first.target_text, words), await ask(1, first.target_text, words)
+    return [first, second]
+
+
+def _refuse_all(job: Job) -> None:
+    if "all" in (job.options.layer, job.options.head):
+        raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
 
 
 def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
@@ -180,10 +220,10 @@ def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
     raise invalid(f"{name} must be align, mean, all or a whole number from 0")
 
 
-def entity_tag(digest: str, job: Job) -> str:
-    """A strong tag of the answer: it depends on the model's content and on every parameter, given or default."""
+def entity_tag(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
+    """A strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
     anonymous = asdict(replace(job, model=None))
-    serialised = json.dumps([digest, anonymous], sort_keys=True, ensure_ascii=True)
+    serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
     return f'"{hashlib.sha256(serialised.encode("ascii")).hexdigest()[:32]}"'
 
 

@@ -24,6 +24,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     406: ("No such representation", "Only application/json can be answered.", "not_acceptable"),
     408: ("The body came too slowly", "The body did not arrive within 30 seconds; send it faster, or less of it.",
           "body_timeout"),
+    409: ("The model has changed", "The model behind this address has changed since it was made; leave digest out to "
+          "see the present one.", "model_changed"),
     413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
           "body_too_large"),
     500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),

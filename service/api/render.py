@@ -42,6 +42,7 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
         "score": finite(sentence.score),
         "token_logprobs": [finite(value) for value in sentence.token_logprobs],
         "alignment": render_pairs(sentence.alignment),
+        "word_alignment": render_pairs(sentence.word_alignment),
         "finish_reason": sentence.finish_reason,
     }
 
@@ -53,7 +54,7 @@ def render_details(translation: Translation) -> dict[str, Any]:
 
 def render_attention(attention: AttentionMap) -> dict[str, Any]:
     """Attention weights, their axes and their tokens."""
-    return {
+    rendered = {
         "model": attention.model,
         "digest": attention.digest,
         "kind": attention.kind,
@@ -68,3 +69,6 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "token_ranks": [int(rank) for rank in attention.token_ranks],
         "alignment": render_pairs(attention.alignment),
     }
+    if attention.kind == "decoder":
+        rendered["columns"] = [render_token(token) for token in attention.column_tokens]
+    return rendered

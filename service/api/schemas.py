@@ -80,6 +80,9 @@ class SentenceSchema(Schema):
     alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
         description="Pairs of positions in `source.tokens` and `target.tokens`"
     )
+    word_alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
+        description="The same between the words that white space separates in the two texts"
+    )
     finish_reason: Literal["eos", "length"] = Field(description="`length`: cut at the longest output allowed")
 
 
@@ -112,7 +115,24 @@ class AttentionRequest(Decoding):
     head: str | int = Field("align", description="As for `layer`")
     tokens: Literal["subword", "word"] = Field("subword", description="What a row and a column stand for")
     specials: Literal["keep", "drop", "renormalise"] = Field("keep", description="What becomes of the end token")
-    format: Literal["json"] = Field("json", description="Pictures and files will follow")
+    format: Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"] = Field(
+        "json", description="Of the answer; counts before the Accept header. `vega` is the picture's Vega-Lite "
+        "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
+    )  # fmt: skip
+    view: Literal["heatmap", "lines", "compare", "contrast"] = Field(
+        "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: two "
+        "models on the same texts and their difference; `contrast`: two translations by one model"
+    )  # fmt: skip
+    other_model: str | None = Field(None, description="For `compare`; default: the pair's other architecture")
+    other_text: str | None = Field(
+        None, description="For `contrast`: set against `target_text`, instead of the model's own translation"
+    )
+    theme: Literal["light", "dark"] = Field("light", description="Of pictures")
+    scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
+    digest: str | None = Field(
+        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address is "
+        "then answered by this model only, may be cached for ever, and is answered 409 by any other"
+    )  # fmt: skip
 
 
 class AttentionResponse(Schema):
@@ -127,6 +147,9 @@ class AttentionResponse(Schema):
     target: SideSchema
     axes: list[str] = Field(description='Names of the axes of `weights`; `"layer"`, `"head"` in front for `all`')
     weights: list[Any] = Field(description="Nested as `axes` says; each row is of the step that produces its token")
+    columns: list[TokenSchema] | None = Field(
+        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`"
+    )
     score: float
     token_logprobs: list[float]
     token_ranks: list[int] = Field(description="1: the model's own first choice at that step")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Iterator
 
 import httpx
@@ -10,6 +11,8 @@ import pytest
 
 from service.api.errors import STATUS, status_of
 from service.engine import errors as engine
+from service.logs import configure_logging
+from tests import log_state
 from tests.api.dummy import DummyRegistry
 
 TEXT = {"q": "my secret text", "source": "en", "target": "fr"}
@@ -58,21 +61,20 @@ async def test_a_full_queue_says_when_to_come_back(client: httpx.AsyncClient, re
 
 @pytest.mark.parametrize("error", [RuntimeError("my secret text"), KeyError("my secret text"), RecursionError()])
 async def test_what_nobody_foresaw_is_a_500_that_tells_nothing(
-    client: httpx.AsyncClient,
-    registry: DummyRegistry,
-    error: Exception,
-    capsys: pytest.CaptureFixture[str],
+    client: httpx.AsyncClient, registry: DummyRegistry, error: Exception
 ) -> None:
     registry["transformer-en-fr"].error = error
-    answer = await client.post("/translate", json=TEXT)
+    stream = io.StringIO()
+    with log_state.kept():
+        configure_logging("debug", "json", stream)
+        answer = await client.post("/translate", json=TEXT)
     assert answer.status_code == 500
     assert answer.json()["code"] == "internal_error"
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
     assert "secret" not in answer.text
     assert answer.headers["access-control-allow-origin"] == "*"
-    captured = capsys.readouterr()
-    assert "unhandled error" in captured.out
-    assert "secret" not in captured.out + captured.err
+    assert "unhandled error" in stream.getvalue()
+    assert "secret" not in stream.getvalue()
     registry["transformer-en-fr"].error = None
     assert (await client.post("/translate", json=TEXT)).status_code == 200
 
