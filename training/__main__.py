@@ -11,6 +11,7 @@ import typer
 
 from training import commands
 from training.config import Recipe, load_recipe
+from training.export.command import export
 from training.lightning.run import train as train_run
 from training.prepare import RunFolder
 from training.prepare import prepare as prepare_run
@@ -58,6 +59,7 @@ def train(
 app.command()(commands.evaluate)
 app.command()(commands.align)
 app.command()(commands.lengths)
+app.command()(export)
 
 
 def main() -> None:

@@ -1,0 +1,86 @@
+"""The command that turns a run folder into a bundle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from training.config import CorpusConfig, Recipe
+from training.data.corpora import find_corpus
+from training.data.dataset import EncodedPairs
+from training.evaluate import load_trained
+from training.export.bundle import ExportOptions, export_bundle
+from training.export.calibrate import IdPair
+from training.export.card import DataCredit, ModelCard, Score
+from training.export.manifest import Decoding, Precision
+from training.prepare import RunFolder
+
+CALIBRATION_PAIRS = 200
+
+Scores = Annotated[Path | None, typer.Option(help="JSON list of scores for the card: test_set, metric, score, …")]
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")],
+    output: Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/transformer-en-fr; replaced.")],
+    version: Annotated[str, typer.Option(help="The model's version, as /models shows it.")] = "1",
+    with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
+    scores: Scores = None,
+    notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
+) -> None:
+    """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
+    folder = RunFolder(run)
+    trained = load_trained(run)
+    precisions: tuple[Precision, ...] = ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
+    card = model_card(trained.recipe, folder, read_scores(scores), notes)
+    options = ExportOptions(card=card, version=version, precisions=precisions, decoding=Decoding())
+    pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
+    export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
+    typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
+
+
+def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
+    """Development pairs spread evenly over all corpora, which stand one after the other."""
+    chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
+    return [(development.source[int(i)], development.target[int(i)]) for i in chosen]
+
+
+def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
+    """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
+    statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
+    return ModelCard(
+        data=tuple(_credit(corpus, statistics[corpus.name]) for corpus in recipe.corpora),
+        seed=recipe.seed,
+        git_revision=_git_revision(),
+        scores=scores,
+        notes=notes,
+        recipe_name=recipe.name,
+    )
+
+
+def read_scores(path: Path | None) -> tuple[Score, ...]:
+    """Scores measured elsewhere, from a JSON list; raises ValueError naming the file when a key is wrong."""
+    if path is None:
+        return ()
+    try:
+        return tuple(Score(**entry) for entry in json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a JSON list of objects like the model card's scores: {error}") from error
+
+
+def _credit(corpus: CorpusConfig, counts: dict[str, Any]) -> DataCredit:
+    if corpus.path is not None:
+        return DataCredit(corpus.name, counts["pairs"], "not stated", f"local file {corpus.path.name}")
+    known = find_corpus(corpus.name)
+    return DataCredit(corpus.name, counts["pairs"], known.licence, known.credit)
+
+
+def _git_revision() -> str:
+    command = ["git", "rev-parse", "HEAD"]
+    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or "unknown"
