@@ -120,8 +120,8 @@ class AttentionRequest(Decoding):
         "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
     )  # fmt: skip
     view: Literal["heatmap", "lines", "compare", "contrast"] = Field(
-        "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: two "
-        "models on the same texts and their difference; `contrast`: two translations by one model"
+        "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
+        "two models on the same texts and their difference; `contrast`: two translations by one model"
     )  # fmt: skip
     other_model: str | None = Field(None, description="For `compare`; default: the pair's other architecture")
     other_text: str | None = Field(
@@ -130,8 +130,8 @@ class AttentionRequest(Decoding):
     theme: Literal["light", "dark"] = Field("light", description="Of pictures")
     scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
     digest: str | None = Field(
-        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address is "
-        "then answered by this model only, may be cached for ever, and is answered 409 by any other"
+        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address "
+        "is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
 
 

@@ -8,31 +8,27 @@ from collections.abc import Iterable
 from service.engine.types import Token
 
 LONGEST = 40  # characters of a label; a word may be an address of a page
-REPLACEMENT = "\ufffd"
-_JOINERS = "\u200c\u200d"  # words of some scripts and many emoji are spelled with them
+# Invisible, but words of some scripts and many emoji (families, flags) are spelled with them.
+_MARKS = "\u200c\u200d\ufe0e\ufe0f"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def clean(text: str) -> str:
-    """The text with control characters shown as pictures (␊), every other invisible one as �, all spaces as spaces."""
+    """The text with every space as a space and every invisible character as an escape to be seen: \\n, \\u202e."""
     return "".join(map(_visible, text))
 
 
 def _visible(character: str) -> str:
-    if " " <= character <= "~" or character in _JOINERS or character == "\ufe0f" or "\ufe00" <= character <= "\ufe0e":
+    if " " <= character <= "~" or character in _MARKS or "\U000e0020" <= character <= "\U000e007f":
         return character
     category = unicodedata.category(character)
     if category == "Zs":
         return " "
     if category not in _UNSEEN:
         return character
-    if character < " ":
-        return chr(0x2400 + ord(character))
-    if character == "\x7f":
-        return "\u2421"
-    if "\U000e0020" <= character <= "\U000e007f":
-        return character  # tags: the flags of Scotland and Wales are spelled with them
-    return REPLACEMENT
+    if character in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[character]
+    return f"\\u{ord(character):04x}"
 
 
 def shorten(text: str, longest: int) -> str:
@@ -54,6 +50,11 @@ def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
 def right_to_left(text: str) -> bool:
     """Whether a text has letters of a script that is written from right to left."""
     return any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
+
+
+def pictorial(text: str) -> bool:
+    """Whether a text has emoji, which no bold face has."""
+    return any(character > "\uffff" or unicodedata.category(character) == "So" for character in text)
 
 
 def width(text: str, font_size: float) -> float:

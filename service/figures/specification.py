@@ -32,7 +32,11 @@ def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
         "description": f"{' '.join(figure.title)}. {'. '.join(filter(None, figure.notes))}",
         "background": theme.background,
         "padding": 18,
-        "title": {"text": list(figure.title), "subtitle": [note for note in figure.notes if note]},
+        "title": {
+            "text": list(figure.title),
+            "subtitle": [note for note in figure.notes if note],
+            "fontWeight": "normal" if any(map(labels.pictorial, figure.title)) else 600,
+        },
         **body,
         "config": config(theme, font),
     }

@@ -62,7 +62,13 @@ async def test_forced_decoding_shows_the_given_translation(client: httpx.AsyncCl
         ({"head": "-1"}, "head must be"),
         ({"tokens": "letters"}, "tokens must be one of subword, word"),
         ({"specials": "hide"}, "specials must be one of"),
-        ({"format": "svg"}, "format svg is not available yet"),
+        ({"view": "film"}, "view must be one of heatmap"),
+        ({"theme": "red"}, "theme must be one of light, dark"),
+        ({"format": "png", "scale": "9"}, "scale must be a number from 0.25 to 4"),
+        ({"view": "contrast"}, "view=contrast needs target_text"),
+        ({"view": "compare", "layer": "all"}, "show one layer and one head"),
+        ({"view": "compare", "format": "bertviz"}, "format bertviz holds one map"),
+        ({"digest": "1234"}, "digest must be sha256:"),
         ({"format": "bmp"}, "format must be one of json"),
         ({"text": "a" * 1001}, "exceeds text limit"),
     ],
@@ -113,7 +119,7 @@ async def test_the_tag_depends_on_model_and_parameters_but_not_on_their_spelling
 
 @pytest.mark.parametrize(
     ("accept", "status"),
-    [("application/json", 200), ("*/*", 200), ("text/html, */*;q=0.8", 200), ("", 200), ("image/svg+xml", 406)],
+    [("application/json", 200), ("*/*", 200), ("text/csv;q=0.1, */*;q=0.8", 200), ("", 200), ("video/mp4", 406)],
 )
 async def test_the_accept_header_is_heeded(client: httpx.AsyncClient, accept: str, status: int) -> None:
     answer = await client.get("/attention", params=TEXT, headers={"Accept": accept})

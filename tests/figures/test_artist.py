@@ -1,0 +1,106 @@
+"""The drawing process draws the same bytes every time, bears every text, and is replaced when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import struct
+from xml.etree import ElementTree
+
+import pytest
+
+from service.engine.errors import Overloaded
+from service.figures.artist import Artist, DrawingFailed
+from service.figures.child import settled
+from service.figures.content import one
+from service.figures.labels import labels
+from service.figures.specification import specification
+from tests.figures.maps import make_map
+
+HOSTILE = (
+    "<script>alert(1)</script>", "]]>", "&amp;", "\x00\x07", "\u202e", "\"'><img src=x onerror=alert(1)>",
+    "قال", "世界", "שלום", "👩‍👩‍👧", "\ufffe", "url(#gradient_7)", 'fill="url(#gradient_7)"', "a" * 300, "e" + "\u0301" * 50,
+)  # fmt: skip
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: bytes) -> set[str]:
+    return {"".join(item.itertext()) for item in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+
+
+def size(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(artist: Artist) -> None:
+    found = make_map()
+    first, other = specification(one(found)), specification(one(make_map(seed=1)))
+    svg = await artist.draw(first, "svg")
+    await artist.draw(other, "svg")
+    assert await artist.draw(first, "svg") == svg
+    assert await artist.draw(first, "png") == await artist.draw(first, "png")
+    assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= texts(svg)
+
+
+@pytest.mark.parametrize("view", ["heatmap", "lines"])
+async def test_hostile_texts_are_drawn_as_text(artist: Artist, view: str) -> None:
+    found = make_map(HOSTILE, HOSTILE)
+    svg = await artist.draw(specification(one(found, view)), "svg")  # type: ignore[arg-type]
+    tags = {item.tag.removeprefix(SVG) for item in ElementTree.fromstring(svg).iter()}
+    assert tags <= {"svg", "g", "path", "rect", "text", "tspan", "line", "defs", "linearGradient", "stop", "clipPath"}
+    assert set(labels(found.source_tokens)) <= texts(svg)
+    assert b"<script" not in svg
+    assert b"<img" not in svg
+
+
+async def test_a_png_is_as_large_as_its_scale_says(artist: Artist) -> None:
+    spec = specification(one(make_map()))
+    (width, height), (wider, higher) = [size(await artist.draw(spec, "png", scale)) for scale in (1, 2)]
+    assert abs(wider - 2 * width) <= 2
+    assert abs(higher - 2 * height) <= 2
+
+
+async def test_a_process_that_dies_is_replaced(artist: Artist) -> None:
+    spec = specification(one(make_map()))
+    await artist.draw(spec, "svg")
+    assert artist.process_id is not None
+    os.kill(artist.process_id, signal.SIGKILL)
+    for _ in range(3):
+        try:
+            assert (await artist.draw(spec, "svg")).startswith(b"<svg")
+            break
+        except DrawingFailed:
+            continue
+    else:
+        raise AssertionError("no new process was started")
+
+
+async def test_a_specification_that_is_none_is_refused_and_the_next_one_drawn(artist: Artist) -> None:
+    with pytest.raises(DrawingFailed):
+        await artist.draw({"mark": {"type": "no such mark"}}, "svg")
+    assert (await artist.draw(specification(one(make_map())), "svg")).startswith(b"<svg")
+
+
+async def test_who_leaves_does_not_disturb_the_next(artist: Artist) -> None:
+    first, second = specification(one(make_map())), specification(one(make_map(["x"], ["y"])))
+    task = asyncio.create_task(artist.draw(first, "svg"))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    assert "y" in texts(await artist.draw(second, "svg"))
+
+
+async def test_the_line_before_the_process_is_bounded() -> None:
+    artist = Artist(most_waiting=0)
+    with pytest.raises(Overloaded):
+        await artist.draw({}, "svg")
+    artist.close()
+
+
+def test_definitions_are_numbered_in_tags_only() -> None:
+    svg = '<g fill="url(#gradient_41)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip9)"/>'
+    assert settled(svg) == (
+        '<g fill="url(#gradient_0)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip1)"/>'
+    )

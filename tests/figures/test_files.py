@@ -1,0 +1,86 @@
+"""Files for other programs, and the HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from service.engine.errors import InvalidOption
+from service.figures.content import one
+from service.figures.document import as_html
+from service.figures.specification import specification
+from service.figures.tables import as_bertviz, as_csv, as_npz, as_pharaoh
+from tests.figures.maps import make_map
+
+HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a,b", 'say "x"', "line\nbreak", "=1+1", "\u2028", "&lt;")
+
+
+def test_csv_has_every_weight_with_its_tokens() -> None:
+    found = make_map(HOSTILE, HOSTILE, (2, 2))
+    rows = list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
+    assert len(rows) == found.weights.size
+    assert {row["row_token"] for row in rows} == {*HOSTILE, "</s>"}
+    row = rows[-1]
+    assert (row["layer"], row["head"], row["rank"]) == ("1", "1", str(found.token_ranks[-1]))
+    assert float(row["weight"]) == pytest.approx(float(found.weights[1, 1, -1, -1]), abs=1e-6)
+
+
+def test_npz_has_named_arrays_and_is_the_same_every_time() -> None:
+    found = make_map(HOSTILE)
+    content = as_npz([("m", found)])
+    assert as_npz([("m", found)]) == content
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["weights"], found.weights)
+        assert arrays["axes"].tolist() == ["target", "source"]
+        assert arrays["source_tokens"].tolist() == [*HOSTILE, "</s>"]
+        assert str(arrays["digest"]) == found.digest
+        assert arrays["target_spans"].shape == (len(found.target_tokens), 2)
+    with np.load(io.BytesIO(as_npz([("first", found), ("second", found)]))) as arrays:
+        assert {"first.weights", "second.weights"} <= set(arrays)
+
+
+def test_bertviz_gets_layers_heads_and_tokens() -> None:
+    found = make_map(shape=(2, 4))
+    content = json.loads(as_bertviz(found))
+    assert np.asarray(content["cross_attention"]).shape == found.weights.shape
+    assert content["encoder_tokens"][-1] == content["decoder_tokens"][-1] == "</s>"
+    assert np.asarray(content["cross_attention"]).shape[2:] == (
+        len(content["decoder_tokens"]),
+        len(content["encoder_tokens"]),
+    )
+    with pytest.raises(InvalidOption):
+        as_bertviz(make_map())
+
+
+def test_pharaoh_alignments() -> None:
+    assert as_pharaoh(make_map(["a", "b"], ["c", "d"])) == b"0-0 1-1\n"
+
+
+class Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_the_html_file_holds_texts_as_text_and_loads_nothing() -> None:
+    found = make_map(HOSTILE, HOSTILE)
+    figure = one(found)
+    html = as_html(figure, specification(figure), b"window.x='</script><!--';", "dark").decode("utf-8")
+    parser = Elements()
+    parser.feed(html)
+    scripts = [attributes for tag, attributes in parser.tags if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "specification"}, {}, {}]
+    assert not any({"src", "href", "onerror"} & attributes.keys() for _, attributes in parser.tags)
+    data = re.search(r'id="specification">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    assert json.loads(data.group(1)) == specification(figure)
+    assert "alert(1)</script>" not in html
