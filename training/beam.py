@@ -22,6 +22,14 @@ class SearchOptions:
     """Tokens of a translation (and of a source), the end token counted."""
 
 
+def length_limit(source_length: int, max_length: int) -> int:
+    """Where a translation is cut off: the service's limit, twice its source and a little; end tokens counted.
+
+    One of ``max_length`` places is kept for the end token that a cut translation gets when it is scored.
+    """
+    return min(2 * source_length + 8, max_length - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """One translation."""
@@ -74,8 +82,9 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     """[B, S], [B] → up to ``beam_size`` hypotheses of each sentence, best first.
 
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
-    hypothesis; the first K others live on. A sentence is done with K finished hypotheses, or at its limit, where
-    the first K are taken as they stand: that of the options, or 3 × the source + 10 tokens.
+    hypothesis; the first K others live on. A sentence is done when no live hypothesis can beat its best finished
+    one, when K are finished and none would beat it by ending now, or at its limit, where the first K are taken as
+    they stand.
     """
     beams = _start(network, source, lengths, options)
     everyone = list(beams.sentences)
@@ -85,8 +94,8 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
         logprobs = logits.float().log_softmax(-1).view(*beams.scores.shape, -1)  # [A, K, V]
         logprobs[:, :, [PAD, BOS]] = float("-inf")
         _advance(beams, logprobs, options)
-        steps = beams.ids.shape[2]
-        live = [p for p, s in enumerate(beams.sentences) if len(s.results) < options.beam_size and steps < s.limit]
+        best = beams.scores.amax(1).tolist()
+        live = [p for p, s in enumerate(beams.sentences) if not _is_done(s, best[p], beams.ids.shape[2], options)]
         if len(live) < len(beams.sentences):
             beams.keep(live)
     return [sentence.best_first() for sentence in everyone]
@@ -98,7 +107,7 @@ def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOpt
     memory = network.encode(source, lengths).select(rows)
     scores = torch.full((len(source), size), float("-inf"), device=source.device)
     scores[:, 0] = 0.0  # all beams are alike before the first step: one of them counts
-    limits = (min(options.max_length, 3 * length + 10) for length in lengths.tolist())
+    limits = [length_limit(length, options.max_length) for length in lengths.tolist()]
     sentences = [_Sentence(index, limit) for index, limit in enumerate(limits)]
     ids = torch.zeros((len(source), size, 0), dtype=torch.int64, device=source.device)
     return _Beams(sentences, memory, network.start(memory), scores, ids)
@@ -126,3 +135,13 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
     beams.ids = torch.cat([before, tokens[:, :, None]], dim=2)
     rows = (parents + torch.arange(len(parents), device=parents.device)[:, None] * size).flatten()
     beams.state = tuple(array[rows] for array in beams.state)
+
+
+def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchOptions) -> bool:
+    """Whether waiting cannot pay; ``best_live`` is the largest sum of log-probabilities, which only falls."""
+    if steps >= sentence.limit:
+        return True
+    to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))
+    if to_beat >= best_live / sentence.limit**options.length_penalty:
+        return bool(sentence.results)
+    return len(sentence.results) >= options.beam_size and to_beat >= best_live / steps**options.length_penalty

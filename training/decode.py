@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from training.beam import Hypothesis, SearchOptions, beam_search
+from training.beam import Hypothesis, SearchOptions, beam_search, length_limit
 from training.data.batching import collate
 from training.data.subwords import BOS, EOS, PAD
 from training.networks.interface import Network
@@ -60,13 +60,12 @@ def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Itera
 def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
     """The most likely token at every step: [B, S], [B] → ids without the end token.
 
-    ``max_length`` counts the end token; a row also ends at 3 × its source + 10, so that an untrained network is
-    not waited for.
+    A row also ends at its ``length_limit``, so that an untrained network is not waited for.
     """
     memory = network.encode(source, lengths)
     state = network.start(memory)
     results: list[list[int]] = [[] for _ in range(len(source))]
-    limits = [min(max_length, 3 * length + 10) for length in lengths.tolist()]
+    limits = [length_limit(length, max_length) for length in lengths.tolist()]
     rows = list(range(len(source)))
     tokens = torch.full_like(lengths, BOS)
     while rows:

@@ -1,0 +1,59 @@
+"""What training evaluates is what the service returns: both searches find the same translations and scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from service.engine import types as served
+from service.engine.beam import Beam, candidates_for
+from service.engine.search import settle
+from tests.training.tiny import bahdanau, network, transformer
+from training.beam import SearchOptions, beam_search
+from training.config import BahdanauConfig, TransformerConfig
+from training.data.subwords import BOS, EOS, PAD
+from training.decode import pad_sources
+from training.networks.bahdanau import Bahdanau
+from training.networks.transformer import Transformer
+
+LIMIT = 11
+
+
+def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: int) -> served.Hypothesis:
+    """The service's search over one sentence, fed by the PyTorch network."""
+    beam = Beam(beam_size, eos=EOS, bos=BOS)
+    beam.add(settle(served.TranslationOptions(beam_size), len(source) + 1, LIMIT), [*source, EOS])
+    memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
+    state = net.start(memory)
+    while True:
+        logits, state, _ = net.step(torch.from_numpy(beam.tokens.flatten()), state, memory)
+        logprobs = logits.log_softmax(-1)
+        logprobs[:, [PAD, BOS]] = -1e9
+        values, ids = logprobs.topk(candidates_for(beam_size))
+        advance = beam.advance(ids[None].numpy(), values[None].numpy())
+        if advance.done:
+            return beam.hypotheses(0)[0]
+        if advance.parents is not None:
+            rows = torch.from_numpy(np.asarray(advance.parents, np.int64))
+            state = tuple(array[rows] for array in state)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+@pytest.mark.parametrize("eagerness", [0.0, 2.0, 4.0], ids=["cut", "long", "short"])
+@pytest.mark.parametrize("config", [transformer(), bahdanau()], ids=["transformer", "rnn"])
+def test_both_searches_find_the_same(
+    config: TransformerConfig | BahdanauConfig, eagerness: float, beam_size: int
+) -> None:
+    net = network(config)
+    (net.output_bias if isinstance(net, Transformer) else net.output.bias)[EOS] += eagerness
+    sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [30, 31, 5, 9], [20], []]
+    options = SearchOptions(beam_size, 1.0, LIMIT)
+    found = beam_search(net, *pad_sources(sources, torch.device("cpu")), options)
+    for source, hypotheses in zip(sources, found, strict=True):
+        expected = search_as_served(net, source, beam_size)
+        ours = hypotheses[0]
+        assert ours.ids == [token for token in expected.ids if token != EOS]
+        assert ours.score == pytest.approx(expected.score, abs=1e-5)
+        assert ours.finished == (expected.finish_reason == "eos")
