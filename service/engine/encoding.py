@@ -22,19 +22,19 @@ class EncodedSentences:
 
     def __init__(self, sources: Sequence[Sequence[int]]) -> None:
         self.lengths = [len(source) for source in sources]
-        self._runs: list[Arrays] = []
+        self._runs: list[dict[str, Any]] = []
         self._places: list[tuple[int, int]] = [(-1, -1)] * len(sources)  # sentence → run, row
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, sentences: Sequence[int], arrays: Arrays) -> None:
-        """Take in a run over these sentences, arrays [B, ...]."""
+    def add(self, sentences: Sequence[int], arrays: dict[str, Any]) -> None:
+        """Take in a run over these sentences: arrays [B, ...] of the host or of a device."""
         for row, sentence in enumerate(sentences):
             self._places[sentence] = (len(self._runs), row)
         self._runs.append(arrays)
 
-    def parts(self, sentences: Sequence[int]) -> Iterator[tuple[Arrays, IntArray, IntArray]]:
+    def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], IntArray, IntArray]]:
         """Give, run by run, its arrays, the rows in it that are wanted, and where in `sentences` each stands."""
         for number, arrays in enumerate(self._runs):
             chosen = [(at, self._places[sentence][1]) for at, sentence in enumerate(sentences)]

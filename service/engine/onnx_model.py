@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
 
 from service.engine.bundle import Bundle
+from service.engine.device_lanes import DeviceLane, DeviceRows, run_on_device
 from service.engine.encoding import Array, Arrays, EncodedSentences, groups_of_like_length, side_by_side
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.lanes import HostLane
@@ -46,8 +48,9 @@ class OnnxModel:
         self.source_limit, self.target_limit = manifest.limits.source_tokens, manifest.limits.target_tokens
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
-        self._encoder = self._open(placement.graphs.encoder)
-        self._decoder = self._open(placement.graphs.decoder)
+        self._encoder = self._open(bundle.path(placement.graphs.encoder))
+        self._decoder = self._open(bundle.path(placement.graphs.decoder))
+        self._rows = None if placement.device == "cpu" else DeviceRows(placement.device, self._open)
         self._check_arrays()
 
     def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSentences:
@@ -56,12 +59,17 @@ class OnnxModel:
         names = [output.name for output in self._encoder.get_outputs()]
         for group in groups_of_like_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
             source, lengths = side_by_side([sources[index] for index in group], self._pad)
-            values = self._encoder.run(names, {"source": source, "source_lengths": lengths})
-            encoded.add(group, dict(zip(names, values, strict=True)))
+            feeds = {"source": source, "source_lengths": lengths}
+            if self._rows is not None:
+                encoded.add(group, run_on_device(self._encoder, feeds, self._rows.device))
+            else:
+                encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)))
         return encoded
 
     def lane(self, beam_size: int, candidates: int) -> Lane:
         """Give an empty lane."""
+        if self._rows is not None:
+            return DeviceLane(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
         return HostLane(self._decoder, self.placement.graphs, beam_size, candidates)
 
     def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
@@ -86,15 +94,15 @@ class OnnxModel:
     @functools.cached_property
     def _forced(self) -> onnxruntime.InferenceSession:
         # Opened when first needed: most deployments only translate, and each session holds its own packed weights.
-        return self._open(self.placement.graphs.forced)
+        return self._open(self._bundle.path(self.placement.graphs.forced))
 
     def _forced_together(self, longest: int) -> int:
         sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]
         weights = sum(size.layers * size.heads for size in sizes) * longest**2
         return max(1, FORCED_WEIGHTS // weights)
 
-    def _open(self, name: str) -> onnxruntime.InferenceSession:
-        return open_session(self._bundle.path(name), self.placement, self._settings)
+    def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
+        return open_session(graph, self.placement, self._settings)
 
     def _check_arrays(self) -> None:
         """Raise BundleIncompatible when the graphs lack an array that the manifest names."""

@@ -66,8 +66,9 @@ def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Se
     return _place_on("cpu", graphs, settings.precision)
 
 
-def open_session(path: Path, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
+def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
     """Open one graph; raises BundleCorrupt when it cannot be read, DeviceUnavailable when it would run elsewhere."""
+    name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
@@ -82,20 +83,22 @@ def open_session(path: Path, placement: Placement, settings: ModelSettings) -> o
         limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
         providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+        session = onnxruntime.InferenceSession(
+            graph if isinstance(graph, bytes) else name, options, providers=providers
+        )
     except Exception as error:  # ONNX Runtime raises classes of its own that it does not export
         if placement.device == "cuda":
-            raise DeviceUnavailable(f"{path}: cannot be run on CUDA ({_first_line(error)}).") from error
-        raise BundleCorrupt(f"{path}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
-    check_provider(session.get_providers(), placement, path)
+            raise DeviceUnavailable(f"{name}: cannot be run on CUDA ({_first_line(error)}).") from error
+        raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
+    check_provider(session.get_providers(), placement, name)
     return session
 
 
-def check_provider(providers: Sequence[str], placement: Placement, path: Path) -> None:
+def check_provider(providers: Sequence[str], placement: Placement, name: str) -> None:
     """Raise DeviceUnavailable when a session did not get the provider it was opened for."""
     if placement.provider not in providers:
         raise DeviceUnavailable(
-            f"{path}: {placement.provider} was asked for, but the session runs on {', '.join(providers)}; "
+            f"{name}: {placement.provider} was asked for, but the session runs on {', '.join(providers)}; "
             "are the driver and the CUDA libraries installed?"
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -63,9 +62,9 @@ def test_a_bundle_without_fitting_graphs_is_refused_with_what_it_has(settings: M
 
 def test_a_session_that_fell_back_in_silence_is_refused() -> None:
     placement = Placement("cuda", CUDA, "fp16", FP16)
-    check_provider([CUDA, CPU], placement, Path("encoder"))
+    check_provider([CUDA, CPU], placement, "encoder")
     with pytest.raises(DeviceUnavailable, match="the session runs on CPUExecutionProvider"):
-        check_provider([CPU], placement, Path("encoder"))
+        check_provider([CPU], placement, "encoder")
 
 
 def test_a_gpu_that_does_not_work_stops_cuda_but_not_auto(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,67 @@
+"""The lane that keeps everything on a device, run with the CPU as the device: it must do what the host's lane does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from service.engine.bundle import load_bundle
+from service.engine.device_lanes import DeviceRows
+from service.engine.onnx_model import OnnxModel, load_model
+from service.engine.sessions import ModelSettings
+from service.engine.types import SearchOptions, SentenceJob
+from tests.engine.test_onnx_model import decode, sentences
+from tests.engine.toy_onnx import write_toy_bundle
+
+
+def open_graph(graph: bytes) -> onnxruntime.InferenceSession:
+    return onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxModel, OnnxModel]:
+    bundle = load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy"))
+    host, device = load_model(bundle, ModelSettings()), load_model(bundle, ModelSettings())
+    device._rows = DeviceRows("cpu", open_graph)
+    return host, device
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_it_finds_what_the_lane_of_the_host_finds(models: tuple[OnnxModel, OnnxModel], beam_size: int) -> None:
+    host, device = models
+    options = SearchOptions(beam_size, max_length=40)
+    jobs = [SentenceJob(source, options) for source in sentences(16, seed=9)]
+    arrivals = np.random.default_rng(3).integers(0, 20, len(jobs)).tolist()
+    for found, expected in zip(decode(device, jobs, arrivals), decode(host, jobs, arrivals), strict=True):
+        assert found.ids == expected.ids
+        assert found.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_cuda_finds_what_the_cpu_finds(tmp_path: Path, beam_size: int) -> None:
+    bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
+    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        pytest.skip("this installation of ONNX Runtime has no CUDA")
+    jobs = [SentenceJob(source, SearchOptions(beam_size, max_length=40)) for source in sentences(16, seed=9)]
+    on_gpu = decode(load_model(bundle, ModelSettings("cuda")), jobs, [0] * 16)
+    assert [each.ids for each in on_gpu] == [
+        each.ids for each in decode(load_model(bundle, ModelSettings()), jobs, [0] * 16)
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_rows_are_taken_appended_and_lengthened(dtype: str) -> None:
+    rows = DeviceRows("cpu", open_graph)
+    array = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    assert np.array_equal(rows.take(value, dtype, np.array([1, 1, 0])).numpy(), array[[1, 1, 0]])
+    assert np.array_equal(rows.append(value, dtype, value).numpy(), np.concatenate([array, array]))
+    longer = rows.lengthen(value, dtype, 1, 5).numpy()
+    assert np.array_equal(longer[:, :3], array)
+    assert not longer[:, 3:].any()
+    assert np.array_equal(rows.lengthen(value, dtype, 2, 1).numpy(), array[:, :, :1])
+    assert rows.lengthen(value, dtype, 2, 4) is value
