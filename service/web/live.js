@@ -1,0 +1,48 @@
+// A sentence while it is being written: its tokens, how sure the model was, and where it looked.
+
+export class Live {
+  constructor(output, box) {
+    this.output = output;
+    this.box = box;
+    output.textContent = "";
+    output.classList.add("draft");
+    box.replaceChildren();
+    box.hidden = false;
+  }
+
+  // A sentence begins; `tokens` are those of its source.
+  begin({ source, gap }) {
+    if (gap) this.output.append(gap);
+    this.columns = source.tokens;
+    this.table = document.createElement("table");
+    this.table.createCaption().textContent = "Where each token looks, as it is written";
+    const head = this.table.createTHead().insertRow();
+    head.append(document.createElement("td"), ...this.columns.map((token) => this.cell("th", token)));
+    this.body = this.table.createTBody();
+    this.box.replaceChildren(this.table);
+  }
+
+  token({ text, token, attention }) {
+    if (text) this.output.append(text);
+    const row = this.body.insertRow();
+    row.append(this.cell("th", token));
+    for (const weight of attention) {
+      const cell = row.insertCell();
+      cell.style.background = `color-mix(in srgb, var(--bar) ${Math.round(weight * 100)}%, transparent)`;
+      cell.textContent = weight >= 0.1 ? weight.toFixed(1).slice(1) : "";
+      cell.setAttribute("aria-label", weight.toFixed(2));
+    }
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  cell(kind, token) {
+    const made = document.createElement(kind);
+    made.textContent = token.special ?? (token.text || token.piece);
+    return made;
+  }
+
+  end() {
+    this.output.classList.remove("draft");
+    this.box.hidden = true;
+  }
+}
