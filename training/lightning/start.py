@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from training.export.dequantise import dequantise_bundle
 from training.lightning.checkpoints import load_parameters, newest_checkpoint
 from training.prepare import RunFolder
 
@@ -46,7 +47,7 @@ def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
     if not run.tokenizer.exists():
         raise FileNotFoundError(f"start_from: {folder} is neither a run folder nor a bundle (no tokenizer.json)")
     if (folder / "manifest.json").exists():
-        raise NotImplementedError
+        return dequantise_bundle(folder), run.load_tokenizer()
     newest = run.averaged if run.averaged.exists() else newest_checkpoint(run)
     if newest is None:
         raise FileNotFoundError(f"start_from: {folder} has no checkpoint yet")

@@ -1,0 +1,67 @@
+"""Beginning from another run's parameters: what fits is copied, vocabularies are matched by piece."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from tests.training.tiny import transformer
+from training.config import VocabularyConfig
+from training.data.subwords import train_tokenizer
+from training.lightning.start import start_from
+from training.networks.build import build_network
+
+FRENCH = ["the cat sees the house", "le chat voit la maison"] * 5
+GERMAN = ["the cat sees the house", "die Katze sieht das Haus"] * 5
+
+
+def vocabulary(texts: list[str]) -> Tokenizer:
+    return train_tokenizer(texts, VocabularyConfig(size=400))
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A run folder with parameters of a network over the French vocabulary."""
+    tokenizer = vocabulary(FRENCH)
+    torch.manual_seed(1)
+    network = build_network(transformer(), tokenizer.get_vocab_size())
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    torch.save(network.state_dict(), tmp_path / "averaged.pt")
+    return tmp_path
+
+
+def test_layers_and_shared_pieces_are_taken_over(finished: Path) -> None:
+    german = vocabulary(GERMAN)
+    torch.manual_seed(2)
+    network = build_network(transformer(), german.get_vocab_size())
+    fresh = network.embedding.weight.detach().clone()
+
+    start_from(network, german, finished)
+
+    parameters = torch.load(finished / "averaged.pt")
+    french = vocabulary(FRENCH)
+    shared, own = german.token_to_id("▁cat"), german.token_to_id("▁Katze")
+    assert shared is not None and own is not None and french.token_to_id("▁Katze") is None
+    torch.testing.assert_close(
+        network.embedding.weight[shared], parameters["embedding.weight"][french.token_to_id("▁cat")]
+    )
+    torch.testing.assert_close(network.embedding.weight[own], fresh[own])
+    torch.testing.assert_close(
+        network.encoder[0].feed_forward.inner.weight, parameters["encoder.0.feed_forward.inner.weight"]
+    )
+
+
+def test_layers_of_another_shape_stay_as_they_are(finished: Path) -> None:
+    german = vocabulary(GERMAN)
+    network = build_network(transformer(feed_forward=24), german.get_vocab_size())
+    fresh = network.encoder[0].feed_forward.inner.weight.detach().clone()
+
+    start_from(network, german, finished)
+
+    torch.testing.assert_close(network.encoder[0].feed_forward.inner.weight, fresh)
+
+
+def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="neither a run folder nor a bundle"):
+        start_from(build_network(transformer(), 300), vocabulary(GERMAN), tmp_path)
