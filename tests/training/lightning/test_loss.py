@@ -32,4 +32,5 @@ def test_huge_logits_do_not_overflow() -> None:
     smoothed.backward()
 
     assert torch.isfinite(smoothed)
-    assert logits.grad is not None and torch.isfinite(logits.grad).all()
+    assert logits.grad is not None
+    assert torch.isfinite(logits.grad).all()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from tests.training.tiny import transformer
 from training.config import VocabularyConfig
@@ -12,6 +13,7 @@ from training.data.subwords import train_tokenizer
 from training.lightning.start import start_from
 from training.networks.build import build_network
 
+EMBEDDING, LAYER = "embedding.weight", "encoder.0.feed_forward.inner.weight"
 FRENCH = ["the cat sees the house", "le chat voit la maison"] * 5
 GERMAN = ["the cat sees the house", "die Katze sieht das Haus"] * 5
 
@@ -31,35 +33,34 @@ def finished(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def values(network: nn.Module, name: str) -> Tensor:
+    return network.state_dict()[name].clone()
+
+
 def test_layers_and_shared_pieces_are_taken_over(finished: Path) -> None:
-    german = vocabulary(GERMAN)
+    french, german = vocabulary(FRENCH), vocabulary(GERMAN)
     torch.manual_seed(2)
     network = build_network(transformer(), german.get_vocab_size())
-    fresh = network.embedding.weight.detach().clone()
+    fresh = values(network, EMBEDDING)
 
     start_from(network, german, finished)
 
-    parameters = torch.load(finished / "averaged.pt")
-    french = vocabulary(FRENCH)
+    parameters, embedding = torch.load(finished / "averaged.pt"), values(network, EMBEDDING)
     shared, own = german.token_to_id("▁cat"), german.token_to_id("▁Katze")
-    assert shared is not None and own is not None and french.token_to_id("▁Katze") is None
-    torch.testing.assert_close(
-        network.embedding.weight[shared], parameters["embedding.weight"][french.token_to_id("▁cat")]
-    )
-    torch.testing.assert_close(network.embedding.weight[own], fresh[own])
-    torch.testing.assert_close(
-        network.encoder[0].feed_forward.inner.weight, parameters["encoder.0.feed_forward.inner.weight"]
-    )
+    assert french.token_to_id("▁Katze") is None
+    torch.testing.assert_close(embedding[shared], parameters[EMBEDDING][french.token_to_id("▁cat")])
+    torch.testing.assert_close(embedding[own], fresh[own])
+    torch.testing.assert_close(values(network, LAYER), parameters[LAYER])
 
 
 def test_layers_of_another_shape_stay_as_they_are(finished: Path) -> None:
     german = vocabulary(GERMAN)
     network = build_network(transformer(feed_forward=24), german.get_vocab_size())
-    fresh = network.encoder[0].feed_forward.inner.weight.detach().clone()
+    fresh = values(network, LAYER)
 
     start_from(network, german, finished)
 
-    torch.testing.assert_close(network.encoder[0].feed_forward.inner.weight, fresh)
+    torch.testing.assert_close(values(network, LAYER), fresh)
 
 
 def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
