@@ -44,10 +44,13 @@ def evaluate(
     run: RunPath,
     test: Test = None,
     target: Target = None,
-    hypotheses: Annotated[Path | None, typer.Option(help="Score these translations instead.")] = None,
+    hypotheses: Annotated[
+        Path | None, typer.Option(help="Score these translations, e.g. of the served bundle.")
+    ] = None,
     beam_size: BeamSize = 4,
     length_penalty: Penalty = 1.0,
     family: FamilyOption = "cased",
+    precision: Annotated[str, typer.Option(help="What the report calls --hypotheses, e.g. int8.")] = "int8",
     translations: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
     output: Output = None,
 ) -> None:
@@ -55,8 +58,9 @@ def evaluate(
     if hypotheses is not None:
         if test is None:
             raise ValueError("--hypotheses needs --test: the sentences they translate, with their references")
-        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family)]
-        _show(report(str(hypotheses), None, results, []), as_text(results, []), output)
+        options = SearchOptions(beam_size, length_penalty)
+        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options)]
+        _show(report(run.name, precision, None, results, []), as_text(results, []), output)
         return
     trained = load_trained(run)
     options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens)
@@ -64,7 +68,7 @@ def evaluate(
     if translations is not None:
         _write_lines(translations, lines)
     teaching = evaluate_teaching(trained, options)
-    _show(report(run.name, trained.weights, results, teaching), as_text(results, teaching), output)
+    _show(report(run.name, "pytorch", trained.weights, results, teaching), as_text(results, teaching), output)
 
 
 def _evaluate_all(
@@ -92,6 +96,7 @@ def align(
     ] = None,
     alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
     scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
+    measured_on: Annotated[str | None, typer.Option(help="How the report calls the gold; its file name.")] = None,
     output: Output = None,
 ) -> None:
     """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
@@ -108,7 +113,8 @@ def align(
     if alignments is not None:
         _write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
     text = "\n".join(str(each) for each in ranked[:5])
-    _show({"run": run.name, "gold": str(gold), "readings": [asdict(r) for r in ranked]}, text, output)
+    name = measured_on or (gold.name if gold else None)
+    _show({"run": run.name, "measured_on": name, "readings": [asdict(r) for r in ranked]}, text, output)
 
 
 def _parse_reading(text: str) -> Reading:

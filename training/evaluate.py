@@ -61,9 +61,8 @@ class Result:
 
     test_set: str
     sentences: int
-    beam_size: int | None
-    """None for translations made elsewhere."""
-    length_penalty: float | None
+    beam_size: int
+    length_penalty: float
     scores: list[Score]
     by_length: list[Bucket]
     seconds: float | None
@@ -130,15 +129,15 @@ def evaluate_lines(
     test: TestSet,
     hypotheses: Sequence[str],
     family: Family,
-    options: SearchOptions | None = None,
+    options: SearchOptions,
     seconds: float | None = None,
 ) -> Result:
-    """Score translations made by any system, e.g. the served bundle through ``translucent translate``."""
+    """Score translations made by any system with these options, e.g. the bundle through ``translucent translate``."""
     return Result(
         test_set=test.name,
         sentences=len(test.sources),
-        beam_size=options.beam_size if options else None,
-        length_penalty=options.length_penalty if options else None,
+        beam_size=options.beam_size,
+        length_penalty=options.length_penalty,
         scores=score(hypotheses, test.references, family),
         by_length=score_by_length(test.sources, hypotheses, test.references, family=family),
         seconds=seconds,
@@ -154,11 +153,12 @@ def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[Teaching
 
 
 def report(
-    model: str, weights: str | None, results: Sequence[Result], teaching: Sequence[TeachingResult]
+    model: str, precision: str, weights: str | None, results: Sequence[Result], teaching: Sequence[TeachingResult]
 ) -> dict[str, Any]:
     """Everything that was measured, as plain data for JSON."""
     return {
         "model": model,
+        "precision": precision,
         "weights": weights,
         "results": [asdict(result) for result in results],
         "teaching": [asdict(result) for result in teaching],

@@ -15,6 +15,7 @@ from tests.training.tiny import bahdanau, transformer
 from training.__main__ import app
 from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, parse_recipe
 from training.data.subwords import train_tokenizer
+from training.export.command import read_alignment, read_scores
 from training.networks.build import build_network
 from training.prepare import RunFolder
 
@@ -110,6 +111,14 @@ def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_pat
     lines.write_text("".join(f"{target}\n" for _, target in PAIRS))
     shown = run("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--family", "tokenised").stdout
     assert "BLEU  100.00" in shown
+    report = tmp_path / "int8.json"
+    run("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--output", report)
+    figures = read_scores(report)
+    assert [(f.test_set, f.metric, f.precision, f.beam_size) for f in figures] == [
+        ("set", "BLEU", "int8", 4),
+        ("set", "chrF", "int8", 4),
+    ]
+    assert figures[0].score == 100
     assert "case:lc" in shown
     lines.write_text("one line\n")
     with pytest.raises(ValueError, match="1 translations cannot be compared with 3 references"):
@@ -146,6 +155,8 @@ def test_align_searches_the_best_reading(
     assert len(readings) == 2 * 2 * 2  # layers, heads, steps
     assert 0 <= readings[0]["aer"] <= readings[-1]["aer"] <= 100
     assert f"AER {readings[0]['aer']:.1f}" in shown
+    best = read_alignment(output)
+    assert (best.aer, best.step, best.measured_on) == (readings[0]["aer"], readings[0]["step"], "a.gold")
     written = links.read_text().splitlines()
     assert len(written) == 3
     assert written[1] == ""
@@ -171,6 +182,17 @@ def test_align_measures_one_given_reading(
         run("align", runs / "rnn", *places, "--gold", gold, "--reading", "3,0,produce")
     with pytest.raises(ValueError, match="needs --gold"):
         run("align", runs / "rnn", *places, "--alignments", links)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"readings": []}', '{"readings": [{"layer": 1}], "x": 0}'])
+def test_export_names_a_report_it_cannot_read(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"odd\.json must be a report of `align --gold`"):
+        read_alignment(path)
+    path.write_text('{"results": [{}]}')
+    with pytest.raises(ValueError, match=r"odd\.json must be a report of `evaluate`"):
+        read_scores(path)
 
 
 def test_align_refuses_unequal_files(runs: Path, aligned: tuple[Path, Path, Path], run: Run) -> None:

@@ -17,12 +17,17 @@ from training.evaluate import load_trained
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
-from training.export.manifest import Decoding, Precision
+from training.export.manifest import Alignment, Decoding, Precision
 from training.prepare import RunFolder
 
 CALIBRATION_PAIRS = 200
 
-Scores = Annotated[Path | None, typer.Option(help="JSON list of scores for the card: test_set, metric, score, …")]
+Scores = Annotated[
+    list[Path] | None, typer.Option(help="What `evaluate --output` wrote, or a JSON list of scores; may be repeated.")
+]
+AlignmentFile = Annotated[
+    Path | None, typer.Option(help="What `align --output` wrote: where attention aligns best. Default: the last layer.")
+]
 
 
 def export(
@@ -31,14 +36,23 @@ def export(
     version: Annotated[str, typer.Option(help="The model's version, as /models shows it.")] = "1",
     with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
     scores: Scores = None,
+    alignment: AlignmentFile = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
 ) -> None:
     """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
     folder = RunFolder(run)
     trained = load_trained(run)
     precisions: tuple[Precision, ...] = ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
-    card = model_card(trained.recipe, folder, read_scores(scores), notes)
-    options = ExportOptions(card=card, version=version, precisions=precisions, decoding=Decoding())
+    card = model_card(
+        trained.recipe, folder, tuple(entry for path in scores or () for entry in read_scores(path)), notes
+    )
+    options = ExportOptions(
+        card=card,
+        version=version,
+        precisions=precisions,
+        decoding=Decoding(),
+        alignment=read_alignment(alignment) if alignment else None,
+    )
     pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
     export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
     typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
@@ -63,14 +77,39 @@ def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], not
     )
 
 
-def read_scores(path: Path | None) -> tuple[Score, ...]:
-    """Scores measured elsewhere, from a JSON list; raises ValueError naming the file when a key is wrong."""
-    if path is None:
-        return ()
+def read_scores(path: Path) -> tuple[Score, ...]:
+    """A report of ``evaluate``, or a list of scores measured elsewhere.
+
+    Raises ValueError naming a file that is neither.
+    """
     try:
-        return tuple(Score(**entry) for entry in json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} must be a JSON list of objects like the model card's scores: {error}") from error
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, list):
+            return tuple(Score(**entry) for entry in content)
+        return tuple(
+            Score(
+                result["test_set"],
+                figure["metric"],
+                round(figure["score"], 2),
+                figure["signature"],
+                content["precision"],
+                result["beam_size"],
+            )
+            for result in content["results"]
+            for figure in result["scores"]
+        )
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a report of `evaluate` or a JSON list of scores: {error!r}") from error
+
+
+def read_alignment(path: Path) -> Alignment:
+    """The best reading that ``align`` found; raises ValueError naming a file that is no such report."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        best = content["readings"][0]
+        return Alignment(**best | {"measured_on": content["measured_on"]})
+    except (IndexError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
 
 
 def _credit(corpus: CorpusConfig, counts: dict[str, Any]) -> DataCredit:
