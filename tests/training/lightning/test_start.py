@@ -34,7 +34,8 @@ def finished(tmp_path: Path) -> Path:
 
 
 def values(network: nn.Module, name: str) -> Tensor:
-    return network.state_dict()[name].clone()
+    value: Tensor = network.state_dict()[name]
+    return value.clone()
 
 
 def test_layers_and_shared_pieces_are_taken_over(finished: Path) -> None:
