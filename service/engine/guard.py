@@ -75,7 +75,7 @@ def longest_run(ids: Sequence[int]) -> int:
 
     Runs under six tokens could not raise any limit, so they are not told apart.
     """
-    if len(ids) < 7:
+    if len(ids) - len(set(ids)) < 6:
         return 0
     tokens = np.asarray(ids)
     same = np.zeros((MAX_PERIOD, len(tokens)), bool)

@@ -8,7 +8,7 @@ a hole, and everything when a capacity is outgrown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from service.engine.model import Candidates, Encoded
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 16  # capacity of caches to begin with
+KEPT_BYTES = 2**24  # of buffers that a lane may keep when nobody is in it
 SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
 
 
@@ -35,10 +36,8 @@ class HostLane:
         self._taken = {entry.name for entry in session.get_inputs()}
         self._bound = False  # whether addresses and shapes given to the binding are still true
         self._size = 0
-        self._memory = {spec.name: _Buffer(spec, SOURCE_STEP) for spec in graphs.memory}
-        self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
-        self._fixed = {spec.name: _Buffer(spec, 1) for spec in graphs.state if spec.kind == "fixed"}
-        self._following = {spec.name: _Buffer(spec, 1) for spec in graphs.state if spec.kind == "fixed"}
+        self._graphs = graphs
+        self._allocate()
         self._source_lengths: IntArray = np.zeros(0, np.int64)
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
@@ -111,6 +110,21 @@ class HostLane:
         if self._size:
             longest = self._longest_source()
             self._fit_source(longest, shrink=2 * longest <= self._source_capacity())
+        elif sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
+            self._allocate()
+
+    def _allocate(self) -> None:
+        """Begin with empty buffers."""
+        graphs = self._graphs
+        fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
+        self._memory = {spec.name: _Buffer(spec, SOURCE_STEP) for spec in graphs.memory}
+        self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
+        self._fixed = {spec.name: _Buffer(spec, 1) for spec in fixed}
+        self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
+
+    def _buffers(self) -> Iterator[_Buffer]:
+        for group in (self._memory, self._caches, self._fixed, self._following):
+            yield from group.values()
 
     def _move_caches(self, to: IntArray, rows: IntArray) -> None:
         """Copy cached entries between rows; none of `to` is read after it is written."""

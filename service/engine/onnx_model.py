@@ -18,7 +18,7 @@ from service.engine.model import Lane
 from service.engine.sessions import ModelSettings, Placement, on_cpu_instead, open_session, place
 from service.engine.types import ForcedResult
 
-ENCODED_TOKENS = 4096  # most tokens, padding counted, of one encoder run
+ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
 FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one forced run
 
 

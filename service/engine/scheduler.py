@@ -25,7 +25,7 @@ class Budget:
     """How much may run and wait at once."""
 
     rows: int = 256  # hypotheses decoded together: sentences times beam width
-    admitted_tokens: int = 4096  # source tokens encoded between two steps
+    admitted_tokens: int = 2048  # source tokens encoded between two steps
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     patience: int = 16  # times a waiting sentence may be passed by younger ones

@@ -64,6 +64,14 @@ def test_company_and_time_of_arrival_change_no_bit(model: OnnxModel, beam_size: 
     assert together == [decode(model, [job], [0])[0] for job in jobs]
 
 
+def test_an_empty_lane_gives_large_buffers_back(model: OnnxModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = SearchOptions(4, max_length=30)
+    jobs = [SentenceJob(source, options) for source in sentences(6, seed=8)]
+    expected = decode(model, jobs, [0] * 6)
+    monkeypatch.setattr("service.engine.lanes.KEPT_BYTES", 0)
+    assert decode(model, jobs, [0, 60, 60, 61, 200, 300]) == expected
+
+
 def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
     options = SearchOptions(4, max_length=50, min_length=30)
     jobs = [SentenceJob(source, options) for source in sentences(9, seed=3)]
