@@ -201,7 +201,7 @@ class Worker:
         self._let_go(now)
         with self._changed:
             plan = self._scheduler.plan(now, self._execution.rows)
-            forced = [self._forced.popleft() for _ in range(min(len(self._forced), self._settings.forced_together))]
+            forced = self._take_forced()
         for ticket in plan.expired:
             self._execution.expire(ticket)
         self._execution.admit(plan.admitted)
@@ -211,6 +211,17 @@ class Worker:
         self._execution.force(forced)
         if not self._execution.rows:
             self._observer.rows_changed(self.name, 0, 0, len(self._scheduler))
+
+    def _take_forced(self) -> list[ForcedTicket]:
+        """Take the next forced jobs, so many that the running sentences do not wait long for them."""
+        taken: list[ForcedTicket] = []
+        tokens = 0
+        while self._forced and len(taken) < self._settings.forced_together:
+            tokens += len(self._forced[0].job.source_ids) + len(self._forced[0].job.target_ids)
+            if taken and tokens > self._settings.budget.admitted_tokens:
+                break
+            taken.append(self._forced.popleft())
+        return taken
 
     def _let_go(self, now: float) -> None:
         """Drop the sentences whose callers left or whose time is up."""

@@ -320,6 +320,16 @@ def test_forced_jobs_that_wait_together_are_scored_together() -> None:
     assert len([call for call in model.calls if call[0] == "force"]) <= 2
 
 
+def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
+    gate = Gate("force")
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model, WorkerSettings(Budget(admitted_tokens=50))) as (worker, _):
+        futures = [worker.submit_forced(ForcedJob((3,) * 20, (3,) * 20)) for _ in range(4)]
+        gate.open()
+        assert all(future.result(10).ranks.shape == (20,) for future in futures)
+    assert model.calls == [("force", 1)] * 4
+
+
 def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.engine.worker.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
