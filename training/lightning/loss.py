@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Half of a small model's CPU time is this loss over the vocabulary: its gradient is made in one pass."""
+    """The vocabulary is a small model's largest array: its gradient is made in place, in one pass."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
