@@ -12,13 +12,15 @@ from starlette.responses import JSONResponse
 
 from service import __version__
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
-from service.api.schemas import AttentionRequest, ErrorBody, TranslateForm, TranslateRequest
+from service.api.middleware.gate import is_public
+from service.api.schemas import AttentionRequest, ErrorBody, StreamRequest, TranslateForm, TranslateRequest
 
 REFERENCE = "#/components/schemas/{model}"
-REQUESTS: tuple[type[BaseModel], ...] = (TranslateRequest, TranslateForm, AttentionRequest, ErrorBody)
+REQUESTS: tuple[type[BaseModel], ...] = (TranslateRequest, TranslateForm, StreamRequest, AttentionRequest, ErrorBody)
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
+    403: ("The API key is not valid; only where the operator has made keys", "Invalid API key", "invalid_key"),
     404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
     405: ("Another method is needed", "This address does not take POST; it takes GET.", "method_not_allowed"),
     406: ("No such representation", "Only application/json can be answered.", "not_acceptable"),
@@ -28,6 +30,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
           "see the present one.", "model_changed"),
     413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
           "body_too_large"),
+    429: ("More requests than the operator allows to one client",
+          "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
     500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),
     503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
     504: ("It took too long", "The translation was not finished in time.", "deadline_exceeded"),
@@ -55,11 +59,25 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
             "model": ErrorBody,
             **example({"error": message, "code": code, "request_id": "4f6c1d0a2b"}),
         }
-        if status == 503:
+        if status in {429, 503}:
             documented[status]["headers"] = {
                 "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
             }
     return documented
+
+
+def describe_access(document: dict[str, Any]) -> None:
+    """Add to every route that is not public what the gate in front of it asks for and answers."""
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key, where the operator asks for one"}
+    }
+    for path, operations in document["paths"].items():
+        for operation in operations.values() if not is_public(path) else ():
+            operation["security"] = [{}, {"key": []}]
+            for status, response in errors_of(400, 403, 429).items():
+                answer = {key: value for key, value in response.items() if key != "model"}
+                answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
+                operation["responses"].setdefault(str(status), answer)
 
 
 def request_body(
@@ -105,6 +123,7 @@ def install_openapi(app: FastAPI) -> None:
             _, definitions = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REFERENCE)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
+            describe_access(document)
             app.openapi_schema = document
         return app.openapi_schema
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
-from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, Translation, TranslationOptions
+from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
 
@@ -35,6 +35,11 @@ class TranslatorPort(Protocol):
         self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
     ) -> Awaitable[AttentionMap]:
         """Attention weights of one sentence and its own, or the given, translation."""
+
+    def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        """Translate greedily, token by token; closing the iterator gives the rows back."""
 
 
 class RegistryPort(Protocol):

@@ -43,13 +43,23 @@ class TranslateRequest(Decoding):
     format: Literal["text"] = Field("text", description="`html` will follow")
     alternatives: int = Field(0, ge=0, description="Further translations wanted; there may be fewer")
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
-    api_key: str | None = Field(None, description="Accepted for compatibility; no key is needed")
+    api_key: str | None = Field(None, description="An API key, where the operator asks for one")
 
 
 class TranslateForm(TranslateRequest):
     """The same fields in a form or a query string, where `q` is one text."""
 
     q: str = Field(description="The text")
+
+
+class StreamRequest(Schema):
+    """A text to be translated token by token, greedily."""
+
+    q: str = Field(description="The text")
+    source: str = Field(description="Code of the language of the text")
+    target: str = Field(description="Code of the language wanted")
+    model: str | None = Field(None, description="A bundle's name, or an architecture")
+    max_length: int | None = Field(None, ge=1, description="Most tokens of a sentence, the end token counted")
 
 
 class TokenSchema(Schema):

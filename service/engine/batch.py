@@ -65,6 +65,10 @@ class Batch(Generic[Owner]):
         self._remove(advance.done)
         return finished
 
+    def latest(self, index: int) -> tuple[int, float]:
+        """Give the token that the last step chose for a sentence that is still running, and its log-probability."""
+        return self._beam.latest(index)
+
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
         """Let sentences go before they are done and return their owners."""
         removed = [index for index, owner in enumerate(self._owners) if unwanted(owner)]

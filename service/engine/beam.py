@@ -155,6 +155,11 @@ class Beam:
         done = self._done(last)
         return Advance(survivors.tokens, self._row_parents(survivors.parents, done), np.flatnonzero(done).tolist())
 
+    def latest(self, index: int) -> tuple[int, float]:
+        """Give the last token of the best live hypothesis of a sentence, and its log-probability."""
+        step = int(self._arrays["steps"][index]) - 1
+        return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
+
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Give the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
         found = sorted(self._finished[index], key=lambda finished: -finished.score)

@@ -106,6 +106,8 @@ class Execution:
             self._pace(len(finished))
             for sentence in finished:
                 self._deliver(sentence.owner, sentence.hypotheses, now)
+            if batch.beam_size == 1:
+                _tell(batch)
 
     def force(self, tickets: Sequence[ForcedTicket]) -> None:
         """Score given translations together and hand the results over."""
@@ -163,6 +165,13 @@ class Execution:
         error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
         for ticket in victims:
             self._ledger.fail(ticket, error)
+
+
+def _tell(batch: Batch[SentenceTicket]) -> None:
+    """Tell those who listen which tokens were chosen."""
+    for index, ticket in enumerate(batch.owners):
+        if ticket.job.listener is not None:
+            ticket.job.listener(*batch.latest(index))
 
 
 def _deadline(ticket: SentenceTicket) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from service.engine.jobs import SentenceWorker, run_forced, run_sentences, withi
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
 from service.engine.search import check_options, normalised_score, settle
+from service.engine.streaming import stream_passage
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
@@ -30,6 +31,7 @@ from service.engine.types import (
     Hypothesis,
     ModelInfo,
     SentenceJob,
+    StreamEvent,
     Translation,
     TranslationOptions,
 )
@@ -148,6 +150,20 @@ class Translator:
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizer.begin_token()
         return await self._timed("view", size, lambda: view(pair, options, begin, self._align, self._info))
+
+    async def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        """Translate greedily, giving every token with its attention when it is chosen; raises as `translate` does.
+
+        Closing the iterator gives the rows back.
+        """
+        options = TranslationOptions(beam_size=1, max_length=max_length)
+        check_options(options)
+        passage = await self._timed("tokenize", len(text), lambda: cut_text(text, self._tokenizer, self._cutting))
+        jobs = self._jobs([piece.ids for piece in passage.pieces], options, deadline)
+        async for event in stream_passage(passage, jobs, self._worker, self._tokenizer, self._align):
+            yield event
 
     async def force(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None

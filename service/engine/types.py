@@ -6,7 +6,7 @@ text the caller gave. Log-probabilities are natural logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
+# Told each chosen token and its log-probability; runs in the worker's thread, so it must only hand them on.
+TokenListener = Callable[[int, float], None]
 
 MAX_BEAM_SIZE = 8
 
@@ -147,6 +149,7 @@ class SentenceJob:
     source_ids: tuple[int, ...]
     search: SearchOptions
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: as long as it takes
+    listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not told the last token
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,37 @@ class SentenceResult:
     hypotheses: tuple[Hypothesis, ...]
     queue_seconds: float
     compute_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedSentence:
+    """A sentence of a stream begins."""
+
+    number: int  # from 0
+    source_text: str
+    source_tokens: tuple[Token, ...]  # places in the caller's text
+    gap: str  # what stands in the translation before this sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedToken:
+    """One token of the translation, as soon as it is chosen."""
+
+    sentence: int
+    token: Token  # its place is in the whole translation
+    text: str  # what the translation grows by; empty until a character of several tokens is complete
+    logprob: float
+    attention: FloatArray  # [S], of the step that produced it: the aligning layer and head
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedEnd:
+    """The stream is complete."""
+
+    text: str  # the whole translation
+
+
+StreamEvent = StreamedSentence | StreamedToken | StreamedEnd
 
 
 @dataclass(frozen=True, slots=True)

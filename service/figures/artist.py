@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from service.engine.errors import EngineFailure, Overloaded
 from service.figures.child import read, write
+from service.figures.library import keep, kept
 
 MOST_WAITING = 32
 SECONDS = 20.0
@@ -46,7 +47,10 @@ class Artist:
     async def script(self) -> bytes:
         """The libraries that draw the same specification in a browser, as one script."""
         if self._script is None:
+            self._script = await asyncio.to_thread(kept)
+        if self._script is None:
             self._script = await self._ask({"kind": "script"})
+            await asyncio.to_thread(keep, self._script)
         return self._script
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import { address } from "./api.js";
 
 let library;
 
-function load() {
+export function load() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = address("web/vega.js");

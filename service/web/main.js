@@ -1,7 +1,7 @@
 // Joins the form, the words and the figures; the address after # always says what is shown.
 
 import { address, attentionPath, curlOf, events, get, post } from "./api.js";
-import { draw, tables } from "./figure.js";
+import { draw, load, tables } from "./figure.js";
 import { Live } from "./live.js";
 import { Words } from "./words.js";
 
@@ -376,6 +376,7 @@ async function start() {
   try {
     [models, languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
     begin();
+    load().catch(() => {}); // meanwhile; who needs it then sees why it failed
     if (!models.length) say("No model is loaded yet; try again in a moment.");
   } catch (error) {
     complain(error);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,10 @@ from service.engine.types import (
     AttentionOptions,
     ModelInfo,
     SentenceDetail,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
     Token,
     Translation,
     TranslationOptions,
@@ -84,6 +88,18 @@ class DummyTranslator:
             *(((0, 0),), "eos"),
         )
         return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
+
+    async def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        target = text.upper()
+        yield StreamedSentence(0, text, words_of(text), "")
+        for number, token in enumerate(words_of(target)):
+            await self.work([text], max_length, deadline, 1)
+            added = (" " if number and not token.special else "") + token.text
+            weights = np.full(len(words_of(text)), 1 / len(words_of(text)), dtype=np.float32)
+            yield StreamedToken(0, token, added, -0.25, weights)
+        yield StreamedEnd(target)
 
     async def attention(
         self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None

@@ -1,0 +1,140 @@
+"""Translation token by token: what greedy search chooses, as soon as it does, and where the model looked for it.
+
+The decoder's step returns no attention. So the tokens chosen by now are scored by a forced pass, whose row of a token
+depends on the tokens before it only; tokens that come while one runs share the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from service.engine import alignment
+from service.engine.bundle import AlignHead
+from service.engine.jobs import SentenceWorker, run_forced
+from service.engine.passage import Passage
+from service.engine.segmenter import join
+from service.engine.tokenizer import Tokenizer
+from service.engine.types import (
+    FloatArray,
+    ForcedJob,
+    SentenceJob,
+    SentenceResult,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
+)
+
+Chosen = tuple[int, float]  # token id, log-probability
+UNFINISHED = "\ufffd"  # what the bytes of a character are decoded as before they are complete
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """What is known of the sentence that is being written."""
+
+    number: int
+    start: int  # in the whole translation
+    ids: list[int] = field(default_factory=list)
+    text: str = ""  # given out so far
+
+
+async def stream_passage(
+    passage: Passage, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
+) -> AsyncIterator[StreamEvent]:
+    """Give the events of a text, one sentence after the other; `jobs` are those of its pieces."""
+    texts: list[str] = []
+    position = 0
+    for number, (piece, job) in enumerate(zip(passage.pieces, jobs, strict=True)):
+        gap = passage.text[position : piece.start]
+        position = piece.end
+        source = passage.text[piece.start : piece.end]
+        tokens = tuple(
+            replace(token, start=token.start + piece.start, end=token.end + piece.start)
+            for token in tokenizer.tokens(source)
+        )
+        yield StreamedSentence(number, source, tokens, gap)
+        spans = passage.spans[: number + 1]
+        sentence = _Sentence(number, join(passage.text, spans, [*texts, ""]).starts[number])
+        async for token in _stream_sentence(job, sentence, worker, tokenizer, align):
+            yield token
+        texts.append(tokenizer.locate(sentence.ids).text)
+    yield StreamedEnd(join(passage.text, passage.spans, texts).text)
+
+
+async def _stream_sentence(
+    job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
+) -> AsyncIterator[StreamedToken]:
+    news: asyncio.Queue[Chosen | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def listener(token: int, logprob: float) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            loop.call_soon_threadsafe(news.put_nowait, (token, logprob))
+
+    [future] = worker.submit_all([replace(job, listener=listener)])
+    result = asyncio.ensure_future(asyncio.wrap_future(future))
+    result.add_done_callback(lambda _: news.put_nowait(None))
+    try:
+        while not result.done():
+            chosen = await _next(news)
+            if chosen and not result.done():
+                for event in await _events(chosen, job, sentence, worker, tokenizer, align):
+                    yield event
+        # The last token is not among the news, and what came after the last look was left there.
+        for event in await _events(_rest(await result, sentence), job, sentence, worker, tokenizer, align):
+            yield event
+    finally:
+        result.cancel()
+
+
+async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
+    """Wait for news and take all there are."""
+    found = [await news.get()]
+    while not news.empty():
+        found.append(news.get_nowait())
+    return [item for item in found if item is not None]
+
+
+def _rest(result: SentenceResult, sentence: _Sentence) -> list[Chosen]:
+    """Give the tokens of the result that have not been given out."""
+    best = result.hypotheses[0]
+    known = len(sentence.ids)
+    return list(zip(best.ids[known:], best.logprobs[known:], strict=True))
+
+
+async def _events(
+    chosen: Sequence[Chosen],
+    job: SentenceJob,
+    sentence: _Sentence,
+    worker: SentenceWorker,
+    tokenizer: Tokenizer,
+    align: AlignHead,
+) -> list[StreamedToken]:
+    """Look where the model looked for these tokens."""
+    if not chosen:
+        return []
+    known = len(sentence.ids)
+    sentence.ids += [token for token, _ in chosen]
+    weights = await _weights(job, sentence.ids, worker, tokenizer, align)
+    events = []
+    for at, (_, logprob) in enumerate(chosen, start=known):
+        decoded = tokenizer.locate(sentence.ids[: at + 1], shift=sentence.start)
+        added = ""
+        if decoded.text.startswith(sentence.text) and not decoded.text.endswith(UNFINISHED):
+            added = decoded.text[len(sentence.text) :]
+            sentence.text = decoded.text
+        events.append(StreamedToken(sentence.number, decoded.tokens[-1], added, logprob, weights[at]))
+    return events
+
+
+async def _weights(
+    job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
+) -> FloatArray:
+    """Give [T or T + 1, S], the aligning head's weights for the tokens so far."""
+    target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
+    [forced] = await run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)])
+    return alignment.choose(forced.cross_attention, "align", "align", align)

@@ -1,0 +1,34 @@
+"""The browser's drawing libraries: bundled by the installed package once a version, then kept in the user's cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from service.figures.child import VEGA_LITE
+
+
+def cache_file() -> Path:
+    """Where the bundle of the installed version is kept; bundling takes some seconds."""
+    folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(folder) / "translucent" / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
+
+
+def kept() -> bytes | None:
+    """The bundle, if it was made before."""
+    with contextlib.suppress(OSError, RuntimeError):  # no such file, no home
+        return cache_file().read_bytes() or None
+    return None
+
+
+def keep(script: bytes) -> None:
+    """Keep the bundle for the next start; a place that cannot be written to is no failure."""
+    with contextlib.suppress(OSError, RuntimeError):
+        path = cache_file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(script)
+        Path(file.name).replace(path)

@@ -1,0 +1,71 @@
+"""POST /translate/stream."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from service.engine.errors import EngineFailure, Overloaded
+from tests.api.dummy import DummyRegistry
+
+TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
+
+
+def events(body: str) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for part in body.strip().split("\n\n"):
+        name, data = part.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+async def test_every_token_comes_with_its_probability_and_attention(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/translate/stream", json=TEXT)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found = events(answer.text)
+    assert [name for name, _ in found] == ["sentence", "token", "token", "token", "done"]
+    source = found[0][1]["source"]
+    for _, token in found[1:-1]:
+        assert len(token["attention"]) == len(source["tokens"])
+        assert token["logprob"] == -0.25
+    assert "".join(token["text"] for _, token in found[1:-1]) == found[-1][1]["translatedText"] == "I LOST."
+    assert found[-1][1]["model"] == "transformer-en-fr"
+
+
+async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    answer = await client.post("/translate/stream", data={**TEXT, "model": "bahdanau", "max_length": "7"})
+    assert events(answer.text)[-1][1]["model"] == "bahdanau-en-fr"
+    assert registry["bahdanau-en-fr"].calls[0][1] == 7
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "word"),
+    [
+        ({"q": ""}, 400, "missing q"),
+        ({"target": "zz"}, 400, "zz is not supported"),
+        ({"target": "en"}, 400, "own language"),
+        ({"beam_size": 4}, 400, "a stream is greedy"),
+        ({"model": "nope"}, 404, "No such model"),
+    ],
+)
+async def test_what_is_wrong_from_the_beginning_is_an_ordinary_error(
+    client: httpx.AsyncClient, fields: dict[str, Any], status: int, word: str
+) -> None:
+    answer = await client.post("/translate/stream", json={**TEXT, **fields})
+    assert answer.status_code == status
+    assert word in answer.json()["error"]
+
+
+@pytest.mark.parametrize("error", [Overloaded("full"), EngineFailure("secret"), RuntimeError("secret")])
+async def test_what_goes_wrong_later_ends_the_stream_with_an_error(
+    client: httpx.AsyncClient, registry: DummyRegistry, error: Exception
+) -> None:
+    registry["transformer-en-fr"].error = error
+    answer = await client.post("/translate/stream", json=TEXT)
+    name, body = events(answer.text)[-1]
+    assert name == "error"
+    assert set(body) == {"error", "code", "request_id"}
+    assert "secret" not in body["error"]

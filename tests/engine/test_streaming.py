@@ -1,0 +1,87 @@
+"""Streams give what greedy search finds, token by token, with the attention of the whole forced pass."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+
+from service.engine.bundle import AlignHead
+from service.engine.passage import Cutting, cut_text
+from service.engine.streaming import stream_passage
+from service.engine.types import (
+    ForcedJob,
+    SearchOptions,
+    SentenceJob,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
+)
+from service.engine.worker import Worker
+from tests.engine.mirror import MirrorWorker
+from tests.engine.scripted import EOS, ScriptedModel, copying_rule
+from tests.engine.vocabulary import small_tokenizer
+
+ALIGN = AlignHead(layer=1, head=0, step="produce", threshold=None, aer=None, measured_on=None)
+TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
+
+
+def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamEvent]:
+    tokenizer = small_tokenizer()
+    passage = cut_text(text, tokenizer, Cutting("en", 64, 64))
+    jobs = [SentenceJob(piece.ids, SearchOptions(max_length=64)) for piece in passage.pieces]
+    return stream_passage(passage, jobs, worker, tokenizer, ALIGN)
+
+
+async def test_a_stream_adds_up_to_the_translation() -> None:
+    worker = MirrorWorker(state="running")
+    events = [event async for event in events_of(TEXT, worker)]
+    end = events[-1]
+    assert isinstance(end, StreamedEnd)
+    assert end.text == TEXT  # the mirror's translation
+    written = "".join(
+        event.gap if isinstance(event, StreamedSentence) else event.text
+        for event in events
+        if not isinstance(event, StreamedEnd)
+    )
+    assert end.text.startswith(written)
+    assert end.text[len(written) :].isspace()
+    for event in events:
+        if isinstance(event, StreamedToken):
+            assert end.text[event.token.start : event.token.end] == event.token.text
+            assert event.attention.sum() == pytest.approx(1, abs=1e-3)
+        elif isinstance(event, StreamedSentence):
+            token = event.source_tokens[0]
+            assert TEXT[token.start : token.end] == token.text
+    assert [event.number for event in events if isinstance(event, StreamedSentence)] == [0, 1]
+
+
+async def test_a_running_worker_tells_tokens_before_the_sentence_is_done() -> None:
+    worker = Worker("scripted", ScriptedModel(copying_rule(12)))
+    heard: list[tuple[int, float]] = []
+    worker.start()
+    try:
+        job = SentenceJob((5, 6, 7, EOS), SearchOptions(max_length=9), listener=lambda *news: heard.append(news))
+        result = worker.submit(job).result(10)
+    finally:
+        worker.stop()
+    best = result.hypotheses[0]
+    assert tuple(token for token, _ in heard) == best.ids[:-1]
+    np.testing.assert_allclose([logprob for _, logprob in heard], best.logprobs[:-1], rtol=1e-6)
+
+
+async def test_leaving_a_stream_gives_the_sentence_up() -> None:
+    worker = MirrorWorker(state="running", held=True)
+    stream = events_of("The dog runs.", worker)
+    assert isinstance(await anext(stream), StreamedSentence)
+    task = asyncio.ensure_future(anext(stream))
+    while not worker.futures:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert worker.futures[0].cancelled()
+    assert not any(isinstance(job, ForcedJob) for job in worker.forced)
