@@ -1,4 +1,4 @@
-"""The commands that measure: ``evaluate``, ``align`` and ``lengths``."""
+"""The commands that measure: ``evaluate``, ``align``, ``silver``, ``rival`` and ``lengths``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from training.align import Gold, Reading, Step, pharaoh, rank_readings, read_gold, read_pharaoh
+from training.align import Gold, Reading, Step, alignment_error_rate, pharaoh, rank_readings, read_gold, read_pharaoh
 from training.beam import SearchOptions
 from training.data.reading import read_lines
 from training.evaluate import (
@@ -29,6 +29,8 @@ from training.evaluate import (
 from training.evaluate import evaluate as evaluate_test
 from training.forced import samples, score_pairs
 from training.length_report import plot, table
+from training.rival import align_both_ways, compare, development_text, gold_line, training_text
+from training.rival import silver as make_silver
 from training.scores import Family, score_by_length
 
 RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")]
@@ -128,6 +130,39 @@ def _parse_reading(text: str) -> Reading:
 
 def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
     return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
+
+
+Pairs = Annotated[int, typer.Option(help="How many of the run's training pairs eflomal learns from as well.")]
+
+
+def silver(
+    run: RunPath,
+    output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .gold.")],
+    pairs: Pairs = 100_000,
+) -> None:
+    """Align a run's development data with eflomal, as gold for choosing a head: `align --gold`."""
+    measured = development_text(run)
+    found = align_both_ways(measured, training_text(run, pairs))
+    gold = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
+    for name, lines in zip(("source", "target", "gold"), (*measured, gold), strict=True):
+        _write_lines(output / f"development.{name}", lines)
+    typer.echo(f"{output}: {len(gold)} pairs")
+
+
+def rival(
+    run: RunPath,
+    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    gold: Annotated[Path, typer.Option(help="Gold alignments: 1-based, p for possible.")],
+    pairs: Pairs = 1_000_000,
+    output: Output = None,
+) -> None:
+    """The alignment error rate of eflomal, trained on the text that the run was trained on."""
+    found = align_both_ways((read_lines(source), read_lines(target)), training_text(run, pairs))
+    truth = read_gold(gold)
+    rates = {name: alignment_error_rate(links, truth) for name, links in compare(found).items()}
+    text = "\n".join(f"{name}: AER {rate:.1f}" for name, rate in rates.items())
+    _show({"aligner": "eflomal", "measured_on": gold.name, "aer": rates}, text, output)
 
 
 def lengths(
