@@ -1,4 +1,4 @@
-"""The command line: `translucent serve`, `models`, `translate`, `settings`; `python -m service` is the same.
+"""The command line: `translucent serve`, `models`, `translate`, `settings`, `keys`; `python -m service` is the same.
 
 Exit codes: 0 done, 1 it failed, 2 the command or the configuration is wrong, 130 interrupted.
 """
@@ -12,7 +12,9 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from service import __version__, bulk, catalogue
+from service.access.keys import KeyFileError
 from service.engine.errors import EngineError, InvalidOption
+from service.keys import keys
 from service.logs import configure_logging
 from service.settings import Settings, SettingsError, load_settings, settings_table
 
@@ -35,6 +37,9 @@ Device = Annotated[
     Literal["auto", "cpu", "cuda"] | None, typer.Option(help="Where models run. [env: TRANSLUCENT_DEVICE]")
 ]
 Threads = Annotated[int | None, typer.Option(help="ONNX Runtime threads of each model. [env: TRANSLUCENT_THREADS]")]
+
+
+cli.add_typer(keys, name="keys")
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -95,6 +100,8 @@ def serve(
         code = serve_models(settings)
     except EngineError as error:
         fail(error.message, FAILED)
+    except KeyFileError as error:
+        fail(f"TRANSLUCENT_API_KEYS_FILE: {error}", WRONG)
     raise typer.Exit(code)
 
 

@@ -67,6 +67,7 @@ class Metrics(Observer):
         self._in_flight = self._gauge("http_requests_in_flight", "Requests being answered now")
         self._errors = self._counter("http_errors", "Answers with an error, by its code", "code")
         self._disconnects = self._counter("http_disconnects", "Clients that left before their answer")
+        self._limit_storage = self._counter("rate_limit_storage_failures", "Times that Redis could not be asked")
 
     def _define_engine(self) -> None:
         self._ready = self._gauge("ready", "1 when /health/ready says so")
@@ -122,6 +123,10 @@ class Metrics(Observer):
     def error_answered(self, code: str) -> None:
         """An answer carried an error of this code; codes are words of our own, never of a client."""
         self._errors.labels(code).inc()
+
+    def limit_storage_failed(self) -> None:
+        """The storage that replicas share for their rate limits did not answer."""
+        self._limit_storage.inc()
 
     def set_ready(self, ready: bool) -> None:
         """What /health/ready answers now."""

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service.access.addresses import parse_networks
+
 PREFIX = "TRANSLUCENT_"
+LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
 
 
 class SettingsError(Exception):
@@ -129,6 +132,44 @@ class Settings(BaseSettings):
     cors_origin: str = setting(
         "*", "Origin that browsers may call from (`Access-Control-Allow-Origin`)", "`*` or one origin", min_length=1
     )
+    api_keys_file: Path | None = Field(
+        None,
+        description="File of API keys, which `translucent keys add NAME` makes; a running server follows its changes",
+        json_schema_extra={"accepted": "a file", "default": "none"},
+    )
+    require_key: bool = setting(
+        False,
+        "Answer only who has a key, but for the probes, `/languages`, `/frontend/settings`, the page and the docs",
+        "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
+        validate_default=True,
+    )
+    metrics_token: str = Field(
+        "",
+        description="Token that `/metrics` asks for (`Authorization: Bearer TOKEN`), instead of an API key",
+        repr=False,
+        json_schema_extra={"accepted": "any text", "default": "none"},
+    )
+    rate_limit: str = Field(
+        "",
+        description="Requests of each address without a key, such as `10/second;300/minute`; more is answered 429",
+        json_schema_extra={"accepted": LIMITS_ACCEPTED, "default": "none"},
+    )
+    key_rate_limit: str = Field(
+        "",
+        description="The same for each API key",
+        json_schema_extra={"accepted": LIMITS_ACCEPTED, "default": "none"},
+    )
+    rate_limit_storage: str = setting(
+        "memory://",
+        "Where requests are counted: `memory://` for each process alone, or a Redis server for all replicas together",
+        "memory:// or an address that begins with redis:// or rediss://",
+        pattern=r"^(memory://|rediss?://\S+)$",
+    )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them",
+        json_schema_extra={"accepted": "addresses and networks such as `10.0.0.0/8,::1`", "default": "none"},
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "info", "Least severe log lines to write", "debug, info, warning or error"
     )
@@ -137,6 +178,29 @@ class Settings(BaseSettings):
         "How log lines look: `auto` is readable text on a terminal and JSON everywhere else",
         "auto, json or console",
     )
+
+    @field_validator("rate_limit", "key_rate_limit")
+    @classmethod
+    def _limits(cls, value: str) -> str:
+        if value:
+            # Only then: the library takes as long to import as everything else that `translucent --help` needs.
+            from service.access.limits import parse_limits
+
+            parse_limits(value)
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        parse_networks(value)
+        return value
+
+    @field_validator("require_key")
+    @classmethod
+    def _keys_for_require_key(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("api_keys_file") is None:
+            raise ValueError("there are no keys")
+        return value
 
 
 def variable(field: str) -> str:

@@ -55,6 +55,10 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ("TRANSLUCENT_DRAIN_SECONDS", "inf", "a number from 0 to 3600"),
         ("TRANSLUCENT_LOG_LEVEL", "loud", "debug, info, warning or error"),
         ("TRANSLUCENT_HOST", "", "a host name or an IP address"),
+        ("TRANSLUCENT_REQUIRE_KEY", "true", "true needs TRANSLUCENT_API_KEYS_FILE"),
+        ("TRANSLUCENT_RATE_LIMIT", "many", "a number and `/second`"),
+        ("TRANSLUCENT_RATE_LIMIT_STORAGE", "memcached://x", "redis://"),
+        ("TRANSLUCENT_TRUSTED_PROXIES", "example.org", "addresses and networks"),
     ],
 )
 def test_a_wrong_value_names_variable_value_and_what_is_accepted(

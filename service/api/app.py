@@ -8,11 +8,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
-from service.api import attention, docs, health, languages, metrics, models, translate
+from service.access.keys import KeyRing
+from service.access.limits import RateLimits
+from service.api import attention, docs, health, languages, metrics, models, page, stream, translate
 from service.api.documents import install_openapi
 from service.api.errors import install_error_handlers
 from service.api.figures import with_artist
 from service.api.middleware.edge import Edge
+from service.api.middleware.gate import Gate
 from service.api.middleware.intake import Intake
 from service.api.ports import Service
 from service.figures.artist import Artist
@@ -26,6 +29,18 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
+def closing_limits(limits: RateLimits, lifespan: Lifespan) -> Lifespan:
+    """A lifespan that also closes the connections of the rate limits."""
+
+    @asynccontextmanager
+    async def both(app: FastAPI) -> AsyncIterator[None]:
+        async with lifespan(app):
+            yield
+        await limits.close()
+
+    return both
+
+
 def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
     """The methods of each path, over all routes that share it."""
     found: dict[str, tuple[str, ...]] = {}
@@ -37,17 +52,29 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
-    """The application over one service; the caller loads the registry, `lifespan` starts and stops it."""
+    """The application over one service; the caller loads the registry, `lifespan` starts and stops it.
+
+    Raises KeyFileError when there is to be a file of API keys and it cannot be read.
+    """
+    settings = service.settings
+    keys = None if settings.api_keys_file is None else KeyRing(settings.api_keys_file)
+    limits = RateLimits(settings.rate_limit_storage, service.metrics.limit_storage_failed)
     # Without the framework's own /docs, which would load its code from somebody else's server.
-    app = FastAPI(title="Translucent", lifespan=with_artist(lifespan), openapi_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title="Translucent",
+        lifespan=with_artist(closing_limits(limits, lifespan)),
+        openapi_url=None,
+        redirect_slashes=False,
+    )
     app.state.service = service
     app.state.artist = Artist()
-    families = (translate, attention, languages, models, health, metrics, docs)
+    families = (translate, stream, attention, languages, models, health, metrics, docs, page)
     for family in families:
         app.include_router(family.router)
     app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
+    app.add_middleware(Gate, settings=settings, keys=keys, limits=limits)
     app.add_middleware(Intake, service=service)
     app.add_middleware(Edge, service=service)  # added last: outermost
     return app

@@ -18,12 +18,16 @@ from starlette.requests import Request
 from service.api.errors import ApiError
 
 MAX_FIELDS = 1000
+FIELDS = "translucent.fields"  # in the scope, once they are read
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
     """All fields of a request; raises ApiError (400) for what cannot be read."""
+    if FIELDS in request.scope:
+        read: dict[str, Any] = request.scope[FIELDS]
+        return read
     kind, parameters = parse_options_header(request.headers.get("content-type"))
     media_type = kind.decode("latin-1").strip().lower()
     if request.method == "GET":

@@ -27,6 +27,7 @@ class RequestContext:
     started: float = field(default_factory=time.perf_counter)
     error_code: str | None = None
     model: str | None = None
+    key: str | None = None  # the name of the API key
     texts: int | None = None
     characters: int | None = None
 

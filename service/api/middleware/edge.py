@@ -59,6 +59,7 @@ class Edge:
             "seconds": round(seconds, 6),
             "code": context.error_code,
             "model": context.model,
+            "key": context.key,
             "texts": context.texts,
             "characters": context.characters,
         }

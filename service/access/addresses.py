@@ -1,0 +1,53 @@
+"""Which address a request counts for: the client's own, or the one that a trusted proxy says it had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+UNKNOWN = "unknown"
+# Who has one IPv6 address has all of its network, so a limit for each address would be none.
+IPV6_PREFIX = 64
+
+
+def parse_networks(text: str) -> tuple[Network, ...]:
+    """Networks and addresses from a list with commas; raises ValueError."""
+    return tuple(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip())
+
+
+def client_address(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network]) -> str:
+    """The address, or IPv6 network, that limits count for.
+
+    `forwarded` holds the X-Forwarded-For headers. They are read from the right, and only as far as trusted proxies
+    wrote them: what stands further left is what the client itself claims.
+    """
+    address = _parse(peer)
+    hops = [hop for header in forwarded for hop in header.split(",")]
+    while hops and address is not None and _is_trusted(address, trusted):
+        before = _parse(hops.pop())
+        if before is None:
+            break
+        address = before
+    return UNKNOWN if address is None else _shown(address)
+
+
+def _parse(text: str | None) -> Address | None:
+    try:
+        address = ip_address((text or "").strip())
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in trusted)
+
+
+def _shown(address: Address) -> str:
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, IPV6_PREFIX), strict=False))
+    return str(address)

@@ -1,0 +1,153 @@
+"""API keys: made once, shown once, kept as hashes in one JSON file.
+
+A key is 256 random bits, so a plain SHA-256 of it cannot be searched for and no slow hash is needed. The file is
+`{"keys": [{"name": …, "sha256": …, "created": …}]}`, readable by its owner only and always replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+PREFIX = "tl_"  # so that scanners for leaked secrets can know a key when they see one
+NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}", re.ASCII)
+CHECK_SECONDS = 1.0  # how long a server may not notice that the file has changed
+
+
+class KeyFileError(Exception):
+    """The file, or a change to it, is not possible; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is kept of a key."""
+
+    name: str
+    sha256: str  # of the key, in hexadecimal
+    created: str  # ISO 8601, UTC
+
+
+def digest(key: str) -> str:
+    """The hash that is stored."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_keys(path: Path) -> list[ApiKey]:
+    """All keys of a file; raises KeyFileError when there is none or it cannot be read."""
+    try:
+        entries = json.loads(path.read_text("utf-8"))["keys"]
+        return [ApiKey(str(entry["name"]), str(entry["sha256"]), str(entry["created"])) for entry in entries]
+    except FileNotFoundError:
+        raise KeyFileError(f"{path}: there is no such file; `translucent keys add NAME` makes it.") from None
+    except OSError as error:
+        raise KeyFileError(f"{path}: it cannot be read ({error.strerror}).") from None
+    except (ValueError, KeyError, TypeError):
+        raise KeyFileError(f"{path}: it is not a file of API keys.") from None
+
+
+def add_key(path: Path, name: str) -> str:
+    """Make a key for a new name and return it; nobody can do that a second time. Raises KeyFileError."""
+    if not NAME.fullmatch(name):
+        raise KeyFileError("A name has 1 to 64 letters, digits and the signs . _ @ - and nothing else.")
+    with _changing(path) as keys:
+        if any(key.name == name for key in keys):
+            raise KeyFileError(f"There is a key named {name} already; `translucent keys remove {name}` takes it back.")
+        key = PREFIX + secrets.token_urlsafe(32)
+        keys.append(ApiKey(name, digest(key), datetime.now(UTC).isoformat(timespec="seconds")))
+    return key
+
+
+def remove_key(path: Path, name: str) -> None:
+    """Take a key back; raises KeyFileError when there is none of that name."""
+    read_keys(path)
+    with _changing(path) as keys:
+        kept = [key for key in keys if key.name != name]
+        if len(kept) == len(keys):
+            raise KeyFileError(f"There is no key named {name}.")
+        keys[:] = kept
+
+
+@contextmanager
+def _changing(path: Path) -> Iterator[list[ApiKey]]:
+    """The keys of a file, to be changed; written back as a whole, one process at a time."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.with_name(f".{path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            keys = read_keys(path) if path.exists() else []
+            yield keys
+            _write(path, keys)
+    except OSError as error:
+        raise KeyFileError(f"{path}: it cannot be written ({error.strerror}).") from None
+
+
+def _write(path: Path, keys: list[ApiKey]) -> None:
+    text = json.dumps({"keys": [asdict(key) for key in keys]}, indent=2) + "\n"
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+        os.fchmod(file.fileno(), mode)
+    Path(file.name).replace(path)
+
+
+class KeyRing:
+    """The keys of a running server, which follows changes of the file without a restart."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Raises KeyFileError when the file cannot be read now; later the last good keys stay in force."""
+        self._path = path
+        self._clock = clock
+        self._stamp = self._read_stamp()
+        self._keys = read_keys(path)
+        self._checked = clock()
+
+    def owner(self, key: str) -> str | None:
+        """The name that a key belongs to; takes as long for a wrong key as for a right one."""
+        self._follow()
+        offered = digest(key)
+        found = None
+        for known in self._keys:
+            if hmac.compare_digest(known.sha256, offered):
+                found = known.name
+        return found
+
+    def _read_stamp(self) -> tuple[int, int, int] | None:
+        try:
+            stat = self._path.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def _follow(self) -> None:
+        now = self._clock()
+        if now - self._checked < CHECK_SECONDS:
+            return
+        self._checked = now
+        stamp = self._read_stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._keys = read_keys(self._path)
+        except KeyFileError as error:
+            log.error("the file of API keys cannot be read; the keys read before stay", **describe_exception(error))
+        else:
+            log.info("API keys read again", keys=len(self._keys))

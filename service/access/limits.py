@@ -1,0 +1,94 @@
+"""Rate limits by key or address, counted in this process or in Redis for all replicas together."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from limits import RateLimitItem, parse_many
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.strategies import FixedWindowRateLimiter
+
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+MEMORY = "memory://"
+STORAGE_TIMEOUT_SECONDS = 0.25  # a limit must not cost more time than a translation
+STORAGE_PAUSE_SECONDS = 5.0  # how long a storage that failed is left alone
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeded:
+    """A limit that is used up, and when it will have room again."""
+
+    limit: str  # in words: "10 requests in 1 minute"
+    seconds: int
+
+
+def parse_limits(text: str) -> tuple[RateLimitItem, ...]:
+    """Limits such as `10/second;300/minute`; raises ValueError."""
+    return tuple(parse_many(text)) if text.strip() else ()
+
+
+class RateLimits:
+    """Counts calls of each client; if the shared storage fails, this process counts alone until it is back.
+
+    A window begins with a client's first call and lasts for its whole length, so that Retry-After is exact; the price
+    is that a client may use up two windows in quick succession.
+    """
+
+    def __init__(self, uri: str = MEMORY, on_storage_failure: Callable[[], None] = lambda: None) -> None:
+        self._alone = FixedWindowRateLimiter(MemoryStorage())
+        self._storage = None if uri == MEMORY else open_redis(uri)
+        self._shared = None if self._storage is None else FixedWindowRateLimiter(self._storage)
+        self._on_storage_failure = on_storage_failure
+        self._paused_until = 0.0
+
+    async def count(self, client: str, limits: Sequence[RateLimitItem]) -> Exceeded | None:
+        """Count one call of a client; None when all its limits have room for it."""
+        for limit in limits:
+            seconds = await self._hit(limit, client)
+            if seconds is not None:
+                unit = f"{limit.GRANULARITY.name}{'s' if limit.multiples > 1 else ''}"
+                return Exceeded(f"{limit.amount} requests in {limit.multiples} {unit}", seconds)
+        return None
+
+    async def _hit(self, limit: RateLimitItem, client: str) -> int | None:
+        if self._shared is not None and time.monotonic() >= self._paused_until:
+            try:
+                async with asyncio.timeout(STORAGE_TIMEOUT_SECONDS):
+                    return await _hit_in(self._shared, limit, client)
+            except Exception as error:
+                # Refusing everybody, or nobody, would be worse than counting for ourselves.
+                self._paused_until = time.monotonic() + STORAGE_PAUSE_SECONDS
+                self._on_storage_failure()
+                log.warning("rate limits are counted by this process alone for a while", **describe_exception(error))
+        return await _hit_in(self._alone, limit, client)
+
+    async def close(self) -> None:
+        """Close the connections to the storage."""
+        if self._storage is not None:
+            await self._storage.bridge.storage.aclose()  # type: ignore[attr-defined]
+
+
+async def _hit_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, client: str) -> int | None:
+    """None when the call fits into the limit, else the seconds until it will."""
+    if await limiter.hit(limit, client):
+        return None
+    stats = await limiter.get_window_stats(limit, client)
+    return max(1, math.ceil(stats.reset_time - time.time()))
+
+
+def open_redis(uri: str) -> RedisStorage:
+    """The storage behind a redis:// or rediss:// address; connects when it is first used."""
+    return RedisStorage(
+        f"async+{uri}",
+        implementation="redispy",
+        key_prefix="translucent",
+        socket_timeout=STORAGE_TIMEOUT_SECONDS,
+        socket_connect_timeout=STORAGE_TIMEOUT_SECONDS,
+    )

@@ -1,0 +1,58 @@
+"""A real redis-server for a test, on a socket of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+
+
+class RedisProcess:
+    """A server that can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.uri = f"redis://127.0.0.1:{self.port}/0"
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
+        self._process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                connection.sendall(b"PING\r\n")
+                if connection.recv(7) == b"+PONG\r\n":
+                    return
+            time.sleep(0.05)
+        raise AssertionError("redis-server does not answer")
+
+    def stop(self) -> None:
+        """Stop and forget everything."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@contextlib.contextmanager
+def running_redis(folder: Path) -> Iterator[RedisProcess]:
+    """A running server."""
+    server = RedisProcess(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,100 @@
+"""Rate limits in memory and in a real Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.access import limits as module
+from service.access.limits import RateLimits, parse_limits
+from tests.access.redis import RedisProcess, needs_redis, running_redis
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisProcess]:
+    with running_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=needs_redis)])
+def uri(request: pytest.FixtureRequest) -> str:
+    return "memory://" if request.param == "memory" else str(request.getfixturevalue("redis").uri)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These machines are busy; a storage that is only slow must not look dead here."""
+    monkeypatch.setattr(module, "STORAGE_TIMEOUT_SECONDS", 5.0)
+
+
+async def test_a_client_gets_its_calls_and_no_more(uri: str) -> None:
+    limits = RateLimits(uri)
+    rule = parse_limits("3/minute")
+    answers = [await limits.count(f"key:{uri}", rule) for _ in range(5)]
+    assert answers[:3] == [None] * 3
+    for exceeded in answers[3:]:
+        assert exceeded is not None
+        assert exceeded.limit == "3 requests in 1 minute"
+        assert 50 <= exceeded.seconds <= 61
+    assert await limits.count(f"key:other-{uri}", rule) is None
+    await limits.close()
+
+
+async def test_the_wait_is_what_it_says(uri: str) -> None:
+    limits = RateLimits(uri)
+    rule = parse_limits("1/2 second")
+    assert await limits.count(f"waits:{uri}", rule) is None
+    exceeded = await limits.count(f"waits:{uri}", rule)
+    assert exceeded is not None
+    await asyncio.sleep(exceeded.seconds)
+    assert await limits.count(f"waits:{uri}", rule) is None
+    await limits.close()
+
+
+async def test_all_limits_of_a_client_hold(uri: str) -> None:
+    limits = RateLimits(uri)
+    rule = parse_limits("100/minute;2/hour")
+    assert [await limits.count(f"both:{uri}", rule) for _ in range(2)] == [None, None]
+    exceeded = await limits.count(f"both:{uri}", rule)
+    assert exceeded is not None
+    assert exceeded.limit == "2 requests in 1 hour"
+    await limits.close()
+
+
+@needs_redis
+async def test_calls_at_the_same_time_to_two_replicas_are_counted_together(redis: RedisProcess) -> None:
+    replicas = [RateLimits(redis.uri), RateLimits(redis.uri)]
+    rule = parse_limits("20/hour")
+    answers = await asyncio.gather(*(replicas[number % 2].count("key:shared", rule) for number in range(60)))
+    assert answers.count(None) == 20
+    for replica in replicas:
+        await replica.close()
+
+
+@needs_redis
+async def test_without_redis_a_process_counts_alone_until_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STORAGE_PAUSE_SECONDS", 0.2)
+    failures: list[float] = []
+    rule = parse_limits("2/hour")
+    with running_redis(tmp_path) as server:
+        limits = RateLimits(server.uri, lambda: failures.append(time.monotonic()))
+        assert await limits.count("key:a", rule) is None
+        server.stop()
+        assert [await limits.count("key:a", rule) is None for _ in range(4)] == [True, True, False, False]
+        assert 1 <= len(failures) <= 4
+        server.start()
+        await asyncio.sleep(0.3)
+        assert [await limits.count("key:a", rule) is None for _ in range(3)] == [True, True, False]
+        await limits.close()
+
+
+def test_limits_are_checked() -> None:
+    assert parse_limits("") == ()
+    with pytest.raises(ValueError, match="couldn't parse"):
+        parse_limits("many")

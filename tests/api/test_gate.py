@@ -1,0 +1,179 @@
+"""Keys and limits at the door: what is closed, what is open, and what each dialect is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.access.keys import KeyFileError, add_key
+from service.api.app import create_app
+from service.api.middleware.gate import is_public
+from service.api.ports import Service
+from service.metrics import Metrics
+from service.settings import Settings
+from tests.api.dummy import DummyRegistry
+
+TEXT: dict[str, Any] = {"q": "I lost.", "source": "en", "target": "fr"}
+OPEN = ["/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/"]
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    return tmp_path / "keys.json"
+
+
+@pytest.fixture
+def key(key_file: Path) -> str:
+    return add_key(key_file, "weblate")
+
+
+@asynccontextmanager
+async def serving(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an application with these settings."""
+    app = create_app(Service(Settings(**settings), DummyRegistry(), Metrics()))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+        yield client
+
+
+@pytest.fixture
+async def closed(key_file: Path, key: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(api_keys_file=key_file, require_key=True) as client:
+        yield client
+
+
+def every_route() -> list[tuple[str, str]]:
+    """Method and path of each route there is."""
+    app = create_app(Service(Settings(), DummyRegistry(), Metrics()))
+    return [(method, path) for path, methods in app.state.methods.items() for method in methods]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [*every_route(), ("GET", "/nowhere"), ("GET", "/health/"), ("POST", "/v2")]
+)
+async def test_without_a_key_only_what_is_public_answers(closed: httpx.AsyncClient, method: str, path: str) -> None:
+    answer = await closed.request(method, path)
+    if is_public(path):
+        assert b"key_required" not in answer.content
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (400, "key_required")
+        assert answer.json()["error"] == "Please contact the server operator to get an API key"
+        wrong = await closed.request(method, path, headers={"Authorization": "Bearer tl_wrong"})
+        assert (wrong.status_code, wrong.json()["error"]) == (403, "Invalid API key")
+
+
+@pytest.mark.parametrize("path", OPEN)
+async def test_probes_languages_page_and_docs_stay_open(closed: httpx.AsyncClient, path: str) -> None:
+    assert is_public(path)
+    assert (await closed.get(path)).status_code in {200, 404}  # the page may not be there
+    assert (await closed.get(path, headers={"Authorization": "Bearer tl_wrong"})).status_code in {200, 404}
+
+
+async def test_a_key_opens_in_every_place_it_may_stand(closed: httpx.AsyncClient, key: str) -> None:
+    header = {"Authorization": f"Bearer {key}"}
+    answers = [
+        await closed.post("/translate", json=TEXT, headers=header),
+        await closed.post("/translate", json=TEXT, headers={"authorization": f"bearer  {key} "}),
+        await closed.post("/translate", json={**TEXT, "api_key": key}),
+        await closed.post("/translate", data={**TEXT, "api_key": key}),
+        await closed.post("/translate", params={**TEXT, "api_key": key}),
+        await closed.post(
+            "/translate", files={name: (None, value) for name, value in {**TEXT, "api_key": key}.items()}
+        ),
+        await closed.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=header),  # the header wins
+    ]
+    for answer in answers:
+        assert (answer.status_code, answer.json()) == (200, {"translatedText": "I LOST."})
+    assert (
+        await closed.get("/attention", params={"text": "a", "source": "en", "target": "fr", "api_key": key})
+    ).is_success
+    assert (await closed.get("/metrics", headers=header)).status_code == 200
+
+
+@pytest.mark.parametrize("given", ["", None])
+async def test_an_empty_key_is_none(closed: httpx.AsyncClient, given: str | None) -> None:
+    answer = await closed.post("/translate", json={**TEXT, "api_key": given})
+    assert (answer.status_code, answer.json()["code"]) == (400, "key_required")
+
+
+@pytest.mark.parametrize("given", ["wrong", " ", 5, ["a"], {"a": 1}, True])
+async def test_a_wrong_key_is_refused_in_the_body(closed: httpx.AsyncClient, given: object) -> None:
+    answer = await closed.post("/translate", json={**TEXT, "api_key": given})
+    assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"a": "\\ud800"}', b"\xff", b"[" * 10_000])
+async def test_a_body_that_cannot_be_read_has_no_key(closed: httpx.AsyncClient, key: str, body: bytes) -> None:
+    json_type = {"content-type": "application/json"}
+    answer = await closed.post("/translate", content=body, headers=json_type)
+    assert (answer.status_code, answer.json()["code"]) == (400, "key_required")
+    answer = await closed.post("/translate", content=body, headers={**json_type, "Authorization": f"Bearer {key}"})
+    assert answer.status_code == 400
+    assert answer.json()["code"] != "key_required"
+
+
+async def test_keys_may_be_voluntary(key_file: Path, key: str) -> None:
+    async with serving(api_keys_file=key_file) as client:
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
+        assert (await client.post("/translate", json={**TEXT, "api_key": "wrong"})).status_code == 403
+
+
+async def test_where_there_are_no_keys_they_are_ignored() -> None:
+    async with serving() as client:
+        assert (await client.post("/translate", json={**TEXT, "api_key": "any"})).status_code == 200
+
+
+async def test_the_metrics_have_a_token_of_their_own(key_file: Path, key: str) -> None:
+    async with serving(api_keys_file=key_file, require_key=True, metrics_token="scrape me") as client:
+        for token, status in [("scrape me", 200), (key, 403), ("scrape", 403), ("", 403)]:
+            answer = await client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
+            assert answer.status_code == status
+        assert (await client.get("/metrics")).json()["code"] == "invalid_token"
+
+
+async def test_an_address_gets_its_requests_and_then_has_to_wait() -> None:
+    async with serving(rate_limit="2/minute") as client:
+        for _ in range(2):
+            assert (await client.post("/translate", json=TEXT)).status_code == 200
+        answer = await client.post("/translate", json=TEXT)
+        assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
+        assert answer.json()["error"].startswith("Slowdown: 2 requests in 1 minute are allowed; try again in ")
+        assert 1 <= int(answer.headers["Retry-After"]) <= 61
+        for path in ("/languages", "/health/ready", "/metrics"):
+            assert (await client.get(path)).status_code == 200
+
+
+async def test_keys_have_limits_of_their_own(key_file: Path, key: str) -> None:
+    second = add_key(key_file, "second")
+    async with serving(api_keys_file=key_file, rate_limit="1/minute", key_rate_limit="2/minute") as client:
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert (await client.post("/translate", json=TEXT)).status_code == 429
+        for one in (key, second):
+            statuses = [(await client.post("/translate", json={**TEXT, "api_key": one})).status_code for _ in range(3)]
+            assert statuses == [200, 200, 429]
+
+
+async def test_wrong_keys_cannot_be_tried_without_end(key_file: Path, key: str) -> None:
+    async with serving(api_keys_file=key_file, require_key=True, rate_limit="3/minute") as client:
+        tries = [(await client.post("/translate", json={**TEXT, "api_key": f"{n}"})).status_code for n in range(5)]
+        assert tries == [403, 403, 403, 429, 429]
+        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
+
+
+async def test_behind_a_trusted_proxy_each_client_counts_for_itself() -> None:
+    async with serving(rate_limit="1/minute", trusted_proxies="127.0.0.0/8") as client:
+        for address in ("198.51.100.1", "198.51.100.2"):
+            headers = {"X-Forwarded-For": f"203.0.113.9, {address}"}
+            assert (await client.post("/translate", json=TEXT, headers=headers)).status_code == 200
+            assert (await client.post("/translate", json=TEXT, headers=headers)).status_code == 429
+
+
+def test_a_file_of_keys_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError):
+        create_app(Service(Settings(api_keys_file=tmp_path / "none"), DummyRegistry(), Metrics()))
