@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from training.export.graph import GraphBuilder
+from training.export.graph import MICROSOFT, GraphBuilder
 from training.export.parameters import OUTPUT_BIAS
+
+EPSILON = 1e-5
+"""Of every LayerNorm."""
 
 
 class Operand(NamedTuple):
@@ -69,6 +72,16 @@ class Arithmetic:
         result = graph.op("MatMul", hidden, graph.op("Transpose", self._table(graph, table), perm=[1, 0]))
         return graph.op("Add", self.to_float(graph, result), graph.weight(OUTPUT_BIAS))
 
+    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
+        """LayerNorm(values + result) and the sum itself, each [..., W].
+
+        Two nodes, because ONNX Runtime's fused SkipLayerNormalization was seven times slower on CPU; and Sum in
+        place of Add, because it would fuse an Add by itself.
+        """
+        total = graph.op("Sum", values, result)
+        scale, bias = (self.vector(graph, f"{norm}.{part}") for part in ("weight", "bias"))
+        return graph.op("LayerNormalization", total, scale, bias, axis=-1, epsilon=EPSILON), total
+
     def vector(self, graph: GraphBuilder, name: str) -> str:
         """A parameter that is never quantised."""
         return self.from_float(graph, graph.weight(name))
@@ -114,6 +127,13 @@ class DequantisedArithmetic(Arithmetic):
         """Rows of a table: only those are expanded."""
         return self.from_float(graph, _int8_rows(graph, table, ids))
 
+    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
+        """One node, which is what CUDA has a kernel for."""
+        inputs = [values, result, *(self.vector(graph, f"{norm}.{part}") for part in ("weight", "bias"))]
+        wanted = [True, False, False, True]
+        normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=EPSILON)
+        return normed, total
+
     def _matrix(self, graph: GraphBuilder, name: str) -> str:
         weight = graph.op("DequantizeLinear", graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale"), axis=1)
         if f"{name}.rows" in graph.store:
@@ -152,6 +172,8 @@ class Int8Arithmetic(Arithmetic):
         ranges = [self._plan.ranges[operand.site] for operand in operands]
         parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
         joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
+        if f"{name}.rows" in graph.store:  # this graph has no use for them, but who reads the weights back has
+            graph.root.note(f"{name}.rows", str(graph.store.offset(f"{name}.rows")))
         # Several parts have one zero point; their scales differ, and are folded into the rows of the matrix.
         factor = ranges[0].scale if len(parts) == 1 else 1.0
         return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)

@@ -36,6 +36,7 @@ from training.export.parameters import Parameters
 from training.export.parity import ParityLimits, check_parity
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.weights import WeightStore
+from training.networks.interface import Network
 
 FLOAT_WEIGHTS = "weights.fp32.bin"
 
@@ -54,7 +55,7 @@ class ExportOptions:
 
 
 def export_bundle(
-    network: nn.Module,
+    network: Network,
     tokenizer: Tokenizer,
     recipe: Recipe,
     pairs: Sequence[IdPair],
@@ -67,6 +68,7 @@ def export_bundle(
     calibrate int8 and are compared between ONNX and PyTorch. Raises ParityError when the two disagree, and then
     leaves ``out_dir`` as it was.
     """
+    assert isinstance(network, nn.Module)
     network.eval()
     out_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out_dir.parent, prefix=".export-") as name:

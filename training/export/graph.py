@@ -38,6 +38,7 @@ class GraphBuilder:
         self._initialisers: dict[str, TensorProto] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._renamed: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
         self._counter = itertools.count()
 
     def input(self, name: str, dtype: int, axes: Axes) -> str:
@@ -153,9 +154,15 @@ class GraphBuilder:
     def model(self) -> ModelProto:
         """The whole model, ready to be serialised beside its weights file."""
         operator_sets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        return helper.make_model(
+        model = helper.make_model(
             self.finish(), opset_imports=operator_sets, ir_version=_IR_VERSION, producer_name="translucent"
         )
+        helper.set_model_props(model, self._notes)
+        return model
+
+    def note(self, key: str, value: str) -> None:
+        """Keep a line of text in the model's metadata."""
+        self._notes[key] = value
 
     def expose_sites(self) -> list[str]:
         """Make every site of the outermost graph an output as well; returns the sites' names in that order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,27 @@ from training.export.common import (
     top_candidates,
     valid_mask,
 )
-from training.export.graph import Axes, GraphBuilder
+from training.export.graph import MICROSOFT, Axes, GraphBuilder
 from training.export.parameters import POSITIONS
 from training.export.transformer_parameters import EMBEDDING, norm_names
+
+
+class _Past(NamedTuple):
+    """How much of every row has been decoded."""
+
+    lengths: str
+    """int32 [N]."""
+    total: str
+    """int32 [1]: the longest, with the new position."""
+
+
+class _Shape(NamedTuple):
+    """What every cross-attention of a step needs."""
+
+    by_head: str
+    """int64 [4] = (B, K, H, D)."""
+    mask: str
+    """Added to scores, [B, 1, 1, S]."""
 
 
 class _Stream:
@@ -44,16 +63,8 @@ class _Stream:
 
     def add(self, result: str) -> None:
         """Take in what a sub-layer gave [..., W]."""
-        norm = next(self._norms)
-        scale, bias = (self._arithmetic.vector(self._graph, f"{norm}.{part}") for part in ("weight", "bias"))
         values = self._sum if self._before else self.seen
-        self.seen, _, _, self._sum = self._graph.ops(
-            "SkipLayerNormalization",
-            [values, result, scale, bias],
-            [True, False, False, self._before],
-            domain="com.microsoft",
-            epsilon=1e-5,
-        )
+        self.seen, self._sum = self._arithmetic.add_norm(self._graph, values, result, next(self._norms))
 
 
 class TransformerGraphs:
@@ -91,42 +102,54 @@ class TransformerGraphs:
 
     def decoder(self, graph: GraphBuilder) -> None:
         """One step of N = B · K rows."""
+        dtype = self.arithmetic.dtype
         tokens = graph.input("tokens", INT64, ["B", "K"])
-        lengths = graph.input("lengths", INT32, ["N"])
-        total = graph.input("total_length", INT32, [1])
+        past = _Past(graph.input("lengths", INT32, ["N"]), graph.input("total_length", INT32, [1]))
         source_lengths = graph.input("source_lengths", INT64, ["B"])
         candidates = graph.input("candidates", INT64, [1])
-        memory = [graph.input(name, self.arithmetic.dtype, axes) for name, axes in self.memory]
-        state = [graph.input(name, self.arithmetic.dtype, axes) for name, axes in self.state]
+        memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
+        state = [graph.input(name, dtype, axes) for name, axes in self.state]
         rows = graph.op("Shape", tokens)  # [B, K]
-        split = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
+        by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
         stream = _Stream(graph, self.arithmetic, norm_names(self.config, "decoder"), self.config.norm == "pre")
-        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1))  # [N, W]
-        stream.start(embedded, self.arithmetic.from_float(graph, graph.op("Gather", graph.weight(POSITIONS), lengths)))
+        positions = graph.op("Gather", graph.weight(POSITIONS), past.lengths)  # [N, W]
+        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1))
+        stream.start(embedded, self.arithmetic.from_float(graph, positions))
         for i in range(self.config.decoder_layers):
-            name = f"decoder.{i}"
-            qkv = self._product(graph, f"{name}.attention.qkv", stream.seen, f"{name}.attention")  # [N, 3W]
-            pair = state[2 * i : 2 * i + 2]
-            context, key, value = graph.ops(
-                "GroupQueryAttention",
-                [graph.reshape(qkv, -1, 1, 3 * self.config.width), "", "", *pair, lengths, total],
-                3,
-                domain="com.microsoft",
-                num_heads=self.config.heads,
-                kv_num_heads=self.config.heads,
-            )
-            for (array, axes), tensor in zip(self.state[2 * i : 2 * i + 2], (key, value), strict=True):
-                graph.output(f"next_{array}", tensor, self.arithmetic.dtype, axes)
-            context = graph.reshape(context, -1, self.config.width)
-            stream.add(self._product(graph, f"{name}.attention.output", context))
-            query = self._product(graph, f"{name}.cross.query", stream.seen, f"{name}.cross")
-            query = graph.op("Transpose", graph.op("Reshape", query, split), perm=[0, 2, 1, 3])  # [B, H, K, D]
-            weights = self._weights(graph, query, memory[2 * i], mask)
-            context = graph.op("Transpose", graph.op("MatMul", weights, memory[2 * i + 1]), perm=[0, 2, 1, 3])
-            stream.add(self._product(graph, f"{name}.cross.output", graph.reshape(context, -1, self.config.width)))
-            stream.add(self._feed_forward(graph, name, stream.seen))
+            arrays = slice(2 * i, 2 * i + 2)
+            result, following = self._own_step(graph, i, stream.seen, state[arrays], past)
+            for (name, axes), tensor in zip(self.state[arrays], following, strict=True):
+                graph.output(f"next_{name}", tensor, dtype, axes)
+            stream.add(result)
+            stream.add(self._cross_step(graph, i, stream.seen, memory[arrays], _Shape(by_head, mask)))
+            stream.add(self._feed_forward(graph, f"decoder.{i}", stream.seen))
         top_candidates(graph, self._logits(graph, stream.seen), rows, candidates)
+
+    def _own_step(
+        self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
+    ) -> tuple[str, list[str]]:
+        """Self-attention of one new position a row, each with its own past: [N, W] → [N, W], keys and values."""
+        name, width = f"decoder.{layer}.attention", self.config.width
+        qkv = graph.reshape(self._product(graph, f"{name}.qkv", seen, name), -1, 1, 3 * width)
+        context, *following = graph.ops(
+            "GroupQueryAttention",
+            [qkv, "", "", *state, past.lengths, past.total],
+            3,
+            domain=MICROSOFT,
+            num_heads=self.config.heads,
+            kv_num_heads=self.config.heads,
+        )
+        return self._product(graph, f"{name}.output", graph.reshape(context, -1, width)), following
+
+    def _cross_step(self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shape: _Shape) -> str:
+        """Attention over the source, whose memory the K rows of a sentence share: [N, W] → [N, W]."""
+        name = f"decoder.{layer}.cross"
+        query = graph.op("Reshape", self._product(graph, f"{name}.query", seen, name), shape.by_head)
+        query = graph.op("Transpose", query, perm=[0, 2, 1, 3])  # [B, H, K, D]
+        weights = self._weights(graph, query, memory[0], shape.mask)
+        context = graph.op("Transpose", graph.op("MatMul", weights, memory[1]), perm=[0, 2, 1, 3])
+        return self._product(graph, f"{name}.output", graph.reshape(context, -1, self.config.width))
 
     def forced(self, graph: GraphBuilder) -> None:
         """Source and whole target at once, with every attention weight."""
@@ -135,38 +158,44 @@ class TransformerGraphs:
         target = graph.input("target", INT64, ["B", "T"])
         target_lengths = graph.input("target_lengths", INT64, ["B"])
         memory, encoder_weights = self._encode(graph, source, source_lengths)
-        begin = graph.constant(np.array(BOS, np.int64))
-        shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), begin)
+        shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
         size = graph.op("Shape", target, start=1, end=2)
         stream = self._start(graph, shifted, size, "decoder")
-        mask = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
-        causal = self._causal_mask(graph, size)
+        masks = self._causal_mask(graph, size), valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
         own_weights, cross_weights = [], []
         for i in range(self.config.decoder_layers):
-            name = f"decoder.{i}"
-            query, key, value = self._heads(
-                graph, self._product(graph, f"{name}.attention.qkv", stream.seen, f"{name}.attention"), 3
-            )
-            weights = self._weights(graph, query, graph.op("Transpose", key, perm=[0, 1, 3, 2]), causal)
-            own_weights.append(weights)
-            stream.add(self._product(graph, f"{name}.attention.output", self._merge(graph, weights, value)))
-            (query,) = self._heads(graph, self._product(graph, f"{name}.cross.query", stream.seen, f"{name}.cross"), 1)
-            weights = self._weights(graph, query, memory[2 * i], mask)
-            cross_weights.append(weights)
-            context = self._merge(graph, weights, memory[2 * i + 1])
-            stream.add(self._product(graph, f"{name}.cross.output", context))
-            stream.add(self._feed_forward(graph, name, stream.seen))
+            own, cross = self._forced_layer(graph, i, stream, memory[2 * i : 2 * i + 2], masks)
+            own_weights.append(own)
+            cross_weights.append(cross)
         forced_outputs(graph, self._logits(graph, stream.seen), target, target_lengths)
-        heads = self.config.heads
-        for kind, weights_list, axes in (
-            ("cross_attention", cross_weights, ["T", "S"]),
-            ("encoder_attention", encoder_weights, ["S", "S"]),
-            ("decoder_attention", own_weights, ["T", "T"]),
-        ):
-            layers = [graph.op("Unsqueeze", weights, graph.integers(1)) for weights in weights_list]
-            stacked = graph.op("Concat", *layers, axis=1) if len(layers) > 1 else layers[0]
-            stacked = self.arithmetic.to_float(graph, stacked)
-            graph.output(kind, stacked, FLOAT, ["B", len(layers), heads, *axes])
+        self._output_weights(graph, "cross_attention", cross_weights, ("T", "S"))
+        self._output_weights(graph, "encoder_attention", encoder_weights, ("S", "S"))
+        self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
+
+    def _forced_layer(
+        self, graph: GraphBuilder, layer: int, stream: _Stream, memory: list[str], masks: tuple[str, str]
+    ) -> tuple[str, str]:
+        """Pass all T positions through a decoder layer; returns self and cross weights [B, H, T, T], [B, H, T, S]."""
+        name = f"decoder.{layer}"
+        own = self._self_attention(graph, f"{name}.attention", stream, masks[0])
+        (query,) = self._heads(graph, self._product(graph, f"{name}.cross.query", stream.seen, f"{name}.cross"), 1)
+        cross = self._weights(graph, query, memory[0], masks[1])
+        stream.add(self._product(graph, f"{name}.cross.output", self._merge(graph, cross, memory[1])))
+        stream.add(self._feed_forward(graph, name, stream.seen))
+        return own, cross
+
+    def _self_attention(self, graph: GraphBuilder, name: str, stream: _Stream, mask: str) -> str:
+        """Self-attention of whole sequences; returns its weights [B, H, T, T]."""
+        query, key, value = self._heads(graph, self._product(graph, f"{name}.qkv", stream.seen, name), 3)
+        weights = self._weights(graph, query, key, mask, transposed=True)
+        stream.add(self._product(graph, f"{name}.output", self._merge(graph, weights, value)))
+        return weights
+
+    def _output_weights(self, graph: GraphBuilder, kind: str, layers: list[str], axes: tuple[str, str]) -> None:
+        parts = [graph.op("Unsqueeze", weights, graph.integers(1)) for weights in layers]
+        stacked = graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+        shape: Axes = ["B", len(layers), self.config.heads, *axes]
+        graph.output(kind, self.arithmetic.to_float(graph, stacked), FLOAT, shape)
 
     def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
         """Memory arrays in the order of ``memory``, and the attention weights of every layer."""
@@ -174,13 +203,8 @@ class TransformerGraphs:
         mask = valid_mask(graph, self.arithmetic, lengths, source, axis=1)
         all_weights = []
         for i in range(self.config.encoder_layers):
-            name = f"encoder.{i}"
-            qkv = self._product(graph, f"{name}.attention.qkv", stream.seen, f"{name}.attention")
-            query, key, value = self._heads(graph, qkv, 3)
-            weights = self._weights(graph, query, graph.op("Transpose", key, perm=[0, 1, 3, 2]), mask)
-            all_weights.append(weights)
-            stream.add(self._product(graph, f"{name}.attention.output", self._merge(graph, weights, value)))
-            stream.add(self._feed_forward(graph, name, stream.seen))
+            all_weights.append(self._self_attention(graph, f"encoder.{i}.attention", stream, mask))
+            stream.add(self._feed_forward(graph, f"encoder.{i}", stream.seen))
         annotations = self.arithmetic.operand(graph, "annotations", stream.seen)
         arrays = []
         for i in range(self.config.decoder_layers):
@@ -216,9 +240,10 @@ class TransformerGraphs:
         context = graph.op("Transpose", graph.op("MatMul", weights, values), perm=[0, 2, 1, 3])
         return graph.reshape(context, 0, 0, self.config.width)
 
-    def _weights(self, graph: GraphBuilder, query: str, transposed_key: str, mask: str) -> str:
-        """softmax(q kᵀ / √d + mask): [B, H, T, D], [B, H, D, S] → [B, H, T, S]."""
-        scores = graph.fused("FusedMatMul", query, transposed_key, alpha=1 / math.sqrt(self.head))
+    def _weights(self, graph: GraphBuilder, query: str, key: str, mask: str, transposed: bool = False) -> str:
+        """softmax(q kᵀ / √d + mask): [B, H, T, D], [B, H, D, S] (``transposed``: [B, H, S, D]) → [B, H, T, S]."""
+        alpha = 1 / math.sqrt(self.head)
+        scores = graph.fused("FusedMatMul", query, key, alpha=alpha, transB=int(transposed))
         return graph.op("Softmax", graph.op("Add", scores, mask), axis=-1)
 
     def _causal_mask(self, graph: GraphBuilder, size: str) -> str:

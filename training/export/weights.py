@@ -52,6 +52,10 @@ class WeightStore:
             entry.key, entry.value = key, str(value)
         return tensor
 
+    def offset(self, name: str) -> int:
+        """Where an array begins in the file, in bytes."""
+        return self._offsets[name]
+
     def write(self, folder: Path) -> Path:
         """Write the file into a bundle's folder."""
         path = folder / self.location

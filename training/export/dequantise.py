@@ -1,0 +1,100 @@
+"""Reads a bundle's weights back into the network: for warm starts without checkpoints, and to compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import torch
+import yaml
+from onnx import TensorProto, helper
+from torch import Tensor
+
+from training.config import Recipe, parse_recipe
+from training.export.architecture import state_of
+from training.export.manifest import MANIFEST
+from training.export.parameters import OUTPUT_BIAS, POSITIONS, Matrix, Parameters
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class BundleReadError(ValueError):
+    """A folder that cannot be read back; the message says why."""
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """The recipe that a bundle's card records."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        content = yaml.safe_load(manifest["card"]["recipe"])
+    except FileNotFoundError as error:
+        raise BundleReadError(f"{folder} has no {MANIFEST}, so it is no bundle") from error
+    except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        raise BundleReadError(f"{folder}/{MANIFEST} holds no recipe: {error}") from error
+    return parse_recipe(content, f"the recipe in {folder}/{MANIFEST}")
+
+
+def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
+    """A state dict for the network of the bundle's recipe, float32, from its int8 (else fp32) weights.
+
+    The output biases of tokens that are never produced come back as zero. Raises BundleReadError.
+    """
+    recipe = read_recipe(folder)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    precision = "int8" if "int8" in manifest["graphs"] else next(iter(manifest["graphs"]))
+    state = state_of(recipe.network, _parameters(_stored_arrays(folder / manifest["graphs"][precision]["forced"])))
+    return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}
+
+
+def _stored_arrays(path: Path) -> Arrays:
+    """All arrays that a graph keeps in the weights file, or notes as being there."""
+    model = onnx.load_model(str(path), load_external_data=False)
+    result: Arrays = {}
+    file = path
+    for tensor in model.graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            place = {entry.key: entry.value for entry in tensor.external_data}
+            dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+            file = path.parent / place["location"]
+            result[tensor.name] = _read(file, dtype, tuple(tensor.dims), int(place["offset"]))
+    for note in model.metadata_props:
+        stem = note.key.removesuffix(".rows")
+        if stem != note.key:
+            rows = (len(result[f"{stem}.weight"]),)
+            result[note.key] = _read(file, np.dtype(np.float32), rows, int(note.value))
+    return result
+
+
+def _read(file: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> npt.NDArray[Any]:
+    return np.fromfile(file, dtype, int(np.prod(shape)), offset=offset).reshape(shape)
+
+
+def _parameters(arrays: Arrays) -> Parameters:
+    """Matrices, tables and vectors as they were laid out before they were quantised."""
+    result = Parameters()
+    for name in arrays:
+        stem, _, part = name.rpartition(".")
+        if part != "weight" or stem.endswith("norm"):
+            continue
+        weight, scale = arrays[name].astype(np.float32), arrays.get(f"{stem}.scale")
+        if _is_table(stem):
+            result.tables[stem] = weight if scale is None else weight * scale[:, None]
+            continue
+        if scale is not None:
+            weight = weight * scale
+        if f"{stem}.rows" in arrays:
+            weight = weight * arrays[f"{stem}.rows"][:, None]
+        result.matrices[stem] = Matrix(weight, arrays.get(f"{stem}.bias"))
+    for name, array in arrays.items():
+        if name == OUTPUT_BIAS or ".norm." in name or "_norm." in name or name.endswith(".energy"):
+            result.vectors[name] = array
+    result.vectors.pop(POSITIONS, None)
+    return result
+
+
+def _is_table(stem: str) -> bool:
+    return stem.endswith("embedding") or stem == "output"
