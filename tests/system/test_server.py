@@ -43,7 +43,7 @@ def metric(url: str, name: str, **labels: str) -> float:
     return total
 
 
-async def until(condition: object, seconds: float = 5) -> None:
+async def until(condition: object, seconds: float = 20) -> None:
     """Wait until a condition holds."""
     assert callable(condition)
     end = time.monotonic() + seconds
@@ -95,9 +95,9 @@ async def test_get_attention_frees_its_rows_too(slow_server: ServerProcess) -> N
     await until(lambda: metric(url, "rows_freed_total", model="transformer-en-de") == 1)
 
 
-def raw(server: ServerProcess, data: bytes, *, wait: bool = True) -> bytes:
+def raw(server: ServerProcess, data: bytes, *, wait: bool = True, timeout: float = 20) -> bytes:
     """Send bytes as they are and read what comes until the server closes or pauses."""
-    with socket.create_connection(server.address, timeout=2) as connection:
+    with socket.create_connection(server.address, timeout=timeout) as connection:
         connection.sendall(data)
         received = b""
         while wait:
@@ -133,7 +133,7 @@ HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r
     ],
 )
 def test_garbage_is_refused_and_the_next_request_works(server: ServerProcess, data: bytes) -> None:
-    received = raw(server, data)
+    received = raw(server, data, timeout=2)
     assert received == b"" or received.startswith(b"HTTP/1.1 4"), received[:200]
     assert httpx.post(f"{server.url}/translate", json=TEXT).json() == {"translatedText": "I LOST MY SECRET."}
 
@@ -212,11 +212,11 @@ async def test_a_stop_under_load_loses_no_request() -> None:
             except httpx.HTTPError as error:
                 lost.append(repr(error))
 
-    with running_dummy(0.05, TRANSLUCENT_DRAIN_DELAY_SECONDS="2") as server:
+    with running_dummy(0.05, TRANSLUCENT_DRAIN_DELAY_SECONDS="4") as server:
         server.wait_for("ready")
         async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
             callers = [asyncio.create_task(call(client)) for _ in range(20)]
-            await asyncio.sleep(0.5)
+            await until(lambda: len(answers) > 40, 20)
             server.signal()
             await until(lambda: httpx.get(f"{server.url}/health/ready").status_code == 503)
             before = len(answers)
@@ -227,7 +227,7 @@ async def test_a_stop_under_load_loses_no_request() -> None:
         assert server.exit_code() == 0
         assert lost == []
         assert set(answers) == {200}
-        assert len(answers) > before > 20
+        assert len(answers) > before
 
 
 async def test_what_runs_at_the_stop_is_finished() -> None:
