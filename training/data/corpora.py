@@ -24,8 +24,8 @@ class Download:
     """One public file."""
 
     address: str
-    sha256: str | None = None
-    """Checked where the publisher's file never changes; None where it grows (Tatoeba, manythings.org)."""
+    checksum: str | None = None
+    """``sha1:…`` or ``sha256:…`` where one is published; None where the file grows (manythings.org) or none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,22 @@ _LISTED = (
         },
         mirror=_TSV,
         note=f"The archive grows: a download has more pairs than the mirror's 2018/2019 edition. {_DERIVED}",
+    ),
+    Corpus(
+        name="tatoeba_d2l",
+        format="columns",
+        licence="CC BY 2.0 FR",
+        credit="tatoeba.org and manythings.org/anki; frozen by the authors of Dive into Deep Learning",
+        downloads={
+            EN_FR: (
+                Download(
+                    "https://d2l-data.s3-accelerate.amazonaws.com/fra-eng.zip",
+                    "sha1:94646ad1522d915e7b0f9296181140edcf86a4f5",
+                ),
+            )
+        },
+        mirror="{source}-{target}/tatoeba.tsv.gz",
+        note=f"The edition of the classic teaching example: it never changes. {_DERIVED}",
     ),
     Corpus(
         name="php_docs",

@@ -114,10 +114,11 @@ def _store(response: httpx.Response, partial: _Partial) -> None:
 
 
 def _verify(download: Download, partial: _Partial) -> None:
-    if download.sha256 is None:
+    if download.checksum is None:
         return
+    algorithm, _, expected = download.checksum.partition(":")
     with partial.path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != download.sha256:
+        found = hashlib.file_digest(file, algorithm).hexdigest()
+    if found != expected:
         partial.discard()
-        raise CorpusError(f"{download.address}: SHA-256 is {found}, expected {download.sha256}; the file was discarded")
+        raise CorpusError(f"{download.address}: {algorithm} is {found}, expected {expected}; the file was discarded")

@@ -89,7 +89,7 @@ def server() -> Iterator[Server]:
 
 
 def checked(server: Server) -> Download:
-    return Download(server.address, hashlib.sha256(server.content).hexdigest())
+    return Download(server.address, "sha256:" + hashlib.sha256(server.content).hexdigest())
 
 
 def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
@@ -149,9 +149,10 @@ def test_a_partial_file_that_is_too_long_is_dropped(server: Server, tmp_path: Pa
     assert fetch(checked(server), tmp_path, pause=0).read_bytes() == CONTENT
 
 
-def test_a_wrong_checksum_is_refused_and_nothing_is_left(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"SHA-256 is .*, expected 0000"):
-        fetch(Download(server.address, "0" * 64), tmp_path)
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_a_wrong_checksum_is_refused_and_nothing_is_left(server: Server, tmp_path: Path, algorithm: str) -> None:
+    with pytest.raises(CorpusError, match=rf"{algorithm} is .*, expected 0000"):
+        fetch(Download(server.address, f"{algorithm}:0000"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
