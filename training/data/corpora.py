@@ -25,7 +25,7 @@ class Download:
 
     address: str
     checksum: str | None = None
-    """``sha1:…`` or ``sha256:…`` where one is published; None where the file grows (manythings.org) or none is known."""
+    """``sha1:…`` or ``sha256:…`` where one is published; None where the file grows or none is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _member(archive: Path, ending: str, ignored: str = "/") -> _Member:
         content = zipfile.ZipFile(archive)
     except zipfile.BadZipFile as error:
         raise CorpusError(f"{archive} is not a zip archive: delete it and try again") from error
-    names = [name for name in content.namelist() if name.endswith(ending) and not name.startswith(ignored)]
+    names = [name for name in content.namelist() if name.endswith(ending) and not Path(name).name.startswith(ignored)]
     if len(names) != 1:
         raise CorpusError(f"{archive} should hold one file ending in {ending}, found {names or content.namelist()}")
     return _Member(f"{archive}:{names[0]}", content.open(names[0]))

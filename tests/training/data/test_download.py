@@ -200,7 +200,7 @@ def test_a_moses_archive_becomes_pairs_in_either_direction(
 
 
 def test_an_archive_of_columns_becomes_pairs(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.content = archive(**{"fra.txt": "Go.\tVa !\tCC-BY 2.0 (France)\n", "_about.txt": "about"})
+    server.content = archive(**{"fra-eng/fra.txt": "Go.\tVa !\tCC-BY 2.0 (France)\n", "fra-eng/_about.txt": "about"})
     listed(monkeypatch, server, "columns")
     assert list(read_corpus("local", "en", "fr", None, tmp_path)) == [("Go.", "Va !")]
 
