@@ -1,0 +1,61 @@
+"""A real server, and real Chromium that must not complain and must not ask any other server for anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+
+from tests.system.process import running
+
+expect.set_options(timeout=20_000)  # drawing for the first time takes a while on a busy machine
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    with running("-m", "tests.browser.serve_gallery") as server:
+        server.wait_for("ready")
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is missing: apt-get install chromium")
+        pytest.skip("Chromium is not installed (on Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    """A page; the test fails if the console shows a warning or an error, or if it asked another host."""
+    complaints: list[str] = []
+    strangers: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(message.text)
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith((url, "data:", "blob:")):
+            strangers.append(request.url)
+
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(20_000)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=url)
+    page = context.new_page()
+    page.on("console", heard)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", asked)
+    yield page
+    context.close()
+    assert complaints == []
+    assert strangers == []

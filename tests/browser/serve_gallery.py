@@ -1,0 +1,107 @@
+"""Serves the page over an engine without weights whose attention has layers, heads and a shape worth looking at."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import numpy as np
+
+from service.api.ports import Service
+from service.api.server import run
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    FloatArray,
+    ModelInfo,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
+    Translation,
+    TranslationOptions,
+)
+from service.logs import configure_logging
+from service.metrics import Metrics
+from service.settings import load_settings
+from tests.api.dummy import DummyRegistry, DummyTranslator, words_of
+
+SIZES = {
+    "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},
+    "bahdanau": {"cross": {"layers": 1, "heads": 1}, "encoder": None, "decoder": None},
+}
+
+
+def weights_of(rows: int, columns: int, seed: int) -> FloatArray:
+    """Weights near the diagonal, a little different for each seed."""
+    random = np.random.default_rng(seed)
+    distance = np.arange(rows)[:, None] * columns / rows - np.arange(columns)[None]
+    weights = np.exp(-np.abs(distance) * random.uniform(0.5, 2) + random.normal(0, 0.4, (rows, columns)))
+    return np.asarray(weights / weights.sum(-1, keepdims=True), np.float32)
+
+
+class GalleryTranslator(DummyTranslator):
+    """Upper-cases; its alignment links words of the same place."""
+
+    def translation(self, text: str, options: TranslationOptions) -> Translation:
+        return replace(super().translation(text, options), text=text.upper())
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+    ) -> AttentionMap:
+        found = await super().attention(text, target_text, options, deadline=deadline)
+        source, target = found.source_tokens, found.target_tokens
+        rows, columns = (source, source) if options.kind == "encoder" else (target, source)
+        size = SIZES[self.info.architecture][options.kind] or {"layers": 1, "heads": 1}
+        shape = [size[f"{name}s"] for name in ("layer", "head") if getattr(options, name) == "all"]
+        count = int(np.prod(shape))
+        seed = 7 if self.info.architecture == "transformer" else 70
+        weights = np.stack([weights_of(len(rows), len(columns), seed + at) for at in range(count)])
+        names = tuple(name for name in ("layer", "head") if getattr(options, name) == "all")
+        last = ("source", "source") if options.kind == "encoder" else ("target", "source")
+        logprobs = tuple(float(value) for value in -np.random.default_rng(seed).exponential(0.3, len(target)))
+        return replace(
+            found,
+            axes=(*names, *last),
+            weights=weights.reshape(*shape, len(rows), len(columns)),
+            alignment=tuple((at, at) for at in range(min(len(source), len(target)) - 1)),
+            token_logprobs=logprobs,
+            token_ranks=tuple(1 + int(-4 * value) for value in logprobs),
+        )
+
+    async def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        target = words_of(text.upper())
+        weights = weights_of(len(target), len(target), 7)
+        yield StreamedSentence(0, text, words_of(text), "")
+        for number, token in enumerate(target):
+            await asyncio.sleep(0.05)
+            added = (" " if number and not token.special else "") + token.text
+            yield StreamedToken(0, token, added, -0.25, weights[number])
+        yield StreamedEnd(text.upper())
+
+
+def info_of(info: ModelInfo) -> ModelInfo:
+    """A dummy's information with the digest and the attention section of a real one."""
+    digest = "sha256:" + info.name.encode().hex().ljust(64, "0")
+    align = {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None}
+    return replace(info, digest=digest, attention={**SIZES[info.architecture], "align": align})
+
+
+class GalleryRegistry(DummyRegistry):
+    """The dummy's models, with layers and heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name, translator in self.translators.items():
+            self.translators[name] = GalleryTranslator(info_of(translator.info))
+
+
+if __name__ == "__main__":
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format)
+    registry = GalleryRegistry()
+    sys.exit(run(Service(settings, registry, Metrics()), registry))

@@ -1,0 +1,219 @@
+"""What a person does on the page, in real Chromium."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+CONTRAST = """
+() => {
+  const parse = (text) => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return { rgb: [r, g, b], a }; };
+  const light = (rgb) => rgb.map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = parse(getComputedStyle(at).backgroundColor);
+      if (found.a === 1) return found.rgb;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("h1, h2, h3, p, a, label, button, select, summary, textarea, output, li, pre, small")) {
+    if (!element.checkVisibility() || element.disabled || !element.textContent.trim()) continue;
+    const [one, two] = [light(parse(getComputedStyle(element).color).rgb), light(behind(element))].sort((x, y) => y - x);
+    found.push([`${element.tagName} ${element.id} ${element.textContent.trim().slice(0, 20)}`, (one + 0.05) / (two + 0.05)]);
+  }
+  return found.filter(([, ratio]) => ratio < 4.5);
+}
+"""  # noqa: E501
+
+
+def translate(page: Page, url: str, text: str = "the dog sleeps here") -> None:
+    page.goto(url)
+    box = page.get_by_label("Text", exact=True)
+    expect(box).to_be_focused()
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    box.fill(text)
+    box.press("Control+Enter")
+    expect(page.locator("#translation")).to_have_text(text.upper())
+    expect(page.locator("#figure svg")).to_be_visible()
+
+
+def figure_texts(page: Page) -> list[str]:
+    return page.locator("#figure svg text").all_text_contents()
+
+
+def test_translate_and_see_which_words_belong_together(page: Page, url: str) -> None:
+    translate(page, url)
+    source = page.get_by_role("group", name="Source").get_by_role("button")
+    target = page.get_by_role("group", name="Target").get_by_role("button")
+    source.nth(1).hover()
+    expect(target.nth(1)).to_have_class("word on")
+    expect(target.nth(0)).to_have_class("word")
+    expect(page.locator("#partners")).to_contain_text("“dog” belongs with “DOG”")
+    target.nth(2).focus()
+    expect(source.nth(2)).to_have_class("word on")
+    expect(page.locator("#partners")).to_contain_text("probability")
+    page.keyboard.press("ArrowRight")
+    expect(target.nth(3)).to_be_focused()
+    expect(source.nth(3)).to_have_class("word on")
+    assert {"dog", "DOG", "</s>"} <= set(figure_texts(page))
+
+
+def test_every_view_is_drawn_and_the_address_reproduces_it(page: Page, url: str) -> None:
+    translate(page, url)
+    page.get_by_role("tab", name="All heads").click()
+    expect(page.locator("#figure svg")).to_contain_text("head 3")
+    page.get_by_role("combobox", name="Attention").select_option("encoder")
+    expect(page.locator("#figure svg")).to_contain_text("layer 2")
+    page.get_by_role("tab", name="Two models").click()
+    expect(page.locator("#figure svg")).to_contain_text("bahdanau-en-fr")
+    expect(page.locator("#figure svg")).to_contain_text("difference")
+    page.get_by_role("tab", name="Two translations").click()
+    expect(page.locator("#figure-note")).to_contain_text("Give your own translation")
+    page.get_by_text("More: search").click()
+    page.get_by_label("Your own translation").fill("A DOG RESTS")
+    page.get_by_label("Your own translation").press("Tab")
+    expect(page.locator("#figure svg")).to_contain_text("yours")
+    expect(page.locator("#figure svg")).to_contain_text("RESTS")
+    page.get_by_role("tab", name="Lines").click()
+    page.get_by_role("combobox", name="Attention").select_option("cross")
+    expect(page.locator("#figure svg")).to_contain_text("RESTS")
+    page.get_by_role("combobox", name="Tokens").select_option("word")
+    link = page.get_by_role("link", name="Link to this view").get_attribute("href")
+    assert link is not None
+    other = page.context.new_page()
+    other.goto(link)
+    expect(other.get_by_role("tab", name="Lines")).to_have_attribute("aria-selected", "true")
+    expect(other.locator("#figure svg")).to_contain_text("RESTS")
+    expect(other.get_by_role("combobox", name="Tokens")).to_have_value("word")
+    other.close()
+
+
+def test_another_model_can_be_chosen(page: Page, url: str) -> None:
+    translate(page, url)
+    page.get_by_role("combobox", name="Model").select_option("bahdanau-en-fr")
+    expect(page.locator("#status")).to_contain_text("bahdanau-en-fr")
+    expect(page.locator("#figure svg")).to_contain_text("bahdanau-en-fr")
+    page.get_by_role("combobox", name="to", exact=True).select_option("de")
+    expect(page.locator("#figure svg")).to_contain_text("transformer-en-de")
+
+
+def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> None:
+    translate(page, url, "<b>dog</b> & قط 猫")
+    contents = {}
+    for name in ("SVG", "PNG", "JSON", "CSV", "BertViz"):
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=name, exact=True).click()
+        path = tmp_path / name
+        waiting.value.save_as(path)
+        contents[name] = path.read_bytes()
+    texts = {"".join(item.itertext()) for item in ElementTree.fromstring(contents["SVG"]).iter()}
+    assert {"<b>dog</b>", "&", "قط", "猫", "</s>"} <= texts
+    assert contents["PNG"].startswith(b"\x89PNG")
+    assert json.loads(contents["JSON"])["source"]["tokens"][2]["text"] == "قط"
+    assert len(json.loads(contents["BertViz"])["cross_attention"]) == 2
+    assert page.locator("#figure svg b").count() == 0
+
+
+def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str, tmp_path: Path) -> None:
+    translate(page, url, "</script><script>alert(1)</script> dog")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="HTML", exact=True).click()
+    path = tmp_path / "figure.html"
+    waiting.value.save_as(path)
+    other = page.context.browser.new_page()  # type: ignore[union-attr]
+    complaints: list[str] = []
+    other.on("console", lambda message: complaints.append(message.text))
+    other.on("dialog", lambda dialog: complaints.append(dialog.message))
+    other.on("request", lambda request: None if request.url.startswith("file:") else complaints.append(request.url))
+    other.goto(path.as_uri())
+    expect(other.locator("#figure svg")).to_contain_text("dog", timeout=60_000)
+    other.get_by_text("The same as a table").click()
+    expect(other.get_by_role("columnheader", name="dog")).to_be_visible()
+    other.close()
+    assert complaints == []
+
+
+def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Page, url: str) -> None:
+    translate(page, url)
+    assert page.get_by_role("heading", level=1).inner_text() == "Translucent"
+    for role, name in (("textbox", "Text"), ("combobox", "From"), ("button", "Translate"), ("tabpanel", "Heatmap")):
+        expect(page.get_by_role(role, name=name, exact=True)).to_be_visible()  # type: ignore[arg-type]
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, textarea, button")]
+        .filter((e) => !e.labels?.length && !e.textContent.trim() && !e.ariaLabel).map((e) => e.id)"""
+    )
+    assert unnamed == []
+    page.locator(".skip").focus()
+    order = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    wanted = ["source", "target", "model", "text", "translate", "live", "word", "tab-heatmap", "kind", "figure"]
+    places = [order.index(name) for name in wanted]
+    assert places == sorted(places), order
+    page.get_by_role("tab", name="Heatmap").focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("tab", name="Table")).to_be_focused()
+    expect(page.get_by_role("columnheader", name="dog", exact=True)).to_be_visible()
+    expect(page.get_by_role("rowheader", name="DOG", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_in_both_themes(page: Page, url: str, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    translate(page, url)
+    assert page.evaluate(CONTRAST) == []
+    background = page.locator("#figure svg").evaluate("(svg) => getComputedStyle(svg).backgroundColor")
+    assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 29)"}[theme]
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", {"light": "dark", "dark": "light"}[theme])
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    translate(page, url)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("button, select, input:not([type=checkbox])")]
+        .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 24).map((e) => e.id)"""
+    )
+    assert small == []
+
+
+def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    page.get_by_label("Watch it being written").check()
+    page.get_by_label("Text", exact=True).fill("one two three four five six")
+    page.get_by_role("button", name="Translate", exact=True).click()
+    expect(page.locator("#writing table tbody tr").nth(1)).to_be_attached()
+    expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
+    expect(page.locator("#figure svg")).to_be_visible()
+
+
+def test_errors_are_told_and_the_next_try_works(page: Page, url: str) -> None:
+    translate(page, url)
+
+    page.get_by_text("More: search").click()
+    page.get_by_label("Beam size").fill("1")
+    page.get_by_role("button", name="Translate", exact=True).click()
+    expect(page.locator("#status")).to_contain_text("Translated by")
+    expect(page.locator("#error")).to_be_hidden()
+
+
+def test_copied_commands_name_what_is_shown(page: Page, url: str) -> None:
+    translate(page, url, "it's here")
+    page.get_by_role("button", name="Copy command").click()
+    expect(page.locator("#status")).to_have_text("Copied")
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert command.startswith(f"curl -sG '{url}/attention'")
+    assert "'text=it'\\''s here'" in command
