@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from training.config import Recipe
 from training.data.batching import Batch, collate
@@ -20,6 +20,7 @@ from training.export.arithmetic import Arithmetic
 from training.export.calibrate import IdPair
 from training.export.parameters import SUPPRESSED
 from training.export.sessions import Stepper, open_session, run
+from training.networks.interface import Network
 
 Array = npt.NDArray[Any]
 
@@ -32,12 +33,13 @@ class ParityLimits:
     """fp32: largest difference of a log-probability or of an attention weight."""
     attention: float = 5e-3
     """int8: mean difference of attention weights."""
-    agreement: float = 0.9
+    agreement: float = 0.95
     """int8: least share of greedy tokens that are PyTorch's own choice, given the same words before them."""
     alone: float = 1e-5
     """Largest difference between a row alone and the same row among others."""
-    steps: float = 1e-3
-    """Largest difference between step-by-step and forced log-probabilities."""
+    steps: float = 2e-3
+    """Between step-by-step and forced log-probabilities: fp32 the largest difference, int8 the mean one (where the
+    last bit of a float decides how an activation is rounded, single tokens move by a hundredth)."""
 
 
 class ParityError(RuntimeError):
@@ -71,26 +73,21 @@ class _Reference:
     logprobs: Array  # [B, T]
     attention: dict[str, Array]
     best: Array  # [B, T]: the token it would choose at each place
+    vocabulary: int
 
 
 def check_parity(
-    network: nn.Module,
-    recipe: Recipe,
-    folder: Path,
-    pairs: Sequence[IdPair],
-    precisions: Sequence[str],
-    limits: ParityLimits,
+    network: Network, recipe: Recipe, folders: Mapping[str, Path], pairs: Sequence[IdPair], limits: ParityLimits
 ) -> list[Comparison]:
-    """Compare the graphs in ``folder`` with the network; fp16 needs a GPU and is left to `tests/parity`.
+    """Compare the graphs of each precision, in the folder given for it, with the network.
 
-    Raises ParityError with the whole table when any comparison fails.
+    fp16 needs a GPU and is left to ``tests/parity``. Raises ParityError with the whole table when any comparison fails.
     """
-    results = []
-    for precision in precisions:
-        if precision != "fp16":
-            graphs = make_graphs(recipe.network, Arithmetic())
-            gate = _Gate(network, graphs, folder, precision, recipe.max_tokens)
-            results += gate.compare(parity_batches(pairs, recipe.max_tokens), limits)
+    results: list[Comparison] = []
+    batches = parity_batches(pairs, recipe.max_tokens)
+    for precision, folder in folders.items():
+        graphs = make_graphs(recipe.network, Arithmetic())
+        results += _Gate(network, graphs, folder, precision, recipe.max_tokens).compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
@@ -112,7 +109,7 @@ def parity_table(results: Sequence[Comparison]) -> str:
     return "\n".join(str(result) for result in results)
 
 
-def torch_reference(network: Any, batch: Batch) -> _Reference:
+def torch_reference(network: Network, batch: Batch) -> _Reference:
     """Forced decoding by the network itself, with the tokens suppressed that the graphs never produce."""
     with torch.no_grad():
         memory = network.encode(batch.source, batch.source_lengths)
@@ -127,15 +124,14 @@ def torch_reference(network: Any, batch: Batch) -> _Reference:
         "decoder_attention": decoded.decoder_attention,
     }
     arrays = {kind: weights.numpy() for kind, weights in attention.items() if weights is not None}
-    return _Reference(chosen.numpy(), arrays, logits.argmax(-1).numpy())
+    return _Reference(chosen.numpy(), arrays, logits.argmax(-1).numpy(), logits.shape[-1])
 
 
 class _Gate:
     """Compares one precision."""
 
-    def __init__(self, network: nn.Module, graphs: Graphs, folder: Path, precision: str, longest: int) -> None:
-        self._network, self._precision = network, precision
-        self._vocabulary = max(p.shape[0] for name, p in network.named_parameters() if "embedding" in name)
+    def __init__(self, network: Network, graphs: Graphs, folder: Path, precision: str, longest: int) -> None:
+        self._network, self._precision, self._vocabulary = network, precision, 0
         self._forced = open_session(folder / f"forced.{precision}.onnx")
         self._stepper = Stepper(graphs, folder, precision, longest)
 
@@ -144,7 +140,7 @@ class _Gate:
         logprobs, attention, alone, steps, agreed = [], [], [], [], []
         for batch in batches:
             reference, result = torch_reference(self._network, batch), self._force(batch)
-            valid = _valid(batch)
+            self._vocabulary, valid = reference.vocabulary, _valid(batch)
             logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid])
             attention += [
                 differences
@@ -156,12 +152,12 @@ class _Gate:
             agreed.append((best == reference.best)[valid])
             alone += list(self._alone(batch, result, stepped))
         exact = self._precision == "fp32"
-        differences, weights = np.concatenate(logprobs), np.concatenate(attention)
+        differences, weights, spread = (np.concatenate(parts) for parts in (logprobs, attention, steps))
         results = [
             self._limit("mean difference of attention weights", weights.mean(), limits.attention),
             self._limit("greedy tokens as PyTorch chooses", np.concatenate(agreed).mean(), limits.agreement, True),
             self._limit("row alone and among others", max(alone), limits.alone),
-            self._limit("step by step and forced log-probabilities", np.concatenate(steps).max(), limits.steps),
+            self._limit("step by step and forced", spread.max() if exact else spread.mean(), limits.steps),
         ]
         if exact:
             results += [
