@@ -155,7 +155,7 @@ def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Pag
     order = []
     for _ in range(30):
         page.keyboard.press("Tab")
-        order.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+        order.append(page.evaluate("document.activeElement.id || document.activeElement.classList[0]"))
     wanted = ["source", "target", "model", "text", "translate", "live", "word", "tab-heatmap", "kind", "figure"]
     places = [order.index(name) for name in wanted]
     assert places == sorted(places), order
