@@ -12,7 +12,9 @@ Pair = tuple[str, str]
 APOSTROPHES = "’‘ʼ＇"
 """Written as ' by the normaliser: corpora disagree about them."""
 
-SPACES = "".join(chr(c) for c in range(0x3001) if unicodedata.category(chr(c)) == "Zs" or chr(c) in "\t\n\r\v\f\u0085")
+_BREAKS = "\t\n\r\v\f\x1c\x1d\x1e\x1f\u0085\u2028\u2029"
+
+SPACES = "".join(chr(c) for c in range(0x3001) if unicodedata.category(chr(c)) == "Zs" or chr(c) in _BREAKS)
 """Every space separator and line break; French puts U+00A0 or U+202F before ! ? : ;."""
 
 INVISIBLE = "\u00ad\u200b\ufeff"
