@@ -73,6 +73,8 @@ class TransformerGraphs:
     def __init__(self, config: TransformerConfig, arithmetic: Arithmetic) -> None:
         self.config, self.arithmetic = config, arithmetic
         self.head = config.width // config.heads
+        # GroupQueryAttention wants heads of a multiple of 8: others are padded with zeros in the cache.
+        self.cached_head = -(-self.head // 8) * 8
 
     @property
     def memory(self) -> Arrays:
@@ -87,7 +89,7 @@ class TransformerGraphs:
     @property
     def state(self) -> Arrays:
         """Self-attention keys and values of every decoder layer."""
-        axes: Axes = ["N", self.config.heads, "T", self.head]
+        axes: Axes = ["N", self.config.heads, "T", self.cached_head]
         return [(f"self_{kind}_{i}", axes) for i in range(self.config.decoder_layers) for kind in ("key", "value")]
 
     state_kind = "cache"
@@ -130,17 +132,26 @@ class TransformerGraphs:
         self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
     ) -> tuple[str, list[str]]:
         """Self-attention of one new position a row, each with its own past: [N, W] → [N, W], keys and values."""
-        name, width = f"decoder.{layer}.attention", self.config.width
-        qkv = graph.reshape(self._product(graph, f"{name}.qkv", seen, name), -1, 1, 3 * width)
+        name, heads = f"decoder.{layer}.attention", self.config.heads
+        qkv = self._product(graph, f"{name}.qkv", seen, name)
+        missing = self.cached_head - self.head
+        if missing:
+            split = graph.reshape(qkv, -1, 3 * heads, self.head)
+            qkv = graph.op("Pad", split, graph.integers(0, 0, 0, 0, 0, missing))
         context, *following = graph.ops(
             "GroupQueryAttention",
-            [qkv, "", "", *state, past.lengths, past.total],
+            [graph.reshape(qkv, -1, 1, 3 * heads * self.cached_head), "", "", *state, past.lengths, past.total],
             3,
             domain=MICROSOFT,
-            num_heads=self.config.heads,
-            kv_num_heads=self.config.heads,
+            num_heads=heads,
+            kv_num_heads=heads,
+            scale=1 / math.sqrt(self.head),
         )
-        return self._product(graph, f"{name}.output", graph.reshape(context, -1, width)), following
+        if missing:
+            split = graph.reshape(context, -1, heads, self.cached_head)
+            context = graph.split(split, [self.head, missing])[0]
+        context = graph.reshape(context, -1, self.config.width)
+        return self._product(graph, f"{name}.output", context), following
 
     def _cross_step(self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shape: _Shape) -> str:
         """Attention over the source, whose memory the K rows of a sentence share: [N, W] → [N, W]."""

@@ -1,0 +1,122 @@
+"""Small networks as graphs in a folder, and what PyTorch says about the same ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.training.tiny import VOCABULARY, network
+from training.config import BahdanauConfig, Recipe, TransformerConfig, parse_recipe
+from training.data.batching import Batch, collate
+from training.data.subwords import EOS
+from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
+from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
+from training.export.calibrate import IdPair, sample_sites
+from training.export.graph import GraphBuilder
+from training.export.parameters import Parameters
+from training.export.quantise import float_store, make_plan, quantised_store
+from training.export.sessions import Stepper, open_session, run
+
+Array = npt.NDArray[Any]
+LIMIT = 24
+"""Longest side in these tests, in tokens."""
+
+
+def id_pairs(count: int = 12, vocabulary: int = VOCABULARY, longest: int = 14) -> list[IdPair]:
+    """Made-up pairs of 1 to ``longest`` tokens, each side closed by the end token; always the same."""
+    random = np.random.default_rng(0)
+
+    def side() -> npt.NDArray[np.uint16]:
+        words = random.integers(EOS + 1, vocabulary, random.integers(0, longest))
+        return np.append(words, EOS).astype(np.uint16)
+
+    return [(side(), side()) for _ in range(count)]
+
+
+def batch_of(pairs: Sequence[IdPair]) -> Batch:
+    """Pad pairs into one batch."""
+    return collate([np.asarray(s, np.uint16) for s, _ in pairs], [np.asarray(t, np.uint16) for _, t in pairs])
+
+
+def recipe_of(config: TransformerConfig | BahdanauConfig, name: str = "tiny-en-fr") -> Recipe:
+    """A recipe around a network."""
+    content = {
+        "name": name,
+        "source_language": "en",
+        "target_language": "fr",
+        "corpora": [{"name": "made-up"}],
+        "network": config.model_dump(),
+        "max_tokens": LIMIT,
+    }
+    return parse_recipe(content, "test")
+
+
+@dataclass
+class Exported:
+    """Graphs of one network in one folder, opened when asked for."""
+
+    folder: Path
+    config: TransformerConfig | BahdanauConfig
+    parameters: Parameters
+    plan: Plan | None = None
+
+    def graphs(self) -> Graphs:
+        """The builder, for the names of memory and state."""
+        return make_graphs(self.config, Arithmetic())
+
+    def stepper(self, precision: str) -> Stepper:
+        """Step-by-step decoding with caches as long as the limit."""
+        return Stepper(self.graphs(), self.folder, precision, LIMIT)
+
+    def force(self, precision: str, batch: Batch) -> dict[str, Array]:
+        """Forced decoding of a batch."""
+        feeds = {
+            "source": batch.source.numpy(),
+            "source_lengths": batch.source_lengths.numpy(),
+            "target": batch.target_out.numpy(),
+            "target_lengths": batch.target_lengths.numpy(),
+        }
+        return run(open_session(self.folder / f"forced.{precision}.onnx"), feeds)
+
+    def step_through(self, precision: str, batch: Batch) -> Array:
+        """Log-probabilities [B, T] of the target, decoded step by step."""
+        stepper = self.stepper(precision)
+        stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
+        chosen = []
+        for inputs, outputs in zip(batch.target_in.numpy().T, batch.target_out.numpy().T, strict=True):
+            ids, logprobs = stepper.step(inputs, VOCABULARY)
+            chosen.append(logprobs[np.arange(len(ids)), (ids == outputs[:, None]).argmax(1)])
+        return np.stack(chosen, 1)
+
+
+def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
+    """The fp32 graphs of a made-up network."""
+    parameters = parameters_of(config, network(config), LIMIT)
+    store = float_store(parameters, "weights.fp32.bin")
+    _write(config, Arithmetic(), store, folder, "fp32")
+    return Exported(folder, config, parameters)
+
+
+def write_quantised(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
+    """The int8 graphs of a made-up network, and "expanded" ones: float32 products over the same int8 weights."""
+    parameters = parameters_of(config, network(config), LIMIT)
+    products, samples = sample_sites(config, parameters, id_pairs(24))
+    plan = make_plan(parameters, products, samples)
+    store = quantised_store(parameters, products, samples, plan, "weights.bin")
+    _write(config, Int8Arithmetic(plan), store, folder, "int8")
+    _write(config, DequantisedArithmetic(1), store, folder, "expanded")
+    _write(config, DequantisedArithmetic(), store, folder, "fp16")
+    return Exported(folder, config, parameters, plan)
+
+
+def _write(config: Any, arithmetic: Arithmetic, store: Any, folder: Path, precision: str) -> None:
+    store.write(folder)
+    for kind in GRAPH_KINDS:
+        graph = GraphBuilder(kind, store)
+        getattr(make_graphs(config, arithmetic), kind)(graph)
+        (folder / f"{kind}.{precision}.onnx").write_bytes(graph.model().SerializeToString())

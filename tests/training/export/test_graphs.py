@@ -1,0 +1,146 @@
+"""The exported graphs do what the networks do: every variant that a recipe can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from tests.training.export.exported import Array, Exported, batch_of, id_pairs, write_float
+from tests.training.tiny import VARIANTS, VOCABULARY, network
+from training.data.subwords import BOS, PAD
+from training.export.parity import torch_reference
+from training.export.sessions import open_session, run
+
+STEP_VARIANTS = ("post-norm", "pre-norm", "score-additive", "attention-none", "deep-lstm", "attention-local")
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """Each variant once, in fp32."""
+    return write_float(VARIANTS[request.param], tmp_path_factory.mktemp("graphs"))
+
+
+def test_forced_decoding_agrees_with_the_network(exported: Exported) -> None:
+    batch = batch_of(id_pairs())
+    reference, result = torch_reference(network(exported.config), batch), exported.force("fp32", batch)
+    for row, (source, target) in enumerate(
+        zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
+    ):
+        np.testing.assert_allclose(result["logprobs"][row, :target], reference.logprobs[row, :target], atol=1e-4)
+        for kind, weights in reference.attention.items():
+            queries = source if kind == "encoder_attention" else target
+            keys = target if kind == "decoder_attention" else source
+            ours = result[kind][row, ..., :queries, :keys]
+            np.testing.assert_allclose(ours, weights[row, ..., :queries, :keys], atol=1e-4, err_msg=kind)
+            np.testing.assert_allclose(ours.sum(-1), 1, atol=1e-5)
+
+
+def test_padding_has_no_log_probability_and_no_rank(exported: Exported) -> None:
+    batch = batch_of(id_pairs())
+    result = exported.force("fp32", batch)
+    padding = batch.target_out.numpy() == PAD
+    assert not result["logprobs"][padding].any()
+    assert not result["ranks"][padding].any()
+    assert (result["ranks"][~padding] >= 1).all()
+
+
+def test_step_by_step_agrees_with_forced_decoding(exported: Exported) -> None:
+    batch = batch_of(id_pairs())
+    valid = batch.target_out.numpy() != PAD
+    forced = exported.force("fp32", batch)["logprobs"]
+    np.testing.assert_allclose(exported.step_through("fp32", batch)[valid], forced[valid], atol=1e-4)
+
+
+def test_ranks_count_the_better_tokens(exported: Exported) -> None:
+    batch = batch_of(id_pairs())
+    stepper = exported.stepper("fp32")
+    stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
+    ids, _ = stepper.step(np.full(len(batch.source), BOS), VOCABULARY)
+    places = (ids == batch.target_out.numpy()[:, :1]).argmax(1) + 1
+    np.testing.assert_array_equal(exported.force("fp32", batch)["ranks"][:, 0], places)
+
+
+def test_no_candidate_is_padding_or_begin(exported: Exported) -> None:
+    batch = batch_of(id_pairs())
+    stepper = exported.stepper("fp32")
+    stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
+    ids, logprobs = stepper.step(np.full(len(batch.source), BOS), VOCABULARY)
+    assert set(ids[:, -2:].ravel().tolist()) == {PAD, BOS}
+    assert (logprobs[:, -2:] < -1e6).all()
+    assert (np.diff(logprobs) <= 0).all()
+    np.testing.assert_allclose(np.exp(logprobs).sum(-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", STEP_VARIANTS)
+def test_beams_share_their_sentence_and_differ_in_their_past(variant: str, tmp_path: Path) -> None:
+    """K rows a sentence give what each row gives as a sentence of its own."""
+    exported = write_float(VARIANTS[variant], tmp_path)
+    batch, beams, steps = batch_of(id_pairs(3)), 4, 5
+    tokens = np.random.default_rng(1).integers(3, VOCABULARY, (steps, len(batch.source), beams))
+    together = _decode(exported, (batch.source.numpy(), batch.source_lengths.numpy()), tokens)
+    for beam in range(beams):
+        alone = _decode(exported, (batch.source.numpy(), batch.source_lengths.numpy()), tokens[:, :, beam : beam + 1])
+        np.testing.assert_allclose(together[:, :, beam], alone[:, :, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", ["post-norm", "pre-norm"])
+def test_rows_of_different_length_decode_side_by_side(variant: str, tmp_path: Path) -> None:
+    """A row that joins three steps late gets what it gets alone; stale cache beyond its length changes nothing."""
+    exported = write_float(VARIANTS[variant], tmp_path)
+    batch = batch_of(id_pairs(2))
+    source = batch.source.numpy(), batch.source_lengths.numpy()
+    tokens = np.random.default_rng(1).integers(3, VOCABULARY, (6, 2, 1))
+    alone = _decode(exported, source, tokens)
+    late = np.array([0, 3])
+    session, feeds = _start(exported, source, 1)
+    for name in (name for name, _ in exported.graphs().state):
+        feeds[name] = np.random.default_rng(2).normal(size=feeds[name].shape).astype(np.float32)
+    for step in range(6):
+        past = np.maximum(step - late, 0)
+        feeds["tokens"] = tokens[past, [0, 1]]
+        feeds["lengths"] = past.astype(np.int32)
+        feeds["total_length"] = np.array([past.max() + 1], np.int32)
+        result = run(session, feeds)
+        feeds |= {name: result[f"next_{name}"] for name, _ in exported.graphs().state}
+        np.testing.assert_allclose(_by_id(result)[0, 0], alone[step, 0, 0], atol=1e-5)
+        np.testing.assert_allclose(_by_id(result)[1, 0], alone[past[1], 1, 0], atol=1e-5)
+
+
+def _start(
+    exported: Exported, source: tuple[Array, Array], beams: int
+) -> tuple[onnxruntime.InferenceSession, dict[str, Array]]:
+    encoder = open_session(exported.folder / "encoder.fp32.onnx")
+    encoded = run(encoder, {"source": source[0], "source_lengths": source[1]})
+    graphs = exported.graphs()
+    feeds = {name: encoded[name] for name, _ in graphs.memory}
+    rows = len(source[0]) * beams
+    for name, axes in graphs.state:
+        if graphs.state_kind == "fixed":
+            feeds[name] = np.repeat(encoded[f"initial_{name}"], beams, axis=0)
+        else:
+            shape = [rows] + [16 if axis == "T" else int(axis) for axis in axes[1:]]
+            feeds[name] = np.zeros(shape, np.float32)
+    feeds |= {"source_lengths": source[1], "candidates": np.array([VOCABULARY])}
+    return open_session(exported.folder / "decoder.fp32.onnx"), feeds
+
+
+def _decode(exported: Exported, source: tuple[Array, Array], tokens: Array) -> Array:
+    """Feed tokens [steps, B, K]; log-probabilities by token id [steps, B, K, V]."""
+    session, feeds = _start(exported, source, tokens.shape[2])
+    results = []
+    for step, inputs in enumerate(tokens):
+        feeds |= {"tokens": inputs, "lengths": np.full(inputs.size, step, np.int32)}
+        feeds["total_length"] = np.array([step + 1], np.int32)
+        result = run(session, feeds)
+        feeds |= {name: result[f"next_{name}"] for name, _ in exported.graphs().state}
+        results.append(_by_id(result))
+    return np.stack(results)
+
+
+def _by_id(result: dict[str, Array]) -> Array:
+    full = np.zeros_like(result["top_logprobs"])
+    np.put_along_axis(full, result["top_ids"], result["top_logprobs"], axis=-1)
+    return full
