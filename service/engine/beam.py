@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from service.engine.growth import close_gaps, grown
 from service.engine.guard import RepetitionGuard
+from service.engine.survivors import Finished, Survivors, first_living
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
@@ -44,31 +45,6 @@ class Advance:
     done: list[int]  # sentences that are finished, ascending
 
 
-class _Finished(NamedTuple):
-    """A hypothesis that has ended: its last token was chosen at `step` after the hypothesis in slot `parent`."""
-
-    score: float
-    step: int
-    parent: int
-    token: int
-    logprob: float
-    reason: FinishReason
-
-
-class _Survivors(NamedTuple):
-    """The K hypotheses of each sentence that live on, [B, K] each, best first or by slot."""
-
-    parents: IntArray
-    tokens: IntArray
-    gains: FloatArray
-    scores: npt.NDArray[np.float64]
-
-    def taken(self, rows: IntArray, places: IntArray) -> _Survivors:
-        """Pick, for every sentence, the entries at `places`."""
-        at = (rows, places)
-        return _Survivors(self.parents[at], self.tokens[at], self.gains[at], self.scores[at])
-
-
 def candidates_for(beam_size: int) -> int:
     """Say how many candidates a row the search needs: enough to replace every finished hypothesis."""
     return 2 * beam_size
@@ -81,7 +57,7 @@ class Beam:
         self.beam_size = beam_size
         self.size = 0
         self._eos, self._bos = eos, bos
-        self._finished: list[list[_Finished]] = []
+        self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
@@ -140,6 +116,10 @@ class Beam:
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
+        if self.beam_size == 1:
+            advance = self._advance_greedily(ids, logprobs)
+            if advance is not None:
+                return advance
         size, arrays = self.size, self._arrays
         best = self._ranked(ids, logprobs)
         ending = best.tokens == self._eos
@@ -150,10 +130,31 @@ class Beam:
             self._finish(best, closing)
         if not possible[:, 0].all():
             self._strand(np.flatnonzero(~possible[:, 0]).tolist())
-        survivors = self._placed(_first_living(best, possible & ~ending, self.beam_size))
+        survivors = self._placed(first_living(best, possible & ~ending, self.beam_size))
         self._remember(survivors)
         done = self._done(last)
         return Advance(survivors.tokens, self._row_parents(survivors.parents, done), np.flatnonzero(done).tolist())
+
+    def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
+        """Take a step of single hypotheses whose likeliest tokens are all allowed; None where one is not.
+
+        The same as the general way, which has to look further: what follows </s> can never beat it.
+        """
+        size, arrays = self.size, self._arrays
+        steps, tokens, gains = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
+        held = self._guard.forbidden(ids)
+        if held is not None or (steps < arrays["shortest"][:size]).any() or gains.min() <= IMPOSSIBLE:
+            return None
+        done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
+        scores = arrays["scores"][:size] + gains
+        leaving: list[int] = np.flatnonzero(done).tolist()
+        for index in leaving:
+            step, token = int(steps[index]), int(tokens[index, 0])
+            score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
+            reason: FinishReason = "eos" if token == self._eos else "length"
+            self._record(index, Finished(score, step, 0, token, float(gains[index, 0]), reason))
+        self._remember(Survivors(np.zeros_like(tokens), tokens, gains, scores))
+        return Advance(tokens, None, leaving)
 
     def latest(self, index: int) -> tuple[int, float]:
         """Give the last token of the best live hypothesis of a sentence, and its log-probability."""
@@ -165,7 +166,7 @@ class Beam:
         found = sorted(self._finished[index], key=lambda finished: -finished.score)
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
-    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> _Survivors:
+    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> Survivors:
         """Give the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
         size, width = self.size, ids.shape[2]
         gains = self._allowed(ids, logprobs)
@@ -175,7 +176,7 @@ class Beam:
         # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
         order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.beam_size]
         rows = self._own_rows[:size]
-        return _Survivors(order // width, ids[rows, order], gains[rows, order], totals[rows, order])
+        return Survivors(order // width, ids[rows, order], gains[rows, order], totals[rows, order])
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
@@ -189,7 +190,7 @@ class Beam:
         gains: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
         return gains
 
-    def _finish(self, best: _Survivors, closing: npt.NDArray[np.bool_]) -> None:
+    def _finish(self, best: Survivors, closing: npt.NDArray[np.bool_]) -> None:
         """Record the hypotheses that end here, those marked among the best K, [B, K]."""
         steps, penalty = self._arrays["steps"], self._arrays["penalty"]
         for index, rank in np.argwhere(closing).tolist():
@@ -197,7 +198,7 @@ class Beam:
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.gains[index, rank])
-            self._record(index, _Finished(score, step, parent, token, gain, reason))
+            self._record(index, Finished(score, step, parent, token, gain, reason))
 
     def _strand(self, stranded: list[int]) -> None:
         """Close sentences that nothing may follow: where no hypothesis is finished, the best live one as it stands."""
@@ -205,7 +206,7 @@ class Beam:
             if not self._finished[index]:
                 self._record(index, self._as_it_stands(index, int(self._arrays["scores"][index].argmax())))
 
-    def _record(self, index: int, finished: _Finished) -> None:
+    def _record(self, index: int, finished: Finished) -> None:
         found = self._finished[index]
         found.append(finished)
         self._arrays["closed"][index] = len(found)
@@ -213,17 +214,17 @@ class Beam:
         if len(found) >= wanted:
             self._arrays["to_beat"][index] = sorted((each.score for each in found), reverse=True)[wanted - 1]
 
-    def _as_it_stands(self, index: int, slot: int) -> _Finished:
+    def _as_it_stands(self, index: int, slot: int) -> Finished:
         """Close the live hypothesis of a slot with the tokens it has, possibly none."""
         arrays = self._arrays
         step = int(arrays["steps"][index]) - 1
         if step < 0:
-            return _Finished(0.0, -1, 0, self._eos, 0.0, "length")
+            return Finished(0.0, -1, 0, self._eos, 0.0, "length")
         score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
         token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
-        return _Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
+        return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
-    def _placed(self, survivors: _Survivors) -> _Survivors:
+    def _placed(self, survivors: Survivors) -> Survivors:
         """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
         size, beam_size = survivors.tokens.shape
         if beam_size == 1:
@@ -241,7 +242,7 @@ class Beam:
         still = (survivors.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
         return survivors._replace(parents=np.where(still, own, survivors.parents))
 
-    def _remember(self, survivors: _Survivors) -> None:
+    def _remember(self, survivors: Survivors) -> None:
         """Write the step into the history and make it the present."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
@@ -280,7 +281,7 @@ class Beam:
         rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()
         return rows
 
-    def _walk_back(self, index: int, finished: _Finished) -> Hypothesis:
+    def _walk_back(self, index: int, finished: Finished) -> Hypothesis:
         """Follow the back-pointers of a finished hypothesis to its first token."""
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)
@@ -291,14 +292,3 @@ class Beam:
             token, slot = divmod(int(past[step, slot]), MAX_BEAM_SIZE)
             ids.append(token)
         return Hypothesis(tuple(reversed(ids)), tuple(reversed(gains)), finished.score, finished.reason)
-
-
-def _first_living(best: _Survivors, living: npt.NDArray[np.bool_], beam_size: int) -> _Survivors:
-    """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
-    if living[:, :beam_size].all():
-        first = np.s_[:, :beam_size]
-        return _Survivors(best.parents[first], best.tokens[first], best.gains[first], best.scores[first])
-    rows = np.arange(len(living))[:, None]
-    chosen = np.argsort(~living, axis=1, kind="stable")[:, :beam_size]
-    survivors = best.taken(rows, chosen)
-    return survivors._replace(scores=np.where(living[rows, chosen], survivors.scores, -np.inf))

@@ -21,6 +21,7 @@ from service.engine.model import Candidates, Encoded
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 16  # capacity of caches to begin with
+MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
 KEPT_BYTES = 2**24  # of buffers that a lane may keep when nobody is in it
 SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
 
@@ -70,9 +71,8 @@ class HostLane:
         size, rows = self._size, self._size * self._beam_size
         lengths = self._lengths[:rows]
         total = int(lengths.max()) + 1
-        for buffer in self._caches.values():
-            if buffer.grow_length(total):
-                self._bound = False
+        if total > self._tokens_held:
+            self._lengthen_caches(total)
         self._tokens[:size] = tokens
         self._total[0] = total
         if not self._bound:
@@ -119,8 +119,16 @@ class HostLane:
         fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
         self._memory = {spec.name: _Buffer(spec, SOURCE_STEP) for spec in graphs.memory}
         self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
+        self._tokens_held = LEAST_TOKENS
         self._fixed = {spec.name: _Buffer(spec, 1) for spec in fixed}
         self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
+
+    def _lengthen_caches(self, needed: int) -> None:
+        """Have every cache hold so many tokens; there may be no caches, whose length then never matters."""
+        for buffer in self._caches.values():
+            if buffer.grow_length(needed):
+                self._bound = False
+        self._tokens_held = min((buffer.length for buffer in self._caches.values()), default=MOST_TOKENS)
 
     def _buffers(self) -> Iterator[_Buffer]:
         for group in (self._memory, self._caches, self._fixed, self._following):

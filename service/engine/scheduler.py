@@ -89,6 +89,8 @@ class Scheduler(Generic[Owner]):
 
     def plan(self, now: float, rows_in_use: int) -> Plan[Owner]:
         """Take out of the queue whoever is too late and whoever may join now."""
+        if not self._queue:
+            return Plan([], [])
         expired = self._expire(now)
         free, tokens = self.budget.rows - rows_in_use, self.budget.admitted_tokens
         admitted: list[Owner] = []

@@ -74,6 +74,7 @@ class Worker:
         self._forced: deque[ForcedTicket] = deque()
         self._ledger = Ledger(self._changed)
         self._execution = Execution(name, model, self._ledger, observer, clock)
+        self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
 
     @property
@@ -205,12 +206,19 @@ class Worker:
         for ticket in plan.expired:
             self._execution.expire(ticket)
         self._execution.admit(plan.admitted)
-        load = self.load
-        self._observer.rows_changed(self.name, load.rows, load.sentences, load.queued)
+        self._tell_load()
         self._execution.step()
-        self._execution.force(forced)
+        if forced:
+            self._execution.force(forced)
         if not self._execution.rows:
-            self._observer.rows_changed(self.name, 0, 0, len(self._scheduler))
+            self._tell_load()
+
+    def _tell_load(self) -> None:
+        """Tell the observer how much is running and waiting, if that has changed."""
+        load = (self._execution.rows, self._execution.sentences, len(self._scheduler))
+        if load != self._told:
+            self._told = load
+            self._observer.rows_changed(self.name, *load)
 
     def _take_forced(self) -> list[ForcedTicket]:
         """Take the next forced jobs, so many that the running sentences do not wait long for them."""
@@ -225,11 +233,13 @@ class Worker:
 
     def _let_go(self, now: float) -> None:
         """Drop the sentences whose callers left or whose time is up."""
+        self._execution.drop_late(now)
+        if not self._ledger.has_abandoned():
+            return
         left = self._ledger.take_abandoned()
         with self._changed:
-            waiting = len(self._scheduler.discard(left)) if left else 0
+            waiting = len(self._scheduler.discard(left))
         rows = self._execution.rows
-        running = self._execution.drop(left) if left else 0
+        running = self._execution.drop(left)
         if waiting or running:
             self._observer.cancelled(self.name, waiting + running, rows - self._execution.rows)
-        self._execution.drop_late(now)

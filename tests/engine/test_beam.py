@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.engine.batch import Batch
-from service.engine.beam import candidates_for
+from service.engine.beam import Beam, candidates_for
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.engine.scripted import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
 
@@ -167,3 +167,12 @@ def test_a_finished_hypothesis_is_replaced_by_a_live_one() -> None:
     assert all(len(hypothesis.ids) > 0 for hypothesis in found)
     assert candidates_for(4) == 8
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("min_length", [0, 3])
+def test_greedy_search_takes_a_short_way_to_the_same_end(min_length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = SearchOptions(1, length_penalty=0.7, max_length=9, min_length=min_length)
+    rule, sources = hashed_rule(7), [(5, EOS), (6, 4, EOS), (3, 3, 3, EOS), (4, EOS)]
+    short = search(rule, sources, options)
+    monkeypatch.setattr(Beam, "_advance_greedily", lambda *arguments: None)
+    assert short == search(rule, sources, options)
