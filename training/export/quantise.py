@@ -96,11 +96,14 @@ def make_plan(parameters: Parameters, products: Mapping[str, tuple[str, ...]], s
 
 
 def static_error(matrix: Matrix, rows: Floats, site: Range) -> float:
-    """Squared error that a fixed activation scale adds to a product, relative to the product's own variance."""
+    """Squared error that a fixed activation scale adds to a product, relative to each row's own result, on average.
+
+    A row next to zero counts little: nothing can be lost there.
+    """
     rows = rows[:512]
-    exact = rows @ matrix.weight
-    lost = (fake_quantise(rows, site) - rows) @ matrix.weight
-    return float((lost**2).mean() / max(float(exact.var()), 1e-12))
+    power = ((rows @ matrix.weight) ** 2).mean(axis=1)
+    lost = (((fake_quantise(rows, site) - rows) @ matrix.weight) ** 2).mean(axis=1)
+    return float((lost / (power + 0.01 * power.mean() + 1e-12)).mean())
 
 
 def quantised_store(

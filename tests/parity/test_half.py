@@ -1,0 +1,59 @@
+"""The fp16 graphs, as far as a CPU can check them: shapes, types, and the same weights; numbers need a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto
+
+from tests.training.export.exported import Exported, batch_of, id_pairs, write_quantised
+from tests.training.tiny import VARIANTS
+from training.export.architecture import GRAPH_KINDS
+
+
+@pytest.fixture(scope="module", params=["pre-norm", "post-norm", "score-additive", "attention-local", "deep-lstm"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    return write_quantised(VARIANTS[request.param], tmp_path_factory.mktemp("half"))
+
+
+@pytest.mark.parametrize("kind", GRAPH_KINDS)
+def test_the_graph_is_well_formed(exported: Exported, kind: str) -> None:
+    onnx.checker.check_model(str(exported.folder / f"{kind}.fp16.onnx"))
+
+
+def test_state_is_half_and_what_leaves_is_whole(exported: Exported) -> None:
+    decoder = onnx.load_model(str(exported.folder / "decoder.fp16.onnx"), load_external_data=False).graph
+    types = {value.name: value.type.tensor_type.elem_type for value in (*decoder.input, *decoder.output)}
+    for name, _ in exported.graphs().state + exported.graphs().memory:
+        assert types[name] == TensorProto.FLOAT16
+    assert types["top_logprobs"] == TensorProto.FLOAT
+
+
+@pytest.mark.parametrize("variant", ["pre-norm", "post-norm"])
+def test_a_transformer_runs_in_half_precision(variant: str, tmp_path: Path) -> None:
+    """The CPU has these kernels too (it has none for a loop in half precision, which the RNN's encoder is)."""
+    exported = write_quantised(VARIANTS[variant], tmp_path)
+    batch = batch_of(id_pairs())
+    valid = batch.target_out.numpy() != 0
+    half, whole = (exported.force(precision, batch)["logprobs"][valid] for precision in ("fp16", "expanded"))
+    assert np.abs(half - whole).max() < 0.05
+    np.testing.assert_allclose(exported.step_through("fp16", batch)[valid], half, atol=0.02)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("CUDAExecutionProvider" not in onnxruntime.get_available_providers(), reason="no CUDA here")
+def test_every_graph_runs_on_the_gpu(exported: Exported) -> None:
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    batch = batch_of(id_pairs())
+    feeds = {"source": batch.source.numpy(), "source_lengths": batch.source_lengths.numpy()}
+    feeds |= {"target": batch.target_out.numpy(), "target_lengths": batch.target_lengths.numpy()}
+    path = str(exported.folder / "forced.fp16.onnx")
+    session = onnxruntime.InferenceSession(path, options, providers=["CUDAExecutionProvider"])
+    half = session.run(["logprobs"], feeds)[0]
+    valid = batch.target_out.numpy() != 0
+    assert np.abs(half - exported.force("expanded", batch)["logprobs"])[valid].max() < 0.05

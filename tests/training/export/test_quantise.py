@@ -1,0 +1,124 @@
+"""Integers stand for floats closely, and in a range that every CPU multiplies exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto
+
+from training.export.arithmetic import Arithmetic, Int8Arithmetic, Operand, Plan, Range
+from training.export.graph import GraphBuilder
+from training.export.parameters import Floats, Matrix, Parameters
+from training.export.quantise import (
+    WEIGHT_LIMIT,
+    choose_range,
+    make_plan,
+    quantise_weight,
+    quantised_store,
+)
+from training.export.sessions import open_session, run
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_pairs_of_products_fit_in_the_saturating_instruction() -> None:
+    assert 2 * 255 * WEIGHT_LIMIT < 2**15
+
+
+def test_weights_keep_their_limit_and_come_back() -> None:
+    weight = RANDOM.normal(size=(64, 32)).astype(np.float32) * np.geomspace(0.01, 10, 32, dtype=np.float32)
+    quantised = quantise_weight(weight, axis=1)
+    assert np.abs(quantised.values.astype(int)).max() <= WEIGHT_LIMIT
+    error = np.linalg.norm(quantised.values * quantised.scale - weight, axis=0) / np.linalg.norm(weight, axis=0)
+    assert error.max() < 0.02
+
+
+def test_a_table_has_a_scale_for_each_row_and_zero_rows_survive() -> None:
+    table = RANDOM.normal(size=(10, 16)).astype(np.float32)
+    table[0] = 0
+    quantised = quantise_weight(table, axis=0)
+    assert quantised.scale.shape == (10,)
+    assert not quantised.values[0].any()
+    assert np.isfinite(quantised.scale).all()
+
+
+def test_heavy_tails_are_clipped_when_that_is_better() -> None:
+    values = RANDOM.standard_t(3, size=50_000).astype(np.float32)
+    chosen = choose_range(values, symmetric=True)
+    assert chosen.scale * 127 < 0.9 * np.abs(values).max()
+
+
+def test_values_that_are_never_negative_use_the_whole_range() -> None:
+    chosen = choose_range(np.maximum(RANDOM.normal(size=5000), 0).astype(np.float32), symmetric=False)
+    assert chosen.zero == 0
+
+
+def test_symmetric_ranges_share_a_zero_point() -> None:
+    for scale in (0.01, 5):
+        assert choose_range((RANDOM.normal(size=500) * scale).astype(np.float32), symmetric=True).zero == 128
+
+
+def _product(
+    parameters: Parameters, samples: dict[str, Floats], plan: Plan, folder: Path, sites: tuple[str, ...]
+) -> onnxruntime.InferenceSession:
+    store = quantised_store(parameters, {"matrix": sites}, samples, plan, "weights.bin")
+    graph = GraphBuilder("product", store)
+    inputs = [graph.input(site, TensorProto.FLOAT, ["N", samples[site].shape[1]]) for site in sites]
+    operands = [Operand(site, tensor) for site, tensor in zip(sites, inputs, strict=True)]
+    result = Int8Arithmetic(plan).product(graph, "matrix", *operands)
+    graph.output("result", result, TensorProto.FLOAT, ["N", "M"])
+    store.write(folder)
+    onnx.save_model(graph.model(), str(folder / "product.onnx"))
+    return open_session(folder / "product.onnx")
+
+
+def _relative(ours: Floats, exact: Floats) -> float:
+    return float(np.linalg.norm(ours - exact) / np.linalg.norm(exact))
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_a_quantised_product_is_close(by_row: bool, tmp_path: Path) -> None:
+    matrix = Matrix(RANDOM.normal(size=(64, 48)).astype(np.float32), RANDOM.normal(size=48).astype(np.float32))
+    samples = {"x": RANDOM.normal(size=(200, 64)).astype(np.float32)}
+    plan = Plan({"x": choose_range(samples["x"], False)}, frozenset({"matrix"} if by_row else ()))
+    session = _product(Parameters({"matrix": matrix}), samples, plan, tmp_path, ("x",))
+    result = run(session, {"x": samples["x"]})["result"]
+    assert _relative(result, samples["x"] @ matrix.weight + matrix.bias) < 0.02
+    np.testing.assert_array_equal(run(session, {"x": samples["x"][:1]})["result"], result[:1])
+
+
+def test_parts_of_very_different_size_keep_their_precision(tmp_path: Path) -> None:
+    """An embedding of hundredths beside a state of ones: each has a scale of its own in one product."""
+    matrix = Matrix(np.vstack([RANDOM.normal(size=(32, 24)) * 50, RANDOM.normal(size=(32, 24))]).astype(np.float32))
+    small, large = (RANDOM.normal(size=(200, 32)).astype(np.float32) * size for size in (0.02, 1.0))
+    samples = {"small": small, "large": large}
+    plan = make_plan(Parameters({"matrix": matrix}), {"matrix": ("small", "large")}, samples)
+    session = _product(Parameters({"matrix": matrix}), samples, plan, tmp_path, ("small", "large"))
+    result = run(session, samples)["result"]
+    assert _relative(result, np.hstack([small, large]) @ matrix.weight) < 0.02
+
+
+def test_a_product_that_loses_too_much_gets_a_scale_for_each_row() -> None:
+    """Rows whose sizes differ a hundredfold do not fit one scale; ordinary ones do."""
+    weight = RANDOM.normal(size=(32, 16)).astype(np.float32)
+    parameters, calm = Parameters({"matrix": Matrix(weight)}), RANDOM.normal(size=(400, 32)).astype(np.float32)
+    wild = calm * np.geomspace(0.01, 1, 400, dtype=np.float32)[:, None]
+    assert not make_plan(parameters, {"matrix": ("x",)}, {"x": calm}).by_row
+    assert make_plan(parameters, {"matrix": ("x",)}, {"x": wild}).by_row == {"matrix"}
+
+
+def test_float_arithmetic_remembers_what_every_product_reads() -> None:
+    matrix = Matrix(np.ones((4, 2), np.float32))
+    arithmetic = Arithmetic()
+    plan = Plan({"x": Range(1.0, 0)})
+    store = quantised_store(
+        Parameters({"matrix": matrix}), {"matrix": ("x",)}, {"x": np.ones((2, 4), np.float32)}, plan, "w"
+    )
+    graph = GraphBuilder("g", store)
+    arithmetic.product(graph, "matrix", arithmetic.operand(graph, "x", graph.input("x", TensorProto.FLOAT, ["N", 4])))
+    assert arithmetic.products == {"matrix": ("x",)}
+    assert graph.sites == {"x": "x"}
