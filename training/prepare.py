@@ -43,6 +43,10 @@ class RunFolder:
         """The recipe this folder was prepared with."""
         return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))
 
+    def save_recipe(self, recipe: Recipe) -> None:
+        """Record the recipe as it is used, overrides included: cards and later commands read it."""
+        self.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+
     def load_tokenizer(self) -> Tokenizer:
         """The vocabulary; special tokens in text are text."""
         tokenizer = Tokenizer.from_file(str(self.tokenizer))
@@ -74,7 +78,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     tokenizer = train_tokenizer(_vocabulary_text(training, recipe), recipe.vocabulary)
     tokenizer.save(str(folder.tokenizer))
     counts = _write_pairs(training, development, tokenizer, recipe, folder)
-    folder.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+    folder.save_recipe(recipe)
     _write_json(folder.environment, {"python": platform.python_version(), "torch": torch.__version__})
     _write_json(folder.statistics, counts)
     return counts

@@ -24,6 +24,7 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
     Goes on from the newest checkpoint where there is one: parameters, optimiser, schedule, data position and
     random state are those of a run that was never stopped.
     """
+    folder.save_recipe(recipe)
     tokenizer = folder.load_tokenizer()
     module = TranslationModule(recipe, tokenizer, folder.load_development())
     newest = newest_checkpoint(folder)
