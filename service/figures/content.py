@@ -73,7 +73,8 @@ def one(found: AttentionMap, view: ViewName = "heatmap") -> Figure:
     if view == "lines" and several:
         raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
     arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
-    notes = (f"{found.model}  ·  {digest(found)}", _which(found), _reading(found, panels[0], several))
+    about = "  ·  ".join(filter(None, (_which(found), _reading(found, panels[0], view, several))))
+    notes = (f"{found.model}  ·  {digest(found)}", about)
     return checked(Figure(headline(found), notes, panels, arrangement))
 
 
@@ -100,7 +101,7 @@ def contrast(first: AttentionMap, second: AttentionMap, names: tuple[str, str]) 
     notes = (
         f"{first.model}  ·  {digest(first)}",
         f"{_which(first)}",
-        "bar and number: probability of the token, given those before it; #1: the model’s own first choice",
+        "bar: probability of the token; #1: the model’s first choice",
     )
     title = (shorten(clean(first.source_text).strip(), TITLE_LENGTH),)
     return checked(Figure(title, notes, tuple(panels), "row"))
@@ -213,6 +214,9 @@ def _what(found: AttentionMap) -> str:
 
 
 def _selected(found: AttentionMap) -> str:
+    # Short, because drawing takes its time by the letter.
+    if found.layer == found.head and isinstance(found.layer, str):
+        return {"align": "aligning head", "mean": "mean of all heads", "all": "all heads"}[found.layer]
     return f"{_selector('layer', found.layer)}, {_selector('head', found.head)}"
 
 
@@ -224,11 +228,11 @@ def _selector(name: str, chosen: Selector) -> str:
     return f"all {name}s" if chosen == "all" else f"{name} {chosen}"
 
 
-def _reading(found: AttentionMap, panel: Panel, several: bool) -> str:
+def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:
     """The score, and what a reader of the picture has to know."""
     score = f"score {found.score:.2f}" if found.kind == "cross" else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
-    return "  ·  ".join(filter(None, (score, axes, "outlined: word alignment" if panel.marked else "")))
+    return "  ·  ".join(filter(None, (score, axes, "outlined: alignment" if panel.marked and view == "heatmap" else "")))
 
 
 def _mass(found: AttentionMap) -> str:
@@ -237,11 +241,11 @@ def _mass(found: AttentionMap) -> str:
     special = [number for number, token in enumerate(columns) if token.special == "</s>"]
     if special:
         mean = float(found.weights[..., special].sum(axis=-1).mean())
-        return f"{mean:.0%} of the weight on </s>"
+        return f"{mean:.0%} on </s>"
     left_out = 1 - float(found.weights.sum(axis=-1).mean())
     if found.kind == "decoder":
         return ""
-    return f"</s> left out, with {left_out:.0%} of the weight" if left_out > 0.001 else "</s> left out, rows rescaled"
+    return f"</s> left out with its {left_out:.0%}" if left_out > 0.001 else "</s> left out, rows rescaled"
 
 
 def _spans(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:

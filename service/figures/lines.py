@@ -8,7 +8,7 @@ from service.figures.content import Panel
 from service.figures.theme import Theme
 
 SEEN = 0.02  # weights below leave no visible line
-WIDTH = 260
+WIDTH = 190
 STEPS = ((20, 24, 13), (40, 19, 12), (1000, 15, 10))
 
 

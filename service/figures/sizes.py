@@ -10,8 +10,9 @@ from service.figures.labels import width
 
 # Most tokens on a side, pixels of a cell, size of the letters.
 _SINGLE = ((8, 44, 13), (14, 36, 13), (24, 27, 12), (40, 20, 11), (64, 15, 10), (1000, 12, 9))
+_BESIDE = ((8, 36, 12), (14, 22, 11), (24, 18, 10), (40, 14, 9), (1000, 11, 9))  # several panels in a row
 _SMALL = ((8, 22, 10), (14, 16, 10), (24, 11, 8), (1000, 9, 8))
-NUMBERS_UP_TO = 14  # tokens on a side
+ROOM = 30  # pixels of a cell that a number fits into
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,10 @@ class Sizes:
     def of(cls, panels: Sequence[Panel], *, small: bool = False) -> Sizes:
         """The measures that keep these panels readable."""
         most = max(max(panel.weights.shape) for panel in panels)
-        step, font = next((step, font) for limit, step, font in (_SMALL if small else _SINGLE) if most <= limit)
+        table = _SMALL if small else _BESIDE if len(panels) > 1 else _SINGLE
+        step, font = next((step, font) for limit, step, font in table if most <= limit)
         widest = max(width(label, font) for panel in panels for label in panel.columns)
         level = widest <= step - 4
         angle = 0 if level else -45 if most <= 40 and not small else -90
         gap = 1.5 if step >= 27 else 1.0 if step >= 15 else 0.5
-        return cls(step, font, gap, angle, not small and most <= NUMBERS_UP_TO, small)
+        return cls(step, font, gap, angle, not small and step >= ROOM, small)

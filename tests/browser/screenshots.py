@@ -1,0 +1,78 @@
+"""Makes the pictures of docs/images from a running server: `python -m tests.browser.screenshots URL [FOLDER]`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from PIL import Image
+from playwright.sync_api import Browser, expect, sync_playwright
+
+TEXT = "My sister never told me why she left the house so early."
+LONG = (
+    "When I was a child, we lived in a small house near the river, and every summer my brother and I used to swim "
+    "in it until it was too dark to see where we were going, because nobody ever told us that it was dangerous."
+)
+PAIR = {"source": "en", "target": "fr"}
+FIGURES: dict[str, dict[str, str]] = {
+    "heatmap": {"text": TEXT},
+    "lines": {"text": TEXT, "view": "lines", "tokens": "word", "theme": "dark"},
+    "heads": {"text": "I lost my dog yesterday.", "layer": "all", "head": "all"},
+    "compare": {"text": "He does not like red wine.", "view": "compare", "tokens": "word"},
+    "contrast": {"text": "I lost my dog yesterday.", "view": "contrast", "target_text": "J'ai perdu mon chat hier."},
+    "long": {"text": LONG, "tokens": "subword"},
+    "scripts": {
+        "text": "He said <b>hello</b> 👋 in Arabic: مرحبا, and 你好.",
+        "target_text": "Il a dit שלום & 世界 \t👋.",
+    },
+}
+
+
+def small(png: bytes) -> bytes:
+    """The same picture in fewer bytes."""
+    file = io.BytesIO()
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(160, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def figures(url: str) -> dict[str, bytes]:
+    """The figures, as the server draws them."""
+    found = {}
+    for name, fields in FIGURES.items():
+        answer = httpx.get(f"{url}/attention", params={**PAIR, "format": "png", "scale": "1.5", **fields}, timeout=120)
+        answer.raise_for_status()
+        found[f"figure-{name}"] = answer.content
+    return found
+
+
+def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> bytes:
+    """The page with a view, and a word pointed at."""
+    page = browser.new_context(device_scale_factor=1.25, **context).new_page()
+    page.goto(f"{url}/#{urlencode(fields)}")
+    expect(page.locator("#figure svg")).to_be_visible(timeout=60_000)
+    page.locator("#target-words .word").nth(2).hover()
+    return page.screenshot(full_page=True)
+
+
+def main(url: str, folder: str = "docs/images") -> None:
+    """Make them all."""
+    pictures = figures(url)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        pictures["page"] = shot(browser, url, {"text": TEXT}, viewport={"width": 1180, "height": 900})
+        dark = {"color_scheme": "dark", "viewport": {"width": 1180, "height": 900}}
+        pictures["page-dark"] = shot(browser, url, {"text": TEXT, "view": "compare", "tokens": "word"}, **dark)
+        phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+        pictures["page-phone"] = shot(browser, url, {"text": "I lost my dog.", "view": "lines"}, **phone)
+        browser.close()
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, png in pictures.items():
+        Path(folder, f"{name}.png").write_bytes(small(png))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
