@@ -232,7 +232,8 @@ def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -
     """The score, and what a reader of the picture has to know."""
     score = f"score {found.score:.2f}" if found.kind == "cross" else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
-    return "  ·  ".join(filter(None, (score, axes, "outlined: alignment" if panel.marked and view == "heatmap" else "")))
+    marks = "outlined: alignment" if panel.marked and view == "heatmap" else ""
+    return "  ·  ".join(filter(None, (score, axes, marks)))
 
 
 def _mass(found: AttentionMap) -> str:
