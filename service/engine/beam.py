@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.engine.growth import close_gaps, grown
-from service.engine.guard import RepetitionGuard
+from service.engine.guard import LEAST_RUN, RepetitionGuard
 from service.engine.survivors import Finished, Survivors, first_living
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
@@ -60,6 +60,8 @@ class Beam:
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
+        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN nothing can be a repetition
+        self._has_shortest = False  # whether anybody asked for a least length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.arange(beam_size)
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
@@ -95,6 +97,7 @@ class Beam:
         arrays["penalty"][index] = search.length_penalty
         arrays["longest"][index] = search.max_length
         arrays["shortest"][index] = search.min_length
+        self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
         arrays["to_beat"][index] = -np.inf
         # All slots hold the same empty hypothesis; only the first counts, else the beam would fill with copies.
         arrays["scores"][index] = -np.inf
@@ -142,11 +145,10 @@ class Beam:
         """
         size, arrays = self.size, self._arrays
         steps, tokens, gains = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
-        held = self._guard.forbidden(ids)
-        if held is not None or (steps < arrays["shortest"][:size]).any() or gains.min() <= IMPOSSIBLE:
+        if self._allowed(ids, logprobs) is not logprobs or gains.min() <= IMPOSSIBLE:
             return None
         done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
-        scores = arrays["scores"][:size] + gains
+        scores: npt.NDArray[np.float64] = arrays["scores"][:size] + gains
         leaving: list[int] = np.flatnonzero(done).tolist()
         for index in leaving:
             step, token = int(steps[index]), int(tokens[index, 0])
@@ -180,11 +182,12 @@ class Beam:
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
-        early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
-        forbidden = self._guard.forbidden(ids)
-        if early.any():
+        forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
+        if self._has_shortest:
+            early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
             ends = early[:, None, None] & (ids == self._eos)
-            forbidden = ends if forbidden is None else forbidden | ends
+            if ends.any():
+                forbidden = ends if forbidden is None else forbidden | ends
         if forbidden is None:
             return logprobs
         gains: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
@@ -246,7 +249,7 @@ class Beam:
         """Write the step into the history and make it the present."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
-        needed = int(steps.max()) + 1
+        needed = self._deepest = int(steps.max()) + 1
         if needed > arrays["past"].shape[1]:
             arrays["past"] = grown(arrays["past"], needed, axis=1)
             arrays["past_gains"] = grown(arrays["past_gains"], needed, axis=1)

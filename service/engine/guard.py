@@ -57,8 +57,9 @@ class RepetitionGuard:
         size, beam_size = tokens.shape
         recent, runs = self._recent[:size], self._runs[:size]
         if beam_size > 1:
-            rows = np.arange(size)[:, None]
-            recent, runs = recent[rows, parents], runs[rows, parents]
+            rows = (parents + np.arange(0, size * beam_size, beam_size)[:, None]).ravel()
+            recent = recent.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(recent.shape)
+            runs = runs.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(runs.shape)
         runs = (runs + 1) * (recent == tokens[:, :, None])
         self._recent[:size, :, 1:] = recent[:, :, :-1]
         self._recent[:size, :, 0] = tokens

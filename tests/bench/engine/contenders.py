@@ -1,0 +1,175 @@
+"""The engines that are compared, each behind the same two calls: open, translate ids."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from service.engine.bundle import load_bundle
+from service.engine.onnx_model import load_model
+from service.engine.scheduler import Budget
+from service.engine.sessions import ModelSettings
+from service.engine.types import MAX_BEAM_SIZE, SearchOptions, SentenceJob
+from service.engine.worker import Worker, WorkerSettings
+
+Ids = tuple[int, ...]
+
+
+class Setting(NamedTuple):
+    """One way to translate."""
+
+    beam: int
+    batch: int
+    """Sentences at a time; 1: each waits for the one before it."""
+    workers: int
+    longest: int = 96
+    """Most tokens of a translation."""
+
+
+class Contender(Protocol):
+    """An engine with a loaded model."""
+
+    def open(self, setting: Setting) -> None:
+        """Get ready to translate in this way."""
+        ...
+
+    def translate(self, sources: Sequence[Ids]) -> list[Ids]:
+        """Translate ids that end with </s>; so do the results."""
+        ...
+
+
+class Ours:
+    """Our engine from the worker down: the queue, the scheduler, the search, the graphs."""
+
+    def __init__(self, bundle: Path, precision: str) -> None:
+        self._bundle, self._precision = load_bundle(bundle), precision
+        self._models: list[Any] = []
+        self._workers: list[Worker] = []
+        self._setting = Setting(1, 1, 1)
+
+    def open(self, setting: Setting) -> None:
+        """Start that many workers with a model each."""
+        for worker in self._workers:
+            worker.stop()
+        while len(self._models) < setting.workers:
+            self._models.append(load_model(self._bundle, ModelSettings(precision=self._precision)))
+        budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
+        chosen = self._models[: setting.workers]
+        self._workers = [Worker("bench", model, WorkerSettings(budget)) for model in chosen]
+        for worker in self._workers:
+            worker.start()
+        self._setting = setting
+
+    def translate(self, sources: Sequence[Ids]) -> list[Ids]:
+        """Hand every worker its share at once, or one sentence after the other."""
+        search = SearchOptions(self._setting.beam, 1.0, self._setting.longest)
+        jobs = [SentenceJob(ids, search) for ids in sources]
+        count = len(self._workers)
+        if self._setting.batch == 1:
+            rounds = (jobs[first : first + count] for first in range(0, len(jobs), count))
+            return list(chain.from_iterable(self._together(each) for each in rounds))
+        return self._together(jobs)
+
+    def _together(self, jobs: Sequence[SentenceJob]) -> list[Ids]:
+        count = len(self._workers)
+        shares = [
+            worker.submit_all(jobs[first::count]) for first, worker in enumerate(self._workers) if jobs[first::count]
+        ]
+        found = [shares[at % count][at // count].result() for at in range(len(jobs))]
+        return [result.hypotheses[0].ids for result in found]
+
+
+class CTranslate2:
+    """CTranslate2 on the bundle's own weights; it sorts by length and cuts into batches itself."""
+
+    def __init__(self, bundle: Path, precision: str) -> None:
+        from tests.bench.engine import rival
+
+        self._rival, self._precision = rival, precision
+        self._folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
+        self._pieces = rival.build(bundle, self._folder)
+        self._ids = {piece: number for number, piece in enumerate(self._pieces)}
+        self._translators: dict[int, Any] = {}
+        self._setting = Setting(1, 1, 1)
+
+    def open(self, setting: Setting) -> None:
+        """Have a translator with that many workers."""
+        if setting.workers not in self._translators:
+            self._translators[setting.workers] = self._rival.open_rival(self._folder, self._precision, setting.workers)
+        self._setting = setting
+
+    def translate(self, sources: Sequence[Ids]) -> list[Ids]:
+        """One call for all sentences, or one for as many as there are workers."""
+        setting, translator = self._setting, self._translators[self._setting.workers]
+        step = setting.workers if setting.batch == 1 else len(sources)
+        found: list[Ids] = []
+        for first in range(0, len(sources), step):
+            results = translator.translate_batch(
+                [[self._pieces[number] for number in ids] for ids in sources[first : first + step]],
+                max_batch_size=setting.batch,
+                beam_size=setting.beam,
+                length_penalty=1.0,
+                max_decoding_length=setting.longest,
+                return_end_token=True,
+            )
+            found += [tuple(self._ids[piece] for piece in result.hypotheses[0]) for result in results]
+        return found
+
+
+class Torch:
+    """The network itself in PyTorch, float32, one thread; eager or compiled."""
+
+    def __init__(self, bundle: Path, precision: str) -> None:
+        import torch
+
+        from training.export.dequantise import dequantise_bundle, read_recipe
+        from training.networks.build import build_network
+
+        torch.set_num_threads(1)
+        state = dequantise_bundle(bundle)
+        vocabulary = next(tensor.shape[0] for name, tensor in state.items() if "embedding" in name)
+        network = build_network(read_recipe(bundle).network, vocabulary)
+        network.load_state_dict(state, strict=False)
+        network.eval()
+        if precision == "compiled":
+            network.encode = torch.compile(network.encode, dynamic=True)  # type: ignore[method-assign]
+            network.step = torch.compile(network.step, dynamic=True)  # type: ignore[method-assign]
+        self._network = network
+        self._setting = Setting(1, 1, 1)
+
+    def open(self, setting: Setting) -> None:
+        """Remember how; there is one worker only."""
+        self._setting = setting
+
+    def translate(self, sources: Sequence[Ids]) -> list[Ids]:
+        """Sorted by length, batch after batch."""
+        import torch
+
+        from training.beam import SearchOptions as Options
+        from training.beam import beam_search
+        from training.decode import greedy, pad_sources
+
+        found: dict[int, Ids] = {}
+        order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        setting = self._setting
+        with torch.no_grad():
+            for first in range(0, len(order), setting.batch):
+                group = order[first : first + setting.batch]
+                padded = pad_sources([sources[index][:-1] for index in group], torch.device("cpu"))
+                if setting.beam == 1:
+                    rows = greedy(self._network, *padded, setting.longest)
+                else:
+                    options = Options(setting.beam, 1.0, setting.longest)
+                    rows = [each[0].ids for each in beam_search(self._network, *padded, options)]
+                found |= {index: (*ids, sources[index][-1]) for index, ids in zip(group, rows, strict=True)}
+        return [found[index] for index in range(len(sources))]
+
+
+CONTENDERS: dict[str, type[Ours | CTranslate2 | Torch]] = {
+    "translucent": Ours,
+    "ctranslate2": CTranslate2,
+    "torch": Torch,
+}

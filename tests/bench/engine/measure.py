@@ -1,0 +1,85 @@
+"""Alternates contenders over the same sentences and makes rows of medians."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypedDict
+
+from tests.bench.engine.contenders import Ids, Setting
+from tests.bench.engine.stage import Stage, Turn
+
+
+class Row(TypedDict):
+    """One line of `engine.json`."""
+
+    model: str
+    corpus: str
+    engine: str
+    precision: str
+    beam: int
+    batch: int
+    workers: int
+    tokens_per_second: float
+    milliseconds: float
+    """For all sentences."""
+    processor_milliseconds: float
+    bleu: float
+    sentences: int
+    tokens: int
+    megabytes: float
+    agreement: float
+    """Share of sentences with the very tokens that our engine gave."""
+    ratio: float | None
+    """Our tokens a second over this engine's: the median over the rounds, in each of which the two take turns."""
+    processor_ratio: float | None
+    """The same by processor time, which other work on the machine disturbs less."""
+
+
+class Text(NamedTuple):
+    """What is translated, and how its translation is judged."""
+
+    model: str
+    corpus: str
+    sources: Sequence[Ids]
+    score: Callable[[Sequence[Ids]], float]
+
+
+def compare(stages: dict[tuple[str, str], Stage], text: Text, setting: Setting, rounds: int) -> list[Row]:
+    """Let every (engine, precision) take turns; the first of them is ours."""
+    turns: dict[tuple[str, str], list[Turn]] = {who: [] for who in stages}
+    for number in range(rounds):
+        order = list(stages) if number % 2 == 0 else list(reversed(stages))
+        for who in order:
+            turns[who].append(stages[who].run(setting, text.sources))
+    ours = turns[next(iter(stages))]
+    return [_row(who, taken, ours, text, setting) for who, taken in turns.items()]
+
+
+def _row(who: tuple[str, str], taken: list[Turn], ours: list[Turn], text: Text, setting: Setting) -> Row:
+    found, mine = taken[0].found, ours[0].found
+    tokens, own = sum(map(len, found)), sum(map(len, mine))
+    seconds = statistics.median(turn.seconds for turn in taken)
+    ratios = [(own / a.seconds) / (tokens / b.seconds) for a, b in zip(ours, taken, strict=True)]
+    used = [(own / a.processor_seconds) / (tokens / b.processor_seconds) for a, b in zip(ours, taken, strict=True)]
+    engine, precision = who
+    first = taken is ours
+    return Row(
+        model=text.model,
+        corpus=text.corpus,
+        engine=engine,
+        precision=precision,
+        beam=setting.beam,
+        batch=setting.batch,
+        workers=setting.workers,
+        tokens_per_second=round(tokens / seconds, 1),
+        milliseconds=round(1000 * seconds, 1),
+        processor_milliseconds=round(1000 * statistics.median(turn.processor_seconds for turn in taken), 1),
+        bleu=round(text.score(found), 2),
+        sentences=len(found),
+        tokens=tokens,
+        megabytes=round(max(turn.megabytes for turn in taken)),
+        agreement=round(sum(a == b for a, b in zip(found, mine, strict=True)) / len(found), 3),
+        ratio=None if first else round(statistics.median(ratios), 3),
+        processor_ratio=None if first else round(statistics.median(used), 3),
+    )

@@ -1,0 +1,34 @@
+"""CTranslate2 on the weights of one of our bundles; made in a process of its own, so that torch is not loaded here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import tokenizers
+
+from tests.bench.corpora import ROOT
+
+
+def build(bundle: Path, folder: Path) -> list[str]:
+    """Write the CTranslate2 model of a Transformer bundle; returns its vocabulary, by id."""
+    command = [sys.executable, "-m", "tests.bench.engine.conversion", str(bundle.resolve()), str(folder.resolve())]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return vocabulary(bundle)
+
+
+def open_rival(folder: Path, precision: str, workers: int) -> Any:
+    """A translator of so many workers with one thread each; int8 as CTranslate2 does it, or float32."""
+    return ctranslate2.Translator(
+        str(folder), compute_type=precision, inter_threads=workers, intra_threads=1, max_queued_batches=-1
+    )
+
+
+def vocabulary(bundle: Path) -> list[str]:
+    """The pieces of a bundle by id."""
+    library = tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
+    ids = library.get_vocab(with_added_tokens=True)
+    return sorted(ids, key=lambda piece: ids[piece])

@@ -1,0 +1,68 @@
+"""Runs a contender in a process of its own, so that memory is its own and nothing of one disturbs the other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.engine.contenders import CONTENDERS, Ids, Setting
+from tests.bench.machine import peak_megabytes
+
+
+class Turn(NamedTuple):
+    """What one run over all sentences took and gave."""
+
+    seconds: float
+    processor_seconds: float
+    found: list[Ids]
+    megabytes: float
+    """Most memory the process has held so far."""
+
+
+class Stage:
+    """A process with one contender in it."""
+
+    def __init__(self, kind: str, bundle: Path, precision: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_play, args=(other, kind, bundle, precision), daemon=True)
+        self._process.start()
+        other.close()
+        self._pipe.recv()
+
+    def run(self, setting: Setting, sources: Sequence[Ids]) -> Turn:
+        """Translate all sentences once."""
+        self._pipe.send((setting, list(sources)))
+        turn = self._pipe.recv()
+        assert isinstance(turn, Turn)
+        return turn
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe.close()
+        self._process.join(timeout=10)
+        if self._process.is_alive():
+            self._process.terminate()
+
+
+def _play(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
+    contender = CONTENDERS[kind](bundle, precision)
+    pipe.send("ready")
+    present: Setting | None = None
+    while True:
+        try:
+            setting, sources = pipe.recv()
+        except EOFError:
+            return
+        if setting != present:
+            contender.open(setting)
+            contender.translate(sources[:8])  # warm
+            present = setting
+        begun, used = time.perf_counter(), time.process_time()
+        found = contender.translate(sources)
+        seconds, processor = time.perf_counter() - begun, time.process_time() - used
+        pipe.send(Turn(seconds, processor, found, peak_megabytes()))

@@ -1,0 +1,1 @@
+"""Our service against the usual way of serving CTranslate2, under an open stream of requests."""

@@ -1,0 +1,69 @@
+"""A small HTTP/1.1 client that sends requests at given moments, whether or not earlier ones have been answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Answer(NamedTuple):
+    """How one request went."""
+
+    text: str
+    seconds: float
+    """From the moment it was due, so that a client that falls behind does not hide it."""
+    good: bool
+
+
+class Client:
+    """Keeps idle connections and opens more when none is idle."""
+
+    def __init__(self, host: str, port: int, path: str = "/translate") -> None:
+        self._address, self._path = (host, port), path
+        self._idle: list[Connection] = []
+
+    async def translate(self, text: str, fields: dict[str, object]) -> bool:
+        """Ask for a translation; says whether it was answered with 200."""
+        body = json.dumps({"q": text, **fields}).encode()
+        head = (
+            f"POST {self._path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(*self._address)
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        await reader.readexactly(int(length.split(b":")[1]))
+        self._idle.append((reader, writer))
+        return answer.startswith(b"HTTP/1.1 200")
+
+    async def close(self) -> None:
+        """Close what is idle."""
+        for _, writer in self._idle:
+            writer.close()
+        self._idle.clear()
+
+
+async def send(
+    client: Client, texts: Sequence[str], moments: Iterable[float], fields: dict[str, object], patience: float = 10.0
+) -> list[Answer]:
+    """Send one text at each moment (seconds from now) and give all answers."""
+    begun = time.perf_counter()
+
+    async def one(text: str, due: float) -> Answer:
+        try:
+            good = await asyncio.wait_for(client.translate(text, fields), patience)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            good = False
+        return Answer(text, time.perf_counter() - begun - due, good)
+
+    tasks = []
+    for number, moment in enumerate(moments):
+        await asyncio.sleep(max(0.0, begun + moment - time.perf_counter()))
+        tasks.append(asyncio.create_task(one(texts[number % len(texts)], moment)))
+    return await asyncio.gather(*tasks)

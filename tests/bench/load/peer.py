@@ -1,0 +1,97 @@
+"""CTranslate2 as people serve it: FastAPI, and requests gathered into batches for a few milliseconds.
+
+`python -m tests.bench.load.peer BUNDLE PORT`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import tokenizers
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from tests.bench.engine.rival import build, open_rival
+
+MOST_TOGETHER, WAIT_SECONDS = 64, 0.005
+EOS = "</s>"
+
+
+class Job(BaseModel):
+    """A request of the same form as ours."""
+
+    q: str
+    source: str
+    target: str
+    beam_size: int = 4
+
+
+Entry = tuple[Job, asyncio.Future[str]]
+
+
+class Batcher:
+    """Waits a little for company, then translates everybody who waits in one call."""
+
+    def __init__(self, bundle: Path) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
+        build(bundle, folder)
+        self._translator = open_rival(folder, "int8", 1)
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
+        self.queue: asyncio.Queue[Entry] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Translate batch after batch."""
+        while True:
+            entries = [await self.queue.get()]
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(WAIT_SECONDS):
+                    while len(entries) < MOST_TOGETHER:
+                        entries.append(await self.queue.get())
+            texts = await asyncio.to_thread(self._translate, [job for job, _ in entries])
+            for (_, future), text in zip(entries, texts, strict=True):
+                if not future.done():
+                    future.set_result(text)
+
+    def _translate(self, jobs: list[Job]) -> list[str]:
+        sources = [[*encoding.tokens, EOS] for encoding in self._tokenizer.encode_batch([job.q for job in jobs])]
+        found = self._translator.translate_batch(
+            sources, max_batch_size=MOST_TOGETHER, beam_size=jobs[0].beam_size, length_penalty=1.0
+        )
+        number = self._tokenizer.token_to_id
+        rows = [[n for piece in each.hypotheses[0] if (n := number(piece)) is not None] for each in found]
+        return list(self._tokenizer.decode_batch(rows))
+
+
+def create_app(bundle: Path) -> FastAPI:
+    """The service."""
+    batcher = Batcher(bundle)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        running = asyncio.create_task(batcher.run())
+        yield
+        running.cancel()
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.get("/health/ready")
+    async def ready() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.post("/translate")
+    async def translate(job: Job) -> dict[str, str]:
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        await batcher.queue.put((job, future))
+        return {"translatedText": await future}
+
+    return app
+
+
+if __name__ == "__main__":
+    uvicorn.run(create_app(Path(sys.argv[1])), port=int(sys.argv[2]), log_level="warning", access_log=False)

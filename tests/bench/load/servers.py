@@ -1,0 +1,77 @@
+"""Starts the two services as processes, says when they are ready and how much memory they hold."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.corpora import ROOT
+
+
+class Server(NamedTuple):
+    """A service that answers."""
+
+    name: str
+    port: int
+    pid: int
+    seconds_to_ready: float
+
+    def megabytes(self) -> float:
+        """Memory that its process holds now."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+@contextlib.contextmanager
+def serving(name: str, bundles: list[Path]) -> Iterator[Server]:
+    """`translucent` with these bundles, or `ctranslate2` with the first of them."""
+    port = _free_port()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLUCENT_")}
+    with tempfile.TemporaryDirectory() as folder:
+        for bundle in bundles:
+            (Path(folder) / bundle.name).symlink_to(bundle.resolve())
+        if name == "translucent":
+            environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
+            command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
+        else:
+            command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port)]
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, cwd=ROOT, env={**environment, "OMP_NUM_THREADS": "1"})
+        try:
+            _wait(process, port)
+            yield Server(name, port, process.pid, time.perf_counter() - begun)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except (OSError, urllib.error.URLError):
+            time.sleep(0.02)
+    raise RuntimeError(f"the server on port {port} did not get ready")
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

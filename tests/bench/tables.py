@@ -1,0 +1,35 @@
+"""Puts measured tables between their marks in `docs/benchmarks.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.bench.corpora import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; numbers to the right."""
+    body = [[str(cell) for cell in row] for row in rows]
+    numeric = [all(_is_number(row[column]) for row in body) for column in range(len(head))]
+    rule = ["---:" if right else "---" for right in numeric]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [list(head), rule, *body])
+
+
+def put(name: str, text: str, page: Path = PAGE) -> None:
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->`; a new part goes to the end of the page."""
+    opening, closing = f"<!-- {name} -->", f"<!-- /{name} -->"
+    content = page.read_text(encoding="utf-8") if page.is_file() else "# Benchmarks\n"
+    part = f"{opening}\n{text}\n{closing}"
+    if opening in content and closing in content:
+        before, _, rest = content.partition(opening)
+        content = before + part + rest.partition(closing)[2]
+    else:
+        content = f"{content.rstrip()}\n\n{part}\n"
+    page.write_text(content, encoding="utf-8")
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(".", "", 1).replace("–", "").replace(",", "").replace("×", "").strip().isdigit() or cell == "–"
