@@ -16,25 +16,25 @@ Arrays = list[tuple[str, Sequence[str | int]]]
 """(name, axes) of arrays that go from graph to graph."""
 
 
-def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int) -> str:
-    """bool [B, S], true within a row's length; S is the size of ``like`` along ``axis``."""
+def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int, between: int = 0) -> str:
+    """bool [B, 1 …, S] with ``between`` ones, true within a row's length; S is the size of ``like`` at ``axis``."""
     size = graph.op("Shape", like, start=axis, end=axis + 1)
     zero, one = graph.constant(np.array(0, np.int64)), graph.constant(np.array(1, np.int64))
     places = graph.op("Range", zero, graph.op("Squeeze", size), one)
-    return graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.integers(1)))
+    return graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.integers(*range(1, between + 2))))
 
 
 def valid_mask(graph: GraphBuilder, arithmetic: Arithmetic, lengths: str, like: str, axis: int) -> str:
     """What is added to scores: 0 within a row's length, -inf beyond, [B, 1, 1, S]."""
-    valid = valid_positions(graph, lengths, like, axis)
+    valid = valid_positions(graph, lengths, like, axis, between=2)
     zero, low = arithmetic.number(graph, 0.0), arithmetic.number(graph, float("-inf"))
-    return graph.op("Unsqueeze", graph.op("Where", valid, zero, low), graph.integers(1, 2))
+    return graph.op("Where", valid, zero, low)
 
 
 def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str) -> None:
     """The step's outputs: the best C tokens of every row and their log-probabilities, [B, K, C].
 
-    logits float32 [N, V]; rows int64 [2] = (B, K); candidates int64 [1] = C.
+    logits float32 [N, V] or [N, 1, V]; rows int64 [2] = (B, K); candidates int64 [1] = C.
     """
     # Every alternative was slower: ReduceLogSumExp nine times, TopK of logits with max, exp and sum twice.
     logprobs, ids = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1, sorted=1)

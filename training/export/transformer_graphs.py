@@ -115,8 +115,10 @@ class TransformerGraphs:
         by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
         stream = _Stream(graph, self.arithmetic, norm_names(self.config, "decoder"), self.config.norm == "pre")
-        positions = graph.op("Gather", graph.weight(POSITIONS), past.lengths)  # [N, W]
-        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1))
+        table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
+        positions = graph.op("Gather", table, past.lengths)
+        # [N, 1, W] throughout: what self-attention reads and gives, so that nothing is reshaped for it.
+        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
         for i in range(self.config.decoder_layers):
             arrays = slice(2 * i, 2 * i + 2)
@@ -131,16 +133,17 @@ class TransformerGraphs:
     def _own_step(
         self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
     ) -> tuple[str, list[str]]:
-        """Self-attention of one new position a row, each with its own past: [N, W] → [N, W], keys and values."""
+        """Self-attention of one new position a row, each with its own past: [N, 1, W] → [N, 1, W], keys and values."""
         name, heads = f"decoder.{layer}.attention", self.config.heads
         qkv = self._product(graph, f"{name}.qkv", seen, name)
         missing = self.cached_head - self.head
         if missing:
             split = graph.reshape(qkv, -1, 3 * heads, self.head)
-            qkv = graph.op("Pad", split, graph.integers(0, 0, 0, 0, 0, missing))
+            padded = graph.op("Pad", split, graph.integers(0, 0, 0, 0, 0, missing))
+            qkv = graph.reshape(padded, -1, 1, 3 * heads * self.cached_head)
         context, *following = graph.ops(
             "GroupQueryAttention",
-            [graph.reshape(qkv, -1, 1, 3 * heads * self.cached_head), "", "", *state, past.lengths, past.total],
+            [qkv, "", "", *state, past.lengths, past.total],
             3,
             domain=MICROSOFT,
             num_heads=heads,
@@ -149,18 +152,17 @@ class TransformerGraphs:
         )
         if missing:
             split = graph.reshape(context, -1, heads, self.cached_head)
-            context = graph.split(split, [self.head, missing])[0]
-        context = graph.reshape(context, -1, self.config.width)
+            context = graph.reshape(graph.split(split, [self.head, missing])[0], -1, 1, self.config.width)
         return self._product(graph, f"{name}.output", context), following
 
     def _cross_step(self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shape: _Shape) -> str:
-        """Attention over the source, whose memory the K rows of a sentence share: [N, W] → [N, W]."""
+        """Attention over the source, whose memory the K rows of a sentence share: [N, 1, W] → [N, 1, W]."""
         name = f"decoder.{layer}.cross"
         query = graph.op("Reshape", self._product(graph, f"{name}.query", seen, name), shape.by_head)
         query = graph.op("Transpose", query, perm=[0, 2, 1, 3])  # [B, H, K, D]
         weights = self._weights(graph, query, memory[0], shape.mask)
         context = graph.op("Transpose", graph.op("MatMul", weights, memory[1]), perm=[0, 2, 1, 3])
-        return self._product(graph, f"{name}.output", graph.reshape(context, -1, self.config.width))
+        return self._product(graph, f"{name}.output", graph.reshape(context, -1, 1, self.config.width))
 
     def forced(self, graph: GraphBuilder) -> None:
         """Source and whole target at once, with every attention weight."""
