@@ -37,6 +37,11 @@ ENV PATH=/opt/translucent/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     TRANSLUCENT_HOST=0.0.0.0 \
     TRANSLUCENT_MODELS_DIR=/models
+# What figures are drawn with: Latin, Arabic and Hebrew, Chinese, Japanese and Korean, emoji.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        fonts-dejavu-core fonts-droid-fallback fonts-liberation fonts-noto-color-emoji \
+    && rm -rf /var/lib/apt/lists/*
 WORKDIR /tmp
 # No name in /etc/passwd is needed; Kubernetes can check that a number is not root.
 USER 10001:10001
