@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -10,7 +11,21 @@ from starlette.routing import Route
 
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
-from service.api import attention, docs, health, languages, metrics, models, page, stream, translate
+from service.api import (
+    attention,
+    detect,
+    docs,
+    frontend,
+    health,
+    inference,
+    languages,
+    metrics,
+    models,
+    page,
+    stream,
+    translate,
+)
+from service.api.autodetect import detect_all
 from service.api.documents import install_openapi
 from service.api.errors import install_error_handlers
 from service.api.figures import with_artist
@@ -29,13 +44,16 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
-def closing_limits(limits: RateLimits, lifespan: Lifespan) -> Lifespan:
-    """A lifespan that also closes the connections of the rate limits."""
+def with_own_parts(limits: RateLimits, lifespan: Lifespan) -> Lifespan:
+    """A lifespan that also loads the language detector and closes the connections of the rate limits."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> AsyncIterator[None]:
         async with lifespan(app):
+            # In a thread: nobody waits for it but who asks for a language within the first second.
+            loading = asyncio.create_task(detect_all(app, ["warm up"]))
             yield
+            await asyncio.wait([loading])
         await limits.close()
 
     return both
@@ -62,13 +80,16 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(
         title="Translucent",
-        lifespan=with_artist(closing_limits(limits, lifespan)),
+        lifespan=with_artist(with_own_parts(limits, lifespan)),
         openapi_url=None,
         redirect_slashes=False,
     )
     app.state.service = service
     app.state.artist = Artist()
-    families = (translate, stream, attention, languages, models, health, metrics, docs, page)
+    families = (
+        *(translate, detect, stream, attention, languages, models, frontend),
+        *(inference, health, metrics, docs, page),
+    )
     for family in families:
         app.include_router(family.router)
     app.state.methods = methods_of([family.router for family in families])

@@ -18,11 +18,12 @@ from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, optional_text, required_text
 from service.api.figures import STABLE, Drawing, artist_of, check_digests, read_drawing, represent
+from service.api.jobs import check_pair
 from service.api.languages import Languages
 from service.api.ports import Service, TranslatorPort
 from service.api.schemas import AttentionRequest, AttentionResponse
 from service.api.state import service_of
-from service.api.translate import check_characters, check_languages, check_pair, read_search
+from service.api.translate import check_characters, check_languages, read_search
 from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
 from service.figures.content import comparable
 

@@ -12,11 +12,22 @@ from starlette.responses import JSONResponse
 
 from service import __version__
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
+from service.api.inference_schemas import InferenceRequest
 from service.api.middleware.gate import is_public
-from service.api.schemas import AttentionRequest, ErrorBody, StreamRequest, TranslateForm, TranslateRequest
+from service.api.schemas import (
+    AttentionRequest,
+    DetectRequest,
+    ErrorBody,
+    StreamRequest,
+    TranslateForm,
+    TranslateRequest,
+)
 
 REFERENCE = "#/components/schemas/{model}"
-REQUESTS: tuple[type[BaseModel], ...] = (TranslateRequest, TranslateForm, StreamRequest, AttentionRequest, ErrorBody)
+REQUESTS: tuple[type[BaseModel], ...] = (
+    *(TranslateRequest, TranslateForm, StreamRequest, DetectRequest, AttentionRequest, InferenceRequest),
+    ErrorBody,
+)
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
@@ -39,7 +50,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
 
 DESCRIPTION = """Neural machine translation that shows its attention.
 
-`/translate`, `/languages` and `/health` are LibreTranslate-compatible; further fields and routes are our own.
+`/translate`, `/detect`, `/languages`, `/frontend/settings` and `/health` are LibreTranslate-compatible, `/v2` speaks
+the Open Inference Protocol; further fields and routes are our own.
 Every error has the body `{"error", "code", "request_id"}`, and every answer the header `X-Request-ID`.
 """
 
@@ -123,6 +135,9 @@ def install_openapi(app: FastAPI) -> None:
             _, definitions = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REFERENCE)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    operation["responses"].pop("422", None)  # the framework's own, which no request ever gets
             describe_access(document)
             app.openapi_schema = document
         return app.openapi_schema

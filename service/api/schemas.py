@@ -40,7 +40,7 @@ class TranslateRequest(Decoding):
     q: str | list[str] = Field(description="The text, or (JSON only) a list of texts")
     source: str = Field(description="Code of the language of the text, such as `en`")
     target: str = Field(description="Code of the language wanted, such as `fr`")
-    format: Literal["text"] = Field("text", description="`html` will follow")
+    format: Literal["text", "html"] = Field("text", description="`html`: tags are kept, and follow their words")
     alternatives: int = Field(0, ge=0, description="Further translations wanted; there may be fewer")
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
     api_key: str | None = Field(None, description="An API key, where the operator asks for one")
@@ -102,10 +102,31 @@ class DetailsSchema(Schema):
     sentences: list[SentenceSchema]
 
 
+class DetectRequest(Schema):
+    """A text whose language is to be recognised."""
+
+    q: str = Field(description="The text")
+    api_key: str | None = Field(None, description="An API key, where the operator asks for one")
+
+
+class DetectionSchema(Schema):
+    """A language and how sure it is."""
+
+    confidence: float = Field(ge=0, le=100)
+    language: str
+
+
+class DetectionList(RootModel[list[DetectionSchema]]):
+    """Languages, the most likely first."""
+
+
 class TranslateResponse(Schema):
     """The answer to one text; for a list of texts every field is a list of what it is here."""
 
     translatedText: str | list[str]
+    detectedLanguage: DetectionSchema | list[DetectionSchema] | None = Field(
+        None, description="Only for `source=auto`; confidence 0 where nothing was recognised"
+    )
     alternatives: list[str] | list[list[str]] | None = Field(None, description="Only when asked for")
     details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only when asked for")
 
@@ -215,3 +236,30 @@ class ErrorBody(Schema):
     error: str = Field(description="What went wrong, and what to do")
     code: str = Field(description="A word that stays the same")
     request_id: str = Field(description="Also in the header X-Request-ID and in our logs")
+
+
+class LanguageChoice(Schema):
+    """A language as a page shows it."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(Schema):
+    """The languages that a page begins with."""
+
+    source: LanguageChoice
+    target: LanguageChoice
+
+
+class FrontendSettings(Schema):
+    """What a page of this dialect needs to know."""
+
+    charLimit: int
+    frontendTimeout: int
+    apiKeys: bool
+    keyRequired: bool
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: FrontendLanguages

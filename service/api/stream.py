@@ -17,11 +17,12 @@ from service.api.context import context_of
 from service.api.documents import errors_of, request_body
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.fields import optional_text, required_text, whole_number
+from service.api.jobs import check_pair
 from service.api.languages import Languages
 from service.api.render import DIGITS, finite, render_side, render_token
 from service.api.schemas import StreamRequest
 from service.api.state import service_of
-from service.api.translate import check_characters, check_languages, check_pair
+from service.api.translate import check_characters, check_languages
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.types import ModelInfo, StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 from service.logs import describe_exception, get_logger

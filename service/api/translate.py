@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,16 +10,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from service.api.body import read_fields
-from service.api.context import RequestContext, context_of
+from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import flag, number, optional_text, required_text, whole_number
-from service.api.languages import Languages, language_name
-from service.api.ports import Service
-from service.api.render import render_details
+from service.api.jobs import AUTO, Job, answer, check_pair, run_job
+from service.api.languages import Languages
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
-from service.engine.types import MAX_BEAM_SIZE, Translation, TranslationOptions
+from service.engine.types import MAX_BEAM_SIZE, TranslationOptions
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"])
@@ -32,6 +30,10 @@ EXAMPLES = {
         "summary": "With alternatives, of a named architecture",
         "value": {"q": "Go.", "source": "en", "target": "fr", "alternatives": 2, "model": "bahdanau"},
     },
+    "html": {
+        "summary": "A page, in whichever language it is",
+        "value": {"q": "<p>I <b>lost</b>.</p>", "source": "auto", "target": "fr", "format": "html"},
+    },
     "details": {
         "summary": "With tokens, scores and alignment, by greedy search",
         "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
@@ -42,18 +44,6 @@ ANSWERS = {
     "list": {"value": {"translatedText": ["Va !", "Je suis chez moi."]}},
     "alternatives": {"value": {"translatedText": "Va !", "alternatives": ["Allez !", "Vas-y."]}},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A checked request."""
-
-    texts: tuple[str, ...]
-    is_list: bool
-    source: str
-    target: str
-    model: str | None
-    options: TranslationOptions
 
 
 @router.post(
@@ -75,8 +65,7 @@ async def translate(request: Request) -> JSONResponse:
     job = read_job(await read_fields(request), service.settings, Languages.of(service.registry.models()))
     context = context_of(request.scope)
     context.texts, context.characters = len(job.texts), sum(map(len, job.texts))
-    translations = await run_job(service, job, context)
-    return JSONResponse(answer(job, translations))
+    return JSONResponse(answer(job, await run_job(request.app, job, context)))
 
 
 def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) -> Job:
@@ -86,13 +75,15 @@ def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) ->
     target = required_text(fields, "target").lower()
     alternatives = whole_number(fields, "alternatives", 0, None) or 0
     _check_limits(texts, is_list=is_list, settings=settings)
-    check_languages(source, target, known)
-    _check_format(fields)
-    check_pair(source, target, known)
+    check_languages(target if source == AUTO else source, target, known)
+    details = flag(fields, "details")
+    html = _is_html(fields, details)
+    if source != AUTO:
+        check_pair(source, target, known)
     options = TranslationOptions(
-        **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE - 1), details=flag(fields, "details")
+        **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE - 1), details=details
     )
-    return Job(texts, is_list, source, target, optional_text(fields, "model"), options)
+    return Job(texts, is_list, source, target, optional_text(fields, "model"), options, html)
 
 
 def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,9 +121,9 @@ def check_characters(count: int, settings: Settings) -> None:
 
 def check_languages(source: str, target: str, known: Languages) -> None:
     """Raise ApiError for a language that no model knows."""
-    if source == "auto":
+    if source == AUTO:
         raise invalid(
-            f"source auto is not available yet; name the language of the text, one of {', '.join(known.targets)}",
+            f"only /translate finds out the language of a text; name it, one of {', '.join(known.targets)}",
             "unsupported_language",
         )
     for code in (source, target):
@@ -141,41 +132,10 @@ def check_languages(source: str, target: str, known: Languages) -> None:
             raise ApiError(f"{shown} is not supported", code="unsupported_language")
 
 
-def _check_format(fields: Mapping[str, Any]) -> None:
+def _is_html(fields: Mapping[str, Any], details: bool) -> bool:
     wanted = (optional_text(fields, "format") or "text").lower()
-    if wanted == "html":
-        raise invalid("format html is not available yet; send text", "unsupported_format")
-    if wanted != "text":
-        raise invalid("format must be text", "unsupported_format")
-
-
-def check_pair(source: str, target: str, known: Languages) -> None:
-    """Raise ApiError for two known languages that no model joins."""
-    if target not in known.targets[source]:
-        raise ApiError(
-            f"{language_name(target)} ({target}) is not available as a target language from "
-            f"{language_name(source)} ({source}); available: {', '.join(known.targets[source])}",
-            code="unsupported_pair",
-        )
-
-
-async def run_job(service: Service, job: Job, context: RequestContext) -> list[Translation]:
-    """Translate; a text that already is in the target language comes back as it is."""
-    if job.source == job.target:
-        return [Translation(text) for text in job.texts]
-    translator = service.registry.resolve(job.source, job.target, job.model)
-    context.model = translator.info.name
-    return await service.in_time(translator.translate(job.texts, job.options, deadline=service.deadline()))
-
-
-def answer(job: Job, translations: list[Translation]) -> dict[str, Any]:
-    """The answer's JSON: plain values for a string, lists for a list."""
-    parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
-    if job.options.alternatives:
-        parts["alternatives"] = [
-            [text for text in dict.fromkeys(translation.alternatives) if text != translation.text]
-            for translation in translations
-        ]
-    if job.options.details:
-        parts["details"] = [render_details(translation) for translation in translations]
-    return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}
+    if wanted not in {"text", "html"}:
+        raise invalid("format must be text or html", "unsupported_format")
+    if wanted == "html" and details:
+        raise invalid("details are of plain text; send format text", "unsupported_format")
+    return wanted == "html"

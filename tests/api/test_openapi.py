@@ -33,6 +33,9 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
     assert set(document["paths"]) == {
         *("/translate", "/translate/stream", "/attention", "/languages", "/models"),
         *("/health", "/health/live", "/health/ready", "/metrics"),
+        *("/detect", "/frontend/settings", "/suggest", "/translate_file"),
+        *("/v2", "/v2/health/live", "/v2/health/ready", "/v2/models", "/v2/models/{model}"),
+        *("/v2/models/{model}/ready", "/v2/models/{model}/infer"),
     }
     for path, method, operation in operations(document):
         assert operation["summary"], path

@@ -154,8 +154,7 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
         ({"q": ["a" * 600] * 2}, "Invalid request: request (1200) exceeds text limit (1000)"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "ZZ"}, "zz is not supported"),
-        ({"format": "pdf"}, "Invalid request: format must be text"),
-        ({"format": "html"}, "Invalid request: format html is not available yet; send text"),
+        ({"format": "pdf"}, "Invalid request: format must be text or html"),
         ({"source": "fr", "target": "de"},
          "German (de) is not available as a target language from French (fr); available: fr"),
         ({"beam_size": 0}, "Invalid request: beam_size must be a whole number from 1 to 8"),
@@ -175,10 +174,6 @@ async def test_errors_have_the_texts_that_clients_match(
     client: httpx.AsyncClient, fields: dict[str, Any], error: str
 ) -> None:
     assert await error_of(client, **fields) == error
-
-
-async def test_source_auto_says_that_it_is_not_available_yet(client: httpx.AsyncClient) -> None:
-    assert "one of de, en, fr" in await error_of(client, source="auto")
 
 
 async def test_an_unknown_model_is_404(client: httpx.AsyncClient) -> None:

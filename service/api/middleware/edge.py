@@ -16,7 +16,9 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
-QUIET_ROUTES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
+QUIET_ROUTES = frozenset(
+    {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
+)
 UNMATCHED = "unmatched"
 CLIENT_LEFT = 499
 

@@ -1,0 +1,27 @@
+"""Which language a text is in, for `source=auto` of /translate and for /detect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from fastapi import FastAPI
+
+from service.api.languages import Languages
+from service.detection import Detector, Guess
+
+
+def detector_of(app: FastAPI) -> Detector:
+    """The detector among the languages that are served now."""
+    codes = frozenset(Languages.of(app.state.service.registry.models()).targets)
+    known: tuple[frozenset[str], Detector] | None = getattr(app.state, "detector", None)
+    if known is None or known[0] != codes:
+        known = (codes, Detector(codes))
+        app.state.detector = known
+    return known[1]
+
+
+async def detect_all(app: FastAPI, texts: Sequence[str]) -> list[list[Guess]]:
+    """The guesses for each text, worked out in a thread: the first call loads the model."""
+    detector = detector_of(app)
+    return await asyncio.to_thread(lambda: [detector.detect(text) for text in texts])

@@ -1,0 +1,156 @@
+"""From a checked translation job to its answer: language by language, as text or as HTML."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from fastapi import FastAPI
+
+from service import markup
+from service.api.autodetect import detect_all
+from service.api.context import RequestContext
+from service.api.errors import ApiError
+from service.api.languages import Languages, language_name
+from service.api.ports import Service, TranslatorPort
+from service.api.render import render_details
+from service.detection import Guess
+from service.engine.types import Translation, TranslationOptions
+
+AUTO = "auto"
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked request."""
+
+    texts: tuple[str, ...]
+    is_list: bool
+    source: str
+    target: str
+    model: str | None
+    options: TranslationOptions
+    html: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job's texts, and in which language each was found to be where nobody had said."""
+
+    translations: tuple[Translation, ...]
+    guesses: tuple[Guess, ...] = ()
+
+
+def check_pair(source: str, target: str, known: Languages) -> None:
+    """Raise ApiError for two known languages that no model joins."""
+    if target not in known.targets[source]:
+        raise ApiError(
+            f"{language_name(target)} ({target}) is not available as a target language from "
+            f"{language_name(source)} ({source}); available: {', '.join(known.targets[source])}",
+            code="unsupported_pair",
+        )
+
+
+async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
+    """Translate; a text that already is in the target language, or in none, comes back as it is."""
+    service: Service = app.state.service
+    deadline = service.deadline()
+    guesses = await _guess(app, job) if job.source == AUTO else []
+    sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
+    known = Languages.of(service.registry.models())
+    groups: dict[str, list[int]] = {}
+    for number, source in enumerate(sources):
+        if source != job.target:
+            check_pair(source, job.target, known)
+            groups.setdefault(source, []).append(number)
+    done = [Translation(text) for text in job.texts]
+
+    async def translate_group(source: str, numbers: Sequence[int]) -> None:
+        translator = service.registry.resolve(source, job.target, job.model)
+        context.model = translator.info.name
+        translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
+        for number, translation in zip(numbers, translations, strict=True):
+            done[number] = translation
+
+    await service.in_time(_together([translate_group(*group) for group in groups.items()]))
+    return Outcome(tuple(done), tuple(guesses))
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; the first that fails ends the others, and its error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for work in works:
+                group.create_task(work)
+    except BaseExceptionGroup as error:
+        raise error.exceptions[0] from None
+
+
+async def _guess(app: FastAPI, job: Job) -> list[Guess]:
+    texts = await asyncio.to_thread(_plain_texts, job.texts) if job.html else job.texts
+    return [guesses[0] for guesses in await detect_all(app, texts)]
+
+
+def _plain_texts(documents: Sequence[str]) -> list[str]:
+    return [
+        " ".join(part.text for part in markup.read(document) if isinstance(part, markup.Unit)) for document in documents
+    ]
+
+
+async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
+    if not job.html:
+        return await translator.translate(texts, job.options, deadline=deadline)
+    documents = await asyncio.to_thread(lambda: [_prepare(markup.read(text)) for text in texts])
+    units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
+    # Only the details have the alignment, which is only needed where there are tags to put back.
+    options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
+    found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
+    return await asyncio.to_thread(_written, documents, found)
+
+
+def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
+    """The parts with white space smoothed; what is nothing but white space stays exactly as it is."""
+    prepared: list[markup.Part] = []
+    for part in parts:
+        if isinstance(part, str):
+            prepared.append(part)
+        else:
+            prepared.append(markup.smooth(part) if part.text.strip() else markup.write(part, part.text, ()))
+    return prepared
+
+
+def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Translation]) -> list[Translation]:
+    waiting = iter(found)
+    written = []
+    for parts in documents:
+        pieces = []
+        for part in parts:
+            if isinstance(part, str):
+                pieces.append(part)
+            else:
+                translation = next(waiting)
+                pieces.append(markup.write(part, translation.text, translation.sentences))
+        written.append(Translation("".join(pieces)))
+    return written
+
+
+def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """The answer's JSON: plain values for a string, lists for a list."""
+    translations = outcome.translations
+    parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
+    if outcome.guesses:
+        parts["detectedLanguage"] = [
+            {"confidence": guess.confidence, "language": guess.language} for guess in outcome.guesses
+        ]
+    if job.options.alternatives:
+        parts["alternatives"] = [
+            [text for text in dict.fromkeys(translation.alternatives) if text != translation.text]
+            for translation in translations
+        ]
+    if job.options.details:
+        parts["details"] = [render_details(translation) for translation in translations]
+    return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}

@@ -1,0 +1,10 @@
+"""HTML in, HTML out: what is text is translated, and every tag is kept exactly as it was.
+
+Tags that divide text (blocks) stay where they are. Tags inside a sentence (inline) are taken out before translation
+and put back by the alignment of source and target tokens, always properly nested.
+"""
+
+from service.markup.document import Node, Part, Unit, read, smooth
+from service.markup.placing import write
+
+__all__ = ["Node", "Part", "Unit", "read", "smooth", "write"]

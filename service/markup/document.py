@@ -1,0 +1,170 @@
+"""An HTML document taken apart into what stays as it is and runs of text with inline elements over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from service.markup.tokens import HtmlToken, scan
+
+INLINE_NAMES = (
+    "a abbr acronym b bdi bdo big cite data del dfn em font i ins kbd label mark q s samp small span strike strong sub "
+    "sup time tt u var"
+)
+VOID_NAMES = "area base br col embed hr img input link meta param source track wbr"
+INLINE = frozenset(INLINE_NAMES.split())
+VOID = frozenset(VOID_NAMES.split())
+INLINE_VOID = frozenset({"img", "wbr"})
+INLINE_OPAQUE = frozenset({"code", "svg", "math"})
+OPAQUE = frozenset(
+    {"script", "style", "pre", "textarea", "template", "noscript", "xmp", "iframe", "noembed", "noframes"}
+)
+MAX_DEPTH = 100  # inline elements within each other; deeper ones stay near their place, but by themselves
+
+
+@dataclass(slots=True)
+class Node:
+    """An inline element, or (without `close` and with no width) something that stands between two characters."""
+
+    start: int  # code points of the unit's text
+    end: int
+    open: str
+    close: str = ""
+    children: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Unit:
+    """A run of text without a block's tag in it, and the inline elements over it."""
+
+    text: str
+    nodes: list[Node]
+
+
+Part = str | Unit  # a piece of the document: kept as it is, or translated
+
+
+def read(document: str) -> list[Part]:
+    """Take a document apart; joined again with its units untranslated it means the same."""
+    reader = _Reader()
+    for token in scan(document):
+        reader.take(token)
+    reader.flush()
+    return reader.parts
+
+
+class _Reader:
+    """Collects runs of text and inline tags, and everything else verbatim."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self._text: list[str] = []
+        self._size = 0
+        self._nodes: list[Node] = []  # roots of the run
+        self._stack: list[tuple[str, Node]] = []  # inline elements that are open
+        self._opaque: list[str] = []  # names of the elements within the outermost opaque one
+        self._kept: list[str] = []  # its source so far
+        self._inline = False  # whether it stands within a sentence
+
+    def take(self, token: HtmlToken) -> None:
+        """Take the next token."""
+        if self._opaque:
+            self._take_opaque(token)
+        elif token.kind in {"text", "raw"}:  # raw: of <title>
+            self._text.append(token.text)
+            self._size += len(token.text)
+        elif token.kind == "other":
+            self._point(token.text)
+        elif token.kind == "close":
+            self._close(token)
+        else:
+            self._open(token)
+
+    def _open(self, token: HtmlToken) -> None:
+        name = token.name
+        is_void = token.kind == "void" or name in VOID
+        if not is_void and (name in INLINE_OPAQUE or name in OPAQUE or token.untranslated):
+            self._inline = name in INLINE_OPAQUE or name in INLINE
+            self._kept = [token.text]
+            self._opaque = [name]
+        elif name in INLINE and not is_void and len(self._stack) < MAX_DEPTH:
+            node = Node(self._size, self._size, token.text)
+            self._siblings().append(node)
+            self._stack.append((name, node))
+        elif name in INLINE or name in INLINE_VOID or name in INLINE_OPAQUE:
+            self._point(token.text)
+        else:
+            self._block(token.text)
+
+    def _close(self, token: HtmlToken) -> None:
+        if token.name not in INLINE:
+            self._block(token.text)
+        elif not self._stack or self._stack[-1][0] != token.name:
+            self._point(token.text)  # not ours to mend
+        else:
+            node = self._stack.pop()[1]
+            node.end = self._size
+            node.close = token.text
+
+    def _take_opaque(self, token: HtmlToken) -> None:
+        self._kept.append(escape(token.text) if token.kind == "text" else token.text)
+        if token.kind == "open" and token.name == self._opaque[0]:
+            self._opaque.append(token.name)
+        elif token.kind == "close" and token.name == self._opaque[0]:
+            self._opaque.pop()
+            if not self._opaque:
+                self._keep()
+
+    def _siblings(self) -> list[Node]:
+        return self._stack[-1][1].children if self._stack else self._nodes
+
+    def _point(self, raw: str) -> None:
+        self._siblings().append(Node(self._size, self._size, raw))
+
+    def _keep(self) -> None:
+        raw, self._kept = "".join(self._kept), []
+        if self._inline:
+            self._point(raw)
+        else:
+            self._block(raw)
+
+    def _block(self, raw: str) -> None:
+        self.flush()
+        self.parts.append(raw)
+
+    def flush(self) -> None:
+        """End the run of text; elements that are still open stay open, as they were."""
+        if self._opaque:
+            self._opaque = []
+            self._keep()
+        for _, node in self._stack:
+            node.end = self._size
+        if self._text or self._nodes:
+            self.parts.append(Unit("".join(self._text), self._nodes))
+        self._text, self._size, self._nodes, self._stack = [], 0, [], []
+
+
+def escape(text: str) -> str:
+    """Text as HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+BLANKS = re.compile(r"[ \t\r\n\f]+")
+BLANK_OR_CHARACTER = re.compile(r"[ \t\r\n\f]+|.", re.DOTALL)
+
+
+def smooth(unit: Unit) -> Unit:
+    """The unit with every run of white space as one space, which is what it is in HTML; a line is no sentence."""
+    text = BLANKS.sub(" ", unit.text)
+    if text == unit.text:
+        return unit
+    places = [0]  # of each old offset in the new text
+    for size, found in enumerate(BLANK_OR_CHARACTER.finditer(unit.text), start=1):
+        places.extend([size] * len(found[0]))
+    return Unit(text, [_moved(node, places) for node in unit.nodes])
+
+
+def _moved(node: Node, places: Sequence[int]) -> Node:
+    children = [_moved(child, places) for child in node.children]
+    return Node(places[node.start], places[node.end], node.open, node.close, children)

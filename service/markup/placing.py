@@ -1,0 +1,107 @@
+"""Inline elements put back into a translation, by the links between the tokens of source and target."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from service.engine.types import SentenceDetail
+from service.markup.document import Node, Unit, escape
+
+
+def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
+    """A translated unit as HTML; without `sentences` (nothing was translated) every tag is where it was."""
+    places = _Places(unit.text, text, sentences)
+    return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
+
+
+Extent = tuple[int, int]
+
+
+def _write(nodes: Sequence[Node], text: str, within: Extent, places: _Places, source: Extent) -> str:
+    spots = [(places.of(node, source, within), node) for node in nodes]
+    written = []
+    at = within[0]
+    for (start, end), node in sorted(spots, key=lambda spot: spot[0][0]):  # stable: equals stay in their order
+        begin = max(start, at)
+        finish = max(end, begin)
+        while begin < finish and begin > start and text[begin].isspace():
+            begin += 1
+        inner = _write(node.children, text, (begin, finish), places, (node.start, node.end))
+        gap = "" if node.close else places.gap(node, begin)
+        written += [escape(text[at:begin]), node.open, inner, node.close, gap]
+        at = finish
+    return "".join([*written, escape(text[at : within[1]])])
+
+
+class _Places:
+    """Where a stretch of the source went in the target, by the links between their tokens."""
+
+    def __init__(self, source: str, target: str, sentences: Sequence[SentenceDetail]) -> None:
+        self.source = source
+        self.target = target
+        self.same = not sentences
+        links = [(one.source_tokens[i], one.target_tokens[j]) for one in sentences for i, j in one.alignment]
+        extents = (((left.start, left.end), (right.start, right.end)) for left, right in links)
+        self.links = sorted(extents)  # of source and target, in the order of the source
+        self.starts = [extent[0] for extent, _ in self.links]
+        self.ends = [extent[1] for extent, _ in self.links]
+        # The last target before, and the first target from, each link on.
+        self.reached = list(accumulate((target[1] for _, target in self.links), max, initial=0))
+        firsts = accumulate((target[0] for _, target in reversed(self.links)), min, initial=len(target))
+        self.ahead = list(firsts)[::-1]
+
+    def of(self, node: Node, source: Extent, within: Extent) -> Extent:
+        """The target extent of a node, inside the extent of its parent."""
+        if self.same:
+            return node.start, node.end
+        if node.start == node.end:
+            place = self._point(node.start, source, within)
+            return place, place
+        if not self.source[source[0] : node.start].strip() and not self.source[node.end : source[1]].strip():
+            return within
+        first, last = bisect_right(self.ends, node.start), bisect_left(self.starts, node.end)
+        found = [target for _, target in self.links[first:last]]
+        if not found:
+            return self._between(node, source, within)
+        return self._shaped(node, min(start for start, _ in found), max(end for _, end in found), within)
+
+    def gap(self, node: Node, place: int) -> str:
+        """The space after something that stood between two spaces, of which the translation has only one."""
+        before, after = self.source[max(node.start - 1, 0) : node.start], self.source[node.end : node.end + 1]
+        stood_alone = before.isspace() and after.isspace()
+        return " " if not self.same and stood_alone and not self.target[place : place + 1].isspace() else ""
+
+    def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
+        """What no link names: the words between those that come from before it and from after it."""
+        start = self.reached[bisect_right(self.ends, node.start)]
+        end = self.ahead[bisect_left(self.starts, node.end)]
+        words = self.target[start:end].strip()
+        if not words:
+            place = self._point(node.start, source, within)
+            return place, place
+        start = self.target.index(words, start)
+        return self._shaped(node, start, start + len(words), within)
+
+    def _shaped(self, node: Node, start: int, end: int, within: Extent) -> Extent:
+        text = self.target
+        while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum():
+            start -= 1
+        while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+            end += 1
+        if self.source[node.end - 1].isalnum():
+            while end > start + 1 and not text[end - 1].isalnum():
+                end -= 1
+        low, high = within
+        start = min(max(start, low), high)
+        return start, min(max(end, start), high)
+
+    def _point(self, place: int, source: Extent, within: Extent) -> int:
+        low, high = within
+        if not self.source[source[0] : place].strip():
+            return low
+        if not self.source[place : source[1]].strip():
+            return high
+        after = bisect_left(self.starts, place)
+        return min(max(self.links[after][1][0], low), high) if after < len(self.links) else high

@@ -1,0 +1,96 @@
+"""HTML as a row of tokens, in time linear in its length whatever it holds.
+
+Python's own parser takes minutes for some hundred kilobytes of unclosed tags, which no server can afford.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+from typing import Literal
+
+TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
+RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+PATIENCE = 50  # tags that are never closed, before only short ones are looked for
+SHORT_TAG = 1024
+NO_TRANSLATION = re.compile(
+    r"""\stranslate\s*=\s*["']?no(?=["'\s/>])|\sclass\s*=\s*(?:"[^"]*\bnotranslate\b|'[^']*\bnotranslate\b|notranslate\b)""",
+    re.IGNORECASE,
+)
+
+Kind = Literal["text", "open", "close", "void", "raw", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlToken:
+    """A piece of the source: `text` decoded for kind "text", else as it stands; `name` of a tag in lower case."""
+
+    kind: Kind
+    text: str
+    name: str = ""
+
+    @property
+    def untranslated(self) -> bool:
+        """Whether a tag says that what is in it must not be translated."""
+        return NO_TRANSLATION.search(self.text) is not None
+
+
+def scan(document: str) -> Iterator[HtmlToken]:
+    """All tokens in their order; what only looks like a tag is text."""
+    return _Scanner(document).run()
+
+
+class _Scanner:
+    """A place in a document, and what is known not to follow any more."""
+
+    def __init__(self, document: str) -> None:
+        self.document = document
+        self.at = 0
+        self.failures = 0
+        self.last_end = document.rfind(">")
+        self.last_comment_end = document.rfind("-->")
+
+    def run(self) -> Iterator[HtmlToken]:
+        """Give every token."""
+        text_from = 0
+        while (found := self.document.find("<", self.at)) >= 0:
+            token = self._token(found)
+            if token is None:
+                self.at = found + 1
+                continue
+            if found > text_from:
+                yield HtmlToken("text", unescape(self.document[text_from:found]))
+            yield token
+            self.at = text_from = found + len(token.text)
+            if token.kind == "open" and token.name in RAW_TEXT:
+                yield from self._raw(token.name)
+                text_from = self.at
+        if text_from < len(self.document):
+            yield HtmlToken("text", unescape(self.document[text_from:]))
+
+    def _token(self, start: int) -> HtmlToken | None:
+        if start > self.last_end:
+            return None
+        document = self.document
+        if document.startswith("<!--", start):
+            end = document.find("-->", start + 4) if start < self.last_comment_end else -1
+            return HtmlToken("other", document[start : end + 3]) if end >= 0 else None
+        if document.startswith(("<!", "<?"), start):
+            return HtmlToken("other", document[start : document.index(">", start) + 1])
+        limit = len(document) if self.failures < PATIENCE else start + SHORT_TAG
+        match = TAG.match(document, start, limit)
+        if match is None:
+            self.failures += 1
+            return None
+        kind: Kind = "close" if match[1] else "void" if match[3].endswith("/") else "open"
+        return HtmlToken(kind, match[0], match[2].lower())
+
+    def _raw(self, name: str) -> Iterator[HtmlToken]:
+        """What is in an element that holds no tags, up to its end."""
+        end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.document, self.at)
+        stop = end.start() if end else len(self.document)
+        if stop > self.at:
+            yield HtmlToken("raw", self.document[self.at : stop])
+        self.at = stop

@@ -1,0 +1,116 @@
+"""source=auto, /detect, and what else clients of this dialect ask for."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.api.dummy import DummyRegistry
+
+ENGLISH, FRENCH = "I have lost the keys of my house.", "J'ai perdu les clés de ma maison."
+
+
+async def test_detect_names_the_language_with_its_confidence(client: httpx.AsyncClient) -> None:
+    for text, language in [(ENGLISH, "en"), (FRENCH, "fr"), ("Ich habe meine Schlüssel verloren.", "de")]:
+        found = (await client.post("/detect", data={"q": text})).json()
+        assert found[0]["language"] == language
+        assert 90 < found[0]["confidence"] <= 100
+        assert found == sorted(found, key=lambda guess: -guess["confidence"])
+        assert {guess["language"] for guess in found} == {"de", "en", "fr"}
+
+
+@pytest.mark.parametrize("text", ["🎉", "  ", "12:30", "…"])
+async def test_where_nothing_is_recognised_the_confidence_is_zero(client: httpx.AsyncClient, text: str) -> None:
+    assert (await client.post("/detect", json={"q": text})).json() == [{"confidence": 0.0, "language": "en"}]
+
+
+async def test_detect_refuses_as_translate_does(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/detect")).status_code == 405
+    answer = await client.post("/detect", json={})
+    assert (answer.status_code, answer.json()["error"]) == (400, "Invalid request: missing q parameter")
+    assert (await client.post("/detect", json={"q": "a" * 1001})).json()["code"] == "character_limit"
+    assert (await client.post("/detect", json={"q": ["a"]})).status_code == 400
+
+
+async def test_auto_says_what_it_found(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/translate", json={"q": ENGLISH, "source": "auto", "target": "fr", "alternatives": 1})
+    body = answer.json()
+    assert list(body) == ["translatedText", "detectedLanguage", "alternatives"]
+    assert body["translatedText"] == ENGLISH.upper()
+    assert body["detectedLanguage"]["language"] == "en"
+    assert body["detectedLanguage"]["confidence"] > 90
+
+
+async def test_auto_finds_the_language_of_each_text_of_a_list(client: httpx.AsyncClient) -> None:
+    texts = [ENGLISH, FRENCH, "🎉", ENGLISH]
+    body = (await client.post("/translate", json={"q": texts, "source": "auto", "target": "fr"})).json()
+    assert body["translatedText"] == [ENGLISH.upper(), FRENCH, "🎉", ENGLISH.upper()]
+    assert [found["language"] for found in body["detectedLanguage"]] == ["en", "fr", "en", "en"]
+    assert body["detectedLanguage"][2]["confidence"] == 0
+
+
+async def test_auto_with_a_language_that_cannot_be_translated_is_told_so(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/translate", json={"q": FRENCH, "source": "auto", "target": "de"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_pair")
+    assert (await client.post("/translate", json={"q": FRENCH, "source": "auto", "target": "zz"})).json()["error"] == (
+        "zz is not supported"
+    )
+    assert (await client.get("/attention", params={"text": "a", "source": "auto", "target": "fr"})).status_code == 400
+
+
+async def test_an_error_in_one_language_ends_the_request_with_that_error(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    from service.engine.errors import Overloaded
+
+    registry["transformer-en-fr"].error = Overloaded("full", 7)
+    answer = await client.post("/translate", json={"q": [ENGLISH, FRENCH], "source": "auto", "target": "fr"})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "7")
+
+
+async def test_html_keeps_its_tags(client: httpx.AsyncClient) -> None:
+    html = '<p>one <a href="/x">two</a></p><script>three</script>\n<p>four &amp; five</p>'
+    for source in ("en", "auto"):
+        fields = {"q": html, "source": source, "target": "fr", "format": "html", "alternatives": 1}
+        body = (await client.post("/translate", json=fields)).json()
+        assert body["translatedText"].startswith("<p>")
+        assert '<a href="/x">' in body["translatedText"]
+        assert "<script>three</script>\n<p>FOUR &amp; FIVE</p>" in body["translatedText"]
+        assert body["alternatives"] == []
+
+
+async def test_html_of_a_list_as_mastodon_sends_it(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    fields = {"q": ["<p>a</p>", "b", "<br>"], "source": "en", "target": "fr", "format": "html", "api_key": None}
+    body = (await client.post("/translate", json=fields)).json()
+    assert body == {"translatedText": ["<p>A</p>", "B", "<br>"]}
+    assert [call[0] for call in registry["transformer-en-fr"].calls] == [("a", "b")]
+
+
+async def test_details_are_of_plain_text(client: httpx.AsyncClient) -> None:
+    fields = {"q": "a", "source": "en", "target": "fr", "format": "html", "details": True}
+    assert (await client.post("/translate", json=fields)).json()["code"] == "unsupported_format"
+
+
+async def test_the_settings_of_a_page(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/frontend/settings")).json() == {
+        "charLimit": 1000,
+        "frontendTimeout": 500,
+        "apiKeys": False,
+        "keyRequired": False,
+        "suggestions": False,
+        "filesTranslation": False,
+        "supportedFilesFormat": [],
+        "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/translate_file", "Files translation are disabled on this server."),
+        ("/suggest", "Suggestions are disabled on this server."),
+    ],
+)
+async def test_what_is_not_offered_is_refused_in_known_words(client: httpx.AsyncClient, path: str, error: str) -> None:
+    answer = await client.post(path, files={"file": b"x"}, data={"source": "en"})
+    assert (answer.status_code, answer.json()["error"]) == (403, error)

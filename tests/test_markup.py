@@ -1,0 +1,159 @@
+"""HTML: what is text is translated, and tags stay whole, nested and with the words they were around."""
+
+from __future__ import annotations
+
+import time
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service import markup
+from service.engine.types import SentenceDetail, Token
+from service.markup import Unit
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    found, at = [], 0
+    for number, word in enumerate(text.split()):
+        start = text.index(word, at)
+        at = start + len(word)
+        found.append(Token(number, word, word, start, at))
+    return tuple(found)
+
+
+def detail(source: str, target: str, links: str) -> SentenceDetail:
+    """One sentence whose tokens are its words; links as `i-j`."""
+    pairs = tuple((int(left), int(right)) for left, _, right in (link.partition("-") for link in links.split()))
+    return SentenceDetail(source, target, 0, 0, tokens(source), tokens(target), 0.0, (), pairs, "eos")
+
+
+def translated(html: str, target: str, links: str) -> str:
+    """A document of one unit, translated."""
+    assert sum(isinstance(part, Unit) for part in markup.read(html)) == 1
+    return "".join(
+        markup.write(part, target, [detail(part.text, target, links)]) if isinstance(part, Unit) else part
+        for part in markup.read(html)
+    )
+
+
+def unchanged(html: str) -> str:
+    return "".join(part if isinstance(part, str) else markup.write(part, part.text, []) for part in markup.read(html))
+
+
+@pytest.mark.parametrize(
+    ("html", "target", "links", "expected"),
+    [
+        ("<p>the <b>black</b> cat</p>", "le chat noir", "0-0 1-2 2-1", "<p>le chat <b>noir</b></p>"),
+        ("the <b>black</b> <i>cat</i>", "le chat noir", "0-0 1-2 2-1", "le <i>chat</i> <b>noir</b>"),
+        ("<b>the cat</b>", "le chat", "0-0 1-1", "<b>le chat</b>"),
+        ('the <a href="/x?a=1&amp;b=2">cat</a>.', "le chat.", "0-0 1-1", 'le <a href="/x?a=1&amp;b=2">chat</a>.'),
+        ("the <b>big <i>cat</i></b> runs", "le gros chat court", "0-0 1-1 2-2 3-3", "le <b>gros <i>chat</i></b> court"),
+        ("a <b>b</b> c", "x y z", "0-0 2-2", "x <b>y</b> z"),  # what no link names
+        ("a <b>b</b> c", "x z", "0-0 2-1", "x <b></b>z"),
+        ("one<img src=x> two", "un deux", "0-0 1-1", "un <img src=x>deux"),
+        ("see <code>ls -l</code> now", "voir maintenant", "0-0 1-1", "voir <code>ls -l</code> maintenant"),
+        ("1 &lt; 2 &amp; 3", "1 < 2 & 3", "", "1 &lt; 2 &amp; 3"),
+        ("<!-- note -->the cat", "le chat", "0-0 1-1", "<!-- note -->le chat"),
+        ("the <b>cat", "le chat", "0-0 1-1", "le <b>chat"),  # it was left open
+    ],
+)
+def test_tags_follow_their_words(html: str, target: str, links: str, expected: str) -> None:
+    assert translated(html, target, links) == expected
+
+
+def test_elements_whose_words_cross_are_still_nested() -> None:
+    html = translated("<b>a b</b> <i>c d</i>", "w x y z", "0-0 1-2 2-1 3-3")
+    assert html == "<b>w x y</b> <i>z</i>"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>One.</p>\n<p>Two<br>three</p>",
+        '<script>if (a < b && c) { x("</p>") }</script>',
+        "<style>p > a { color: red }</style><p>x</p>",
+        "<pre>  keep\n  this </pre>",
+        '<span translate="no">Do <b>not</b></span> translate',
+        '<p class="notranslate">x<br>y</p>',
+        "<!DOCTYPE html><html><head><title>T</title></head><body><ul><li>a<li>b</ul></body></html>",
+        "<p>&lt;b&gt; is a tag</p>",
+        "</b>stray",
+        "<b><i>x</b></i>",
+        "a < b and c > d".replace("<", "&lt;").replace(">", "&gt;"),
+        "<svg><path d='M0'/></svg> x <input value='a'>",
+    ],
+)
+def test_what_is_not_translated_comes_back_as_it_was(html: str) -> None:
+    assert unchanged(html) == html
+
+
+def test_scripts_and_what_must_not_be_translated_are_no_text() -> None:
+    html = '<script>a</script><p>b <span translate="no">c</span> <code>d</code></p><pre>e</pre><style>f</style>'
+    assert [part.text for part in markup.read(html) if isinstance(part, Unit)] == ["b  "]
+
+
+def test_line_breaks_of_the_source_are_spaces() -> None:
+    [unit] = [part for part in markup.read("the\n   <b>black\n cat</b>") if isinstance(part, Unit)]
+    smooth = markup.smooth(unit)
+    assert smooth.text == "the black cat"
+    assert markup.write(smooth, smooth.text, []) == "the <b>black cat</b>"
+
+
+def test_hostile_documents_take_no_stack_and_little_time() -> None:
+    for html in (
+        *("<b>" * 30_000, "<b>a</b> " * 11_000, "<a" * 30_000 + ">", "</b>" * 20_000, "<b><i>" * 9_000 + "x"),
+        *("&" * 90_000, "<a b='" * 16_000 + ">", '<a b="' * 16_000 + "'>", "<!--" * 20_000 + ">", "<script>" * 9_000),
+    ):
+        began = time.process_time()
+        parts = [part for part in markup.read(html) if isinstance(part, Unit)]
+        for unit in map(markup.smooth, parts):
+            target = unit.text.upper() or "X"
+            links = " ".join(f"{number}-{number}" for number in range(len(unit.text.split())))
+            markup.write(unit, target, [detail(unit.text, target, links)])
+        assert time.process_time() - began < 5, html[:10]
+
+
+class Checker(HTMLParser):
+    """Fails on elements that are not nested."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+words = st.lists(st.sampled_from(["the", "black", "cat", "a&b", "x<y"]), min_size=1, max_size=4).map(" ".join)
+fragments = st.recursive(
+    words.map(lambda text: text.replace("&", "&amp;").replace("<", "&lt;")),
+    lambda inner: st.tuples(st.sampled_from("biu"), st.lists(inner, max_size=3)).map(
+        lambda made: f"<{made[0]}>{' '.join(made[1])}</{made[0]}>"
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(html=fragments, target=words, data=st.data())
+def test_whatever_the_alignment_every_tag_is_there_and_nested(html: str, target: str, data: st.DataObject) -> None:
+    for unit in markup.read(html):
+        assert isinstance(unit, Unit)
+        sizes = len(unit.text.split()), len(target.split())
+        link = st.tuples(st.integers(0, max(sizes[0] - 1, 0)), st.integers(0, sizes[1] - 1))
+        links = data.draw(st.lists(link, max_size=6)) if sizes[0] else []
+        spelled = " ".join(f"{left}-{right}" for left, right in links)
+        result = markup.write(unit, target, [detail(unit.text, target, spelled)])
+        before, after = Checker(), Checker()
+        before.feed(html)
+        after.feed(result)
+        assert sorted(before.tags) == sorted(after.tags)
+        assert after.open == []
+        assert "".join(part.text for part in markup.read(result) if isinstance(part, Unit)) == target
