@@ -17,7 +17,7 @@ from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, optional_text, required_text
-from service.api.figures import STABLE, Drawing, artist_of, check_digests, read_drawing, represent
+from service.api.figures import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
 from service.api.jobs import check_pair
 from service.api.languages import Languages
 from service.api.ports import Service, TranslatorPort
@@ -127,8 +127,8 @@ async def _answer(request: Request) -> Response:
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     maps = await _maps(service, translators, job, drawing)
-    captions = ("the model’s own", "yours") if drawing.other_text is None else ("first", "second")
-    response = await represent(maps, drawing, captions, artist_of(request))
+    naming = naming_of([translator.info for translator in translators], drawing)
+    response = await represent(maps, drawing, naming, artist_of(request))
     response.headers.update(headers)
     return response
 

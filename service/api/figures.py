@@ -18,10 +18,10 @@ from starlette.responses import Response
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, number, optional_text
 from service.api.render import render_attention
-from service.engine.types import AttentionMap
+from service.engine.types import AttentionMap, ModelInfo
 from service.figures import tables
 from service.figures.artist import Artist
-from service.figures.content import DIGITS, Figure, ViewName, compare, contrast, one
+from service.figures.content import DIGITS, Figure, Naming, ViewName, compare, contrast, one
 from service.figures.document import POLICY, as_html
 from service.figures.specification import specification
 from service.figures.theme import ThemeName
@@ -42,7 +42,7 @@ FORMATS = tuple(MEDIA_TYPES)
 VIEWS = ("heatmap", "lines", "compare", "contrast")
 LEAST_SCALE, MOST_SCALE = 0.25, 4.0
 LARGE = 3_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = "1"  # of how pictures look: part of every entity tag
+REVISION = "2"  # of how pictures look: part of every entity tag
 SECURITY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
 STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
@@ -140,18 +140,26 @@ def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
     return [(found.model, found) for found in maps]
 
 
-def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, captions: tuple[str, str]) -> Figure:
+def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
+    """What figures call translations, layers and heads."""
+    aligning = {}
+    for info in infos:
+        align = info.attention.get("align") or {}
+        if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
+            aligning[info.name] = (align["layer"], align["head"])
+    return Naming(aligning=aligning) if drawing.other_text is None else Naming(("first", "second"), aligning)
+
+
+def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:
     """The figure of a view; raises InvalidOption, TooLargeToDraw."""
     if drawing.view == "compare":
-        return compare(maps[0], maps[1])
+        return compare(maps[0], maps[1], naming)
     if drawing.view == "contrast":
-        return contrast(maps[0], maps[1], captions)
-    return one(maps[0], drawing.view)
+        return contrast(maps[0], maps[1], naming)
+    return one(maps[0], drawing.view, naming)
 
 
-async def represent(
-    maps: Sequence[AttentionMap], drawing: Drawing, captions: tuple[str, str], artist: Artist
-) -> Response:
+async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, artist: Artist) -> Response:
     """The answer in the form asked for."""
     size = sum(found.weights.size for found in maps)
 
@@ -161,7 +169,7 @@ async def represent(
     if drawing.form in _FILES:
         content = await made(lambda: _FILES[drawing.form](maps, drawing))
     else:
-        figure = await made(lambda: figure_of(maps, drawing, captions))
+        figure = await made(lambda: figure_of(maps, drawing, naming))
         spec = await made(lambda: specification(figure, drawing.theme))
         content = await _drawn(figure, spec, drawing, artist)
     media_type = MEDIA_TYPES[drawing.form]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,17 @@ TITLE_LENGTH = 92
 
 class TooLargeToDraw(InvalidOption):
     """There is too much for a picture; the numbers can be had as JSON, CSV or npz."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a map does not say about itself."""
+
+    translations: tuple[str, str] = ("the model’s own", "yours")  # of a contrast
+    aligning: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # layer and head, by model
+
+
+DEFAULT_NAMING = Naming()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,41 +77,41 @@ class Figure:
         return sum(panel.weights.size for panel in self.panels)
 
 
-def one(found: AttentionMap, view: ViewName = "heatmap") -> Figure:
+def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
     """A map as a heatmap, as small multiples if it has layers or heads left, or as lines between tokens."""
     panels = _panels(found)
     several = found.weights.ndim > 2
     if view == "lines" and several:
         raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
     arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
-    about = "  ·  ".join(filter(None, (_which(found), _reading(found, panels[0], view, several))))
+    about = "  ·  ".join(filter(None, (_which(found, naming), _reading(found, panels[0], view, several))))
     notes = (f"{found.model}  ·  {digest(found)}", about)
     return checked(Figure(headline(found), notes, panels, arrangement))
 
 
-def compare(first: AttentionMap, second: AttentionMap) -> Figure:
+def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Two models on the same pair of texts, and the second taken from the first."""
     if not comparable(first, second):
         raise InvalidOption("The two models cut these texts into different tokens; compare them with tokens=word.")
     panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
     difference = _panel(first, "difference", first.weights - second.weights, signed=True)
     notes = (
-        *(f"{found.model}  ·  {digest(found)}  ·  {_selected(found)}  ·  score {found.score:.2f}"
+        *(f"{found.model}  ·  {digest(found)}  ·  {_selected(found, naming)}  ·  score {found.score:.2f}"
           for found in (first, second)),
         f"{_what(first)}; difference: {first.model} less {second.model}",
     )  # fmt: skip
     return checked(Figure(headline(first), notes, (*panels, difference), "row"))
 
 
-def contrast(first: AttentionMap, second: AttentionMap, names: tuple[str, str]) -> Figure:
+def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Two translations of one text by one model, with what it thinks of every token of them."""
     panels = [
         _panel(found, f"{name}  ·  score {found.score:.2f}", found.weights, scored=True)
-        for found, name in zip((first, second), names, strict=True)
+        for found, name in zip((first, second), naming.translations, strict=True)
     ]
     notes = (
         f"{first.model}  ·  {digest(first)}",
-        f"{_which(first)}",
+        _which(first, naming),
         "bar: probability of the token; #1: the model’s first choice",
     )
     title = (shorten(clean(first.source_text).strip(), TITLE_LENGTH),)
@@ -203,8 +214,8 @@ def _panel(
     )
 
 
-def _which(found: AttentionMap) -> str:
-    return "  ·  ".join(filter(None, (_what(found), _selected(found), _mass(found))))
+def _which(found: AttentionMap, naming: Naming) -> str:
+    return "  ·  ".join(filter(None, (_what(found), _selected(found, naming), _mass(found))))
 
 
 def _what(found: AttentionMap) -> str:
@@ -213,11 +224,15 @@ def _what(found: AttentionMap) -> str:
     ]
 
 
-def _selected(found: AttentionMap) -> str:
+def _selected(found: AttentionMap, naming: Naming) -> str:
     # Short, because drawing takes its time by the letter.
-    if found.layer == found.head and isinstance(found.layer, str):
-        return {"align": "aligning head", "mean": "mean of all heads", "all": "all heads"}[found.layer]
-    return f"{_selector('layer', found.layer)}, {_selector('head', found.head)}"
+    if found.layer == found.head and found.layer in ("mean", "all"):
+        return {"mean": "mean of all heads", "all": "all heads"}[str(found.layer)]
+    aligning = naming.aligning.get(found.model)
+    layer, head = aligning if aligning is not None else (found.layer, found.head)
+    chosen = (layer if found.layer == "align" else found.layer, head if found.head == "align" else found.head)
+    told = f"{_selector('layer', chosen[0])}, {_selector('head', chosen[1])}"
+    return f"{told} (aligning)" if aligning is not None and "align" in (found.layer, found.head) else told
 
 
 def _selector(name: str, chosen: Selector) -> str:

@@ -20,7 +20,8 @@ from tests.figures.maps import make_map
 
 HOSTILE = (
     "<script>alert(1)</script>", "]]>", "&amp;", "\x00\x07", "\u202e", "\"'><img src=x onerror=alert(1)>",
-    "قال", "世界", "שלום", "👩‍👩‍👧", "\ufffe", "url(#gradient_7)", 'fill="url(#gradient_7)"', "a" * 300, "e" + "\u0301" * 50,
+    "قال", "世界", "שלום", "👩‍👩‍👧", "\ufffe", "url(#gradient_7)", 'fill="url(#gradient_7)"',
+    "a" * 300, "e" + "\u0301" * 50,
 )  # fmt: skip
 SVG = "{http://www.w3.org/2000/svg}"
 

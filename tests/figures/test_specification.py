@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from service.engine.errors import InvalidOption
-from service.figures.content import TooLargeToDraw, compare, contrast, one
+from service.figures.content import Naming, TooLargeToDraw, compare, contrast, one
 from service.figures.labels import clean, label
 from service.figures.specification import specification
 from tests.figures.maps import make_map, side
@@ -55,7 +55,7 @@ def test_models_that_cut_texts_differently_are_not_compared() -> None:
 
 def test_a_contrast_tells_probability_and_rank_of_every_token() -> None:
     found = make_map(["I"], ["Je"], token_logprobs=(np.log(0.25), np.log(1e-5)), token_ranks=(2, 812))
-    text = json.dumps(specification(contrast(found, found, ("said", "expected"))), ensure_ascii=False)
+    text = json.dumps(specification(contrast(found, found, Naming(("said", "expected")))), ensure_ascii=False)
     assert "25%  #2" in text
     assert "1e-05  #812" in text
     assert "said  ·  score -0.31" in text
@@ -66,6 +66,11 @@ def test_a_picture_says_what_it_is_of() -> None:
     told = " ".join([*title["text"], *title["subtitle"]])
     for word in ("fox", "renard", "transformer-en-fr", "sha256:9f86d081884c", "layer 3", "mean of heads", "on </s>"):
         assert word in told
+
+
+def test_a_picture_names_the_layer_and_head_that_align() -> None:
+    figure = one(make_map(), naming=Naming(aligning={"transformer-en-fr": (1, 2)}))
+    assert any("layer 1, head 2 (aligning)" in note for note in figure.notes)
 
 
 @pytest.mark.parametrize(("tokens", "shape"), [(100, ()), (200, ()), (60, (6, 4))])
