@@ -10,6 +10,9 @@ from torch import Tensor
 from training.data.subwords import BOS, EOS, PAD
 from training.networks.interface import Memory, Network, State
 
+PATIENCE = 2
+"""Tokens for which a live hypothesis that is behind is waited for, as the service does."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
@@ -142,6 +145,6 @@ def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchO
     if steps >= sentence.limit:
         return True
     to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))
-    if to_beat >= best_live / sentence.limit**options.length_penalty:
+    if to_beat >= best_live / min(steps + PATIENCE, sentence.limit) ** options.length_penalty:
         return bool(sentence.results)
     return len(sentence.results) >= options.beam_size and to_beat >= best_live / steps**options.length_penalty

@@ -6,8 +6,7 @@ plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., ar
 A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
 with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
 search of a sentence ends
-- when no live hypothesis can still beat the worst of the n best finished, were it to lose nothing up to the maximum
-  length;
+- when no live hypothesis can still beat the worst of the n best finished, were the next PATIENCE tokens certain;
 - when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
   too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
 - at the maximum length, where the best K are finished as they stand;
@@ -33,6 +32,7 @@ from service.engine.guard import LEAST_RUN, RepetitionGuard
 from service.engine.survivors import Finished, Survivors, first_living
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
+PATIENCE = 2  # tokens for which a live hypothesis that is behind is waited for
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
@@ -269,9 +269,10 @@ class Beam:
             return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
-        # A sum of log-probabilities only falls; at the maximum length it is divided by the most it ever can be.
-        hopeless = to_beat >= best / arrays["longest"][:size] ** penalty
-        enough = (closed >= self.beam_size) & (to_beat >= best / arrays["steps"][:size] ** penalty)
+        steps = arrays["steps"][:size]
+        # A sum of log-probabilities only falls: this is the most a live hypothesis can reach so soon.
+        hopeless = to_beat >= best / np.minimum(steps + PATIENCE, arrays["longest"][:size]) ** penalty
+        enough = (closed >= self.beam_size) & (to_beat >= best / steps**penalty)
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 

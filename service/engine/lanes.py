@@ -20,9 +20,9 @@ from service.engine.growth import grown, resized
 from service.engine.model import Candidates, Encoded
 from service.engine.types import IntArray
 
-LEAST_TOKENS = 16  # capacity of caches to begin with
+LEAST_TOKENS = 32  # capacity of caches to begin with
 MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
-KEPT_BYTES = 2**25  # of buffers that a lane may keep when nobody is in it
+KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
 SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
 
 
