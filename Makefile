@@ -17,10 +17,10 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
 	&& { echo "$$python"; break; }; done)
 
-.PHONY: help serve test lint format clean
+.PHONY: help serve test lint format bench bench-soak clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
 	@exec $(BIN)/translucent serve --port $(PORT)
@@ -38,6 +38,13 @@ format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: $(VENV)/bench-$(ACCELERATOR) ## Measure speed against CTranslate2 and PyTorch (20 minutes; do nothing else)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.engine --share 0.5 --rounds 3 --precisions int8 --publish
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.load --publish
+
+bench-soak: $(VENV)/bench-$(ACCELERATOR) ## Watch the server's memory over 60,000 requests
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.soak
+
 clean: ## Remove the virtual environment and the caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
@@ -50,7 +57,7 @@ $(BIN)/python:
 # ONNX Runtime's two flavours share one package folder, so the other one goes before this one comes.
 $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
-	@rm -f $(VENV)/serving-* $(VENV)/development-*
+	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
 	@$(PIP_INSTALL) '.[$(ACCELERATOR)]'
 	@touch $@
@@ -58,4 +65,9 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what tests, checks and training need"
 	@$(PIP_INSTALL) '.[$(ACCELERATOR),training,dev]'
+	@touch $@
+
+$(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
+	@echo "Installing what the measurements compare with"
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),training,dev,bench]'
 	@touch $@

@@ -21,7 +21,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         return float("inf")
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
 
 
 def next_rate(held: float, failed: float | None, first: float) -> float:

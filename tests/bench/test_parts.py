@@ -1,0 +1,68 @@
+"""The parts of the measurements that decide something: arrivals, percentiles, the search for a rate, tables."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.bench.corpora import load_corpus
+from tests.bench.load.arrivals import next_rate, percentile, poisson
+from tests.bench.tables import markdown, put
+
+
+def test_arrivals_have_the_rate_and_the_spread_of_independent_ones() -> None:
+    moments = list(poisson(50, 200, seed=1))
+    assert moments == sorted(moments)
+    assert len(moments) == pytest.approx(50 * 200, rel=0.05)
+    gaps = [after - before for before, after in itertools.pairwise(moments)]
+    mean = sum(gaps) / len(gaps)
+    deviation = math.sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps))
+    assert deviation == pytest.approx(mean, rel=0.1)  # as an exponential distribution has it
+    assert moments == list(poisson(50, 200, seed=1))
+
+
+def test_percentiles_are_values_that_were_measured() -> None:
+    values = [float(number) for number in range(1, 101)]
+    assert percentile(values, 0.5) == 50
+    assert percentile(values, 0.99) == 99
+    assert percentile([3.0], 0.99) == 3
+    assert percentile([], 0.99) == math.inf
+
+
+def test_the_search_for_a_rate_closes_in_on_the_highest_that_holds() -> None:
+    held, failed = 0.0, None
+    for _ in range(12):
+        rate = next_rate(held, failed, first=10)
+        if rate <= 37:
+            held = rate
+        else:
+            failed = rate
+    assert 33 < held <= 37
+
+
+def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:
+    lines = "".join(f"source {number}\ttarget {number}\n" for number in range(100))
+    (tmp_path / "some.en-fr.tsv.gz").write_bytes(gzip.compress(lines.encode()))
+    corpus = load_corpus("some", "en-fr", 4, tmp_path)
+    assert corpus.sources == ["source 0", "source 25", "source 50", "source 75"]
+    assert corpus.references[1] == "target 25"
+
+
+def test_without_the_test_set_our_own_sentences_are_used(tmp_path: Path) -> None:
+    corpus = load_corpus("some", "en-fr", 30, tmp_path)
+    assert (corpus.name, len(corpus.sources), len(corpus.references)) == ("own", 30, 30)
+
+
+def test_a_table_is_replaced_where_it_stands(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n<!-- a -->\nold\n<!-- /a -->\n\nafter\n", encoding="utf-8")
+    put("a", markdown(("what", "ms"), [("x", 1.5)]), page)
+    put("b", "second", page)
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert text.index("| x | 1.5 |") < text.index("after") < text.index("second")
+    assert "| --- | ---: |" in text
