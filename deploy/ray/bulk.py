@@ -1,0 +1,114 @@
+"""Bulk translation over all machines of a Ray cluster: the engine as a library in a pool of Ray Data's actors.
+
+    python deploy/ray/bulk.py --model models/transformer-en-fr --input lines.txt --output lines.fr --workers 8
+
+One line out for each line in, the same as `translucent translate` gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import ray
+from ray import cloudpickle
+
+from service.bulk import find_model
+from service.engine.registry import EngineSettings, open_translator
+from service.engine.scheduler import Budget
+from service.engine.sessions import ModelSettings
+from service.engine.types import TranslationOptions
+from service.engine.worker import WorkerSettings
+
+# Workers may run elsewhere: send them this file's code instead of its name.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+BATCH_LINES = 1024  # that a worker gets at once, sorted by length and translated together
+CHUNK_LINES = 64
+EVERYTHING = 1 << 40  # no limit to a queue that only we fill
+
+Columns = dict[str, npt.NDArray[np.object_]]
+
+
+class Worker:
+    """One engine, in a process of its own."""
+
+    def __init__(self, folder: str, beam_size: int | None, device: str, threads: int) -> None:
+        bundle = find_model(folder, Path())
+        budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+        settings = ModelSettings(device=device, threads=threads)  # type: ignore[arg-type]
+        decoding = bundle.manifest.decoding
+        self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
+        self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget)))
+        self.loop = asyncio.new_event_loop()
+        self.loop.run_until_complete(self.translator.start())
+
+    def __call__(self, batch: Columns) -> Columns:
+        """Translate a batch of numbered lines."""
+        texts = [str(text) for text in batch["text"]]
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        chunks = [order[first : first + CHUNK_LINES] for first in range(0, len(order), CHUNK_LINES)]
+        done = self.loop.run_until_complete(self._translate([[texts[place] for place in chunk] for chunk in chunks]))
+        found: list[str] = [""] * len(texts)
+        for chunk, translations in zip(chunks, done, strict=True):
+            for place, text in zip(chunk, translations, strict=True):
+                found[place] = text
+        workers = np.full(len(texts), os.getpid(), dtype=object)
+        return {"number": batch["number"], "text": np.array(found, dtype=object), "worker": workers}
+
+    async def _translate(self, chunks: list[list[str]]) -> list[list[str]]:
+        async def one(chunk: list[str]) -> list[str]:
+            found = await self.translator.translate(chunk, self.options, split=False)
+            return [translation.text for translation in found]
+
+        return await asyncio.gather(*map(one, chunks))
+
+
+def main() -> None:
+    """Read, translate with all workers, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--model", required=True, help="a bundle's folder, at the same place on every machine")
+    parser.add_argument("--input", required=True, type=Path)
+    parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--beam-size", type=int)
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    parser.add_argument("--threads", type=int, default=1, help="ONNX Runtime threads of each worker")
+    parser.add_argument("--gpus-per-worker", type=float, default=0)
+    options = parser.parse_args()
+
+    text = options.input.read_text("utf-8")
+    lines = text.removesuffix("\n").split("\n") if text else []
+    began = time.perf_counter()
+    rows = [{"number": number, "text": line} for number, line in enumerate(lines)]
+    found: list[str] = [""] * len(rows)
+    by_worker: Counter[int] = Counter()
+    folder = str(Path(options.model).resolve())
+    if rows:
+        data = ray.data.from_items(rows, override_num_blocks=max(1, -(-len(rows) // BATCH_LINES)))
+        translated = data.map_batches(
+            Worker,
+            fn_constructor_args=(folder, options.beam_size, options.device, options.threads),
+            batch_size=BATCH_LINES,
+            compute=ray.data.ActorPoolStrategy(size=options.workers),
+            num_cpus=options.threads,
+            num_gpus=options.gpus_per_worker,
+        )
+        for row in translated.iter_rows():
+            found[int(row["number"])] = str(row["text"])
+            by_worker[int(row["worker"])] += 1
+    options.output.write_text("".join(f"{line}\n" for line in found), "utf-8")
+    seconds = time.perf_counter() - began
+    shares = ", ".join(f"{count} by {worker}" for worker, count in by_worker.items())
+    sys.stderr.write(f"{len(rows)} lines in {seconds:.1f} s: {shares}\n")
+
+
+if __name__ == "__main__":
+    main()

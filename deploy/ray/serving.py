@@ -1,0 +1,95 @@
+"""The service as autoscaled replicas of Ray Serve: the very application that `translucent serve` runs.
+
+    cd deploy/ray && serve run serving:app
+
+Settings are the TRANSLUCENT_ variables of docs/settings.md, taken from the environment of this command; those about
+address and port are Ray's business (`serve start --http-host`). How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS
+and RAY_MAX_REPLICAS. With several replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://….
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fastapi import FastAPI
+from ray import cloudpickle, serve
+
+# Workers may run elsewhere: send them this file's code instead of its name.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+ONGOING_REQUESTS = 32  # of a replica, before another one is wanted: about what fills a batch
+DRAIN_SECONDS = 40.0
+
+
+def build() -> FastAPI:
+    """The application with its engine; runs once in each replica."""
+    import asyncio
+    import contextlib
+    from collections.abc import AsyncIterator
+
+    from service.api.app import create_app
+    from service.api.ports import Service
+    from service.api.server import engine_settings
+    from service.engine.registry import Registry
+    from service.logs import configure_logging
+    from service.metrics import Metrics
+    from service.settings import load_settings
+
+    settings = load_settings()
+    configure_logging(settings.log_level, "json")
+    metrics = Metrics()
+    registry = Registry(settings.models_dir, engine_settings(settings), metrics)
+    registry.load()
+    service = Service(settings, registry, metrics)
+
+    async def watch() -> None:
+        while not registry.dead:  # noqa: ASYNC110 - it dies in a thread of its own
+            await asyncio.sleep(1)
+        os._exit(1)  # Serve starts another replica, as whoever watches a process would
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await registry.start()
+        metrics.show_models(registry.models())
+        watching = asyncio.create_task(watch())
+        yield
+        watching.cancel()
+        service.draining = True
+        await registry.stop(settings.drain_seconds)
+
+    return create_app(service, lifespan)
+
+
+def scaling() -> dict[str, object]:
+    """How many replicas: a fixed number, or as many as the load wants."""
+    if "RAY_REPLICAS" in os.environ:
+        return {"num_replicas": int(os.environ["RAY_REPLICAS"])}
+    return {
+        "autoscaling_config": {
+            "min_replicas": int(os.environ.get("RAY_MIN_REPLICAS", "1")),
+            "max_replicas": int(os.environ.get("RAY_MAX_REPLICAS", "8")),
+            "target_ongoing_requests": ONGOING_REQUESTS,
+        }
+    }
+
+
+def ours(environment: dict[str, str]) -> dict[str, str]:
+    """The settings to hand on to the replicas."""
+    return {name: value for name, value in environment.items() if name.startswith("TRANSLUCENT_")}
+
+
+Translucent = serve.deployment(
+    serve.ingress(build)(),
+    name="translucent",
+    max_ongoing_requests=8 * ONGOING_REQUESTS,
+    graceful_shutdown_timeout_s=DRAIN_SECONDS,
+    health_check_period_s=5,
+    ray_actor_options={
+        "num_cpus": float(os.environ.get("RAY_CPUS_PER_REPLICA", "1")),
+        "num_gpus": float(os.environ.get("RAY_GPUS_PER_REPLICA", "0")),
+        "runtime_env": {"env_vars": ours(dict(os.environ))},
+    },
+    **scaling(),
+)
+app = Translucent.bind()
