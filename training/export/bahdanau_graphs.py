@@ -13,6 +13,8 @@ from training.export.common import (
     INT32,
     INT64,
     Arrays,
+    Hidden,
+    Target,
     forced_outputs,
     top_candidates,
     valid_positions,
@@ -90,9 +92,10 @@ class BahdanauGraphs:
         shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
         embedded = self.arithmetic.lookup(graph, self.target_table, graph.op("Transpose", shifted, perm=[1, 0]))
         tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
-        hidden = self._deep_output(graph, tops, embedded, contexts)
-        logits = self._logits(graph, graph.op("Transpose", hidden, perm=[1, 0, 2]))
-        forced_outputs(graph, logits, target, target_lengths)
+        hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])
+        self.arithmetic.operand(graph, "output", hidden)
+        read = Hidden(hidden, self.arithmetic.dtype, self.config.output_size)
+        forced_outputs(graph, read, Target(target, target_lengths), self._logits)
         weights = graph.op("Transpose", self.arithmetic.to_float(graph, weights), perm=[1, 2, 0, 3])  # [B, 1, T, S]
         attention = graph.op("Unsqueeze", weights, graph.integers(1))
         graph.output("cross_attention", attention, FLOAT, ["B", 1, 1, "T", "S"])
@@ -165,5 +168,4 @@ class BahdanauGraphs:
         return graph.op("Max", *graph.split(mixed, [size, size]))
 
     def _logits(self, graph: GraphBuilder, hidden: str) -> str:
-        operand: Operand = self.arithmetic.operand(graph, "output", hidden)
-        return self.arithmetic.logits(graph, self.output_table, operand, 1.0)
+        return self.arithmetic.logits(graph, self.output_table, Operand("output", hidden), 1.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto
@@ -11,6 +12,11 @@ from training.export.arithmetic import Arithmetic
 from training.export.graph import GraphBuilder
 
 FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
+
+_POSITIONS_AT_ONCE = 16
+
+Output = Callable[[GraphBuilder, str], str]
+"""The output layer: hidden [..., E] → logits float32 [..., V]."""
 
 Arrays = list[tuple[str, Sequence[str | int]]]
 """(name, axes) of arrays that go from graph to graph."""
@@ -43,18 +49,63 @@ def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str)
     graph.output("top_logprobs", graph.op("Reshape", logprobs, shape), FLOAT, ["B", "K", "C"])
 
 
-def forced_outputs(graph: GraphBuilder, logits: str, target: str, target_lengths: str) -> None:
+class Target(NamedTuple):
+    """What forced decoding is scored on."""
+
+    ids: str
+    """int64 [B, T]."""
+    lengths: str
+    """int64 [B]."""
+
+
+class Hidden(NamedTuple):
+    """What the output layer reads: [B, T, width]."""
+
+    tensor: str
+    dtype: int
+    width: int
+
+
+def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: Target, output: Output) -> None:
     """The forced pass' log-probability and rank of every target token [B, T]; 0 in the padding.
 
-    logits float32 [B, T, V]; target int64 [B, T].
+    The output layer runs over a few positions at a time: over all at once, the logits of
+    a batch would take hundreds of megabytes.
     """
+    if hidden.dtype != FLOAT:  # a GPU has the memory, and would be waited for at every turn of a loop
+        ids = graph.op("Unsqueeze", target.ids, graph.integers(2))
+        _output_scores(graph, score(graph, output(graph, hidden.tensor), ids), target)
+        return
+    rows = graph.reshape(hidden.tensor, -1, hidden.width)
+    ids = graph.reshape(target.ids, -1, 1)
+    count = graph.op("Shape", ids, start=0, end=1)
+    missing = graph.op("Mod", graph.op("Neg", count), graph.integers(_POSITIONS_AT_ONCE))
+    after = graph.op("Concat", graph.integers(0, 0), missing, graph.integers(0), axis=0)
+    parts = [
+        graph.reshape(graph.op("Pad", rows, after), -1, _POSITIONS_AT_ONCE, hidden.width),
+        graph.reshape(graph.op("Pad", ids, after), -1, _POSITIONS_AT_ONCE, 1),
+    ]
+    body = graph.subgraph("output")
+    body_rows = body.input(body.fresh("rows"), FLOAT, [_POSITIONS_AT_ONCE, hidden.width])
+    body_ids = body.input(body.fresh("ids"), INT64, [_POSITIONS_AT_ONCE, 1])
+    scored = graph.scan(body, [], parts, ([], score(body, output(body, body_rows), body_ids)))
+    flat = [graph.op("Slice", graph.reshape(part, -1), graph.integers(0), count) for part in scored]
+    _output_scores(graph, flat, target)
+
+
+def score(graph: GraphBuilder, logits: str, ids: str) -> list[str]:
+    """Log-probabilities of ids and how many tokens are better, float32: logits [..., V], ids [..., 1] → [..., 1]."""
     scores = graph.op("LogSoftmax", logits, axis=-1)  # as in the step, so that the two agree
-    chosen = graph.op("GatherElements", scores, graph.op("Unsqueeze", target, graph.integers(2)), axis=2)
-    logprobs = graph.op("Squeeze", chosen, graph.integers(2))  # [B, T]
+    chosen = graph.op("GatherElements", scores, ids, axis=-1)
     better = graph.op("Cast", graph.op("Greater", scores, chosen), to=FLOAT)
-    ranks = graph.op("ReduceSum", better, graph.integers(-1), keepdims=0)
-    ranks = graph.op("Cast", graph.op("Add", ranks, graph.constant(np.array(1, np.float32))), to=INT64)
-    valid = valid_positions(graph, target_lengths, target, axis=1)
+    return [chosen, graph.op("ReduceSum", better, graph.integers(-1), keepdims=1)]
+
+
+def _output_scores(graph: GraphBuilder, scored: Sequence[str], target: Target) -> None:
+    shape = graph.op("Shape", target.ids)
+    logprobs, better = (graph.op("Reshape", tensor, shape) for tensor in scored)
+    ranks = graph.op("Cast", graph.op("Add", better, graph.constant(np.array(1, np.float32))), to=INT64)
+    valid = valid_positions(graph, target.lengths, target.ids, axis=1)
     zero = graph.constant(np.array(0, np.float32))
     graph.output("logprobs", graph.op("Where", valid, logprobs, zero), FLOAT, ["B", "T"])
     graph.output("ranks", graph.op("Mul", ranks, graph.op("Cast", valid, to=INT64)), INT64, ["B", "T"])

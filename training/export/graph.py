@@ -124,7 +124,7 @@ class GraphBuilder:
         each result stacked [time, ...], in the order of its sequence. Sites inside become stacked sites here.
         """
         following, given = results
-        dtype = body.inputs[0].type.tensor_type.elem_type  # a state: of the graph's float type
+        dtype = body.inputs[0].type.tensor_type.elem_type  # of the graph's float type
         recorded = list(body.sites.items()) if self.root.recording else []
         for stem, tensors in (("next", following), ("given", given), ("site", [tensor for _, tensor in recorded])):
             for tensor in tensors:

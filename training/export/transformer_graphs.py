@@ -16,6 +16,8 @@ from training.export.common import (
     INT32,
     INT64,
     Arrays,
+    Hidden,
+    Target,
     forced_outputs,
     top_candidates,
     valid_mask,
@@ -180,7 +182,9 @@ class TransformerGraphs:
             own, cross = self._forced_layer(graph, i, stream, memory[2 * i : 2 * i + 2], masks)
             own_weights.append(own)
             cross_weights.append(cross)
-        forced_outputs(graph, self._logits(graph, stream.seen), target, target_lengths)
+        hidden = self.arithmetic.operand(graph, "output", stream.seen).tensor
+        read = Hidden(hidden, self.arithmetic.dtype, self.config.width)
+        forced_outputs(graph, read, Target(target, target_lengths), self._logits)
         self._output_weights(graph, "cross_attention", cross_weights, ("T", "S"))
         self._output_weights(graph, "encoder_attention", encoder_weights, ("S", "S"))
         self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
@@ -265,6 +269,5 @@ class TransformerGraphs:
         square = graph.op("Expand", low, graph.op("Concat", size, size, axis=0))
         return graph.op("Trilu", square, graph.constant(np.array(1, np.int64)), upper=1)
 
-    def _logits(self, graph: GraphBuilder, seen: str) -> str:
-        operand: Operand = self.arithmetic.operand(graph, "output", seen)
-        return self.arithmetic.logits(graph, EMBEDDING, operand, 1 / math.sqrt(self.config.width))
+    def _logits(self, graph: GraphBuilder, hidden: str) -> str:
+        return self.arithmetic.logits(graph, EMBEDDING, Operand("output", hidden), 1 / math.sqrt(self.config.width))
