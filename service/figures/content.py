@@ -19,7 +19,7 @@ Points = tuple[tuple[int, int], ...]
 MOST_TOKENS = 100  # a side of a panel; beyond, labels could not be read
 MOST_CELLS = 24_000  # of all panels together
 DIGITS = 6
-TITLE_LENGTH = 92
+TITLE_LENGTH = 64
 
 
 class TooLargeToDraw(InvalidOption):

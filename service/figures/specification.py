@@ -169,7 +169,7 @@ def _x_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
 
 def _y_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
     return {
-        "title": None if sizes.small else panel.row_title,
+        "title": None if sizes.small or number > 0 else panel.row_title,
         "labelExpr": f"rows{number}[datum.value]",
         "labelFontSize": sizes.font,
         "titlePadding": 10,

@@ -13,6 +13,7 @@ from PIL import Image
 from playwright.sync_api import Browser, expect, sync_playwright
 
 TEXT = "My sister never told me why she left the house so early."
+SHORT = "He does not like red wine."
 LONG = (
     "When I was a child, we lived in a small house near the river, and my brother and I used to swim in it "
     "every summer until it was dark."
@@ -22,7 +23,7 @@ FIGURES: dict[str, dict[str, str]] = {
     "heatmap": {"text": TEXT},
     "lines": {"text": TEXT, "view": "lines", "tokens": "word", "theme": "dark"},
     "heads": {"text": "I lost my dog yesterday.", "layer": "all", "head": "all"},
-    "compare": {"text": "He does not like red wine.", "view": "compare", "tokens": "word"},
+    "compare": {"text": SHORT, "view": "compare", "tokens": "word"},
     "contrast": {"text": "I lost my dog yesterday.", "view": "contrast", "target_text": "J'ai perdu mon chat hier."},
     "long": {"text": LONG, "tokens": "subword"},
     "scripts": {
@@ -66,7 +67,7 @@ def main(url: str, folder: str = "docs/images") -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         pictures["page"] = shot(browser, url, {"text": TEXT}, viewport={"width": 1180, "height": 900})
         dark = {"color_scheme": "dark", "viewport": {"width": 1180, "height": 900}}
-        pictures["page-dark"] = shot(browser, url, {"text": TEXT, "view": "compare", "tokens": "word"}, **dark)
+        pictures["page-dark"] = shot(browser, url, {"text": SHORT, "view": "compare", "tokens": "word"}, **dark)
         phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
         pictures["page-phone"] = shot(browser, url, {"text": "I lost my dog.", "view": "lines"}, **phone)
         browser.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import struct
@@ -12,7 +13,7 @@ import pytest
 
 from service.engine.errors import Overloaded
 from service.figures.artist import Artist, DrawingFailed
-from service.figures.child import settled
+from service.figures.child import settled, still
 from service.figures.content import one
 from service.figures.labels import labels
 from service.figures.specification import specification
@@ -98,6 +99,15 @@ async def test_the_line_before_the_process_is_bounded() -> None:
     with pytest.raises(Overloaded):
         await artist.draw({}, "svg")
     artist.close()
+
+
+def test_a_still_picture_keeps_its_data_and_loses_what_moves() -> None:
+    spec = specification(one(make_map(["tooltip", "transform"], ["tooltip"])))
+    text = json.dumps(still(spec))
+    assert '"tooltip": [' not in text
+    assert "calculate" not in text
+    assert still(spec)["layer"][0]["data"] == spec["layer"][0]["data"]
+    assert still(spec)["params"] == spec["params"]
 
 
 def test_definitions_are_numbered_in_tags_only() -> None:
