@@ -8,6 +8,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+FRESH_SECONDS = 3.0
+"""Servers close connections that have been idle for longer (Uvicorn after 5 seconds)."""
+
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -25,7 +28,7 @@ class Client:
 
     def __init__(self, host: str, port: int, path: str = "/translate") -> None:
         self._address, self._path = (host, port), path
-        self._idle: list[Connection] = []
+        self._idle: list[tuple[float, Connection]] = []
 
     async def translate(self, text: str, fields: dict[str, object]) -> bool:
         """Ask for a translation; says whether it was answered with 200."""
@@ -34,17 +37,31 @@ class Client:
             f"POST {self._path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(*self._address)
-        writer.write(head.encode() + body)
-        answer = await reader.readuntil(b"\r\n\r\n")
-        length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.split(b":")[1]))
-        self._idle.append((reader, writer))
+        reader, writer = await self._connection()
+        try:
+            writer.write(head.encode() + body)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            await reader.readexactly(int(length.split(b":")[1]))
+        except BaseException:  # cancelled, too: what is left of the answer must not be taken for the next one
+            writer.close()
+            raise
+        self._idle.append((time.monotonic(), (reader, writer)))
         return answer.startswith(b"HTTP/1.1 200")
+
+    async def _connection(self) -> Connection:
+        """The connection that was used last, or a new one where that may have been closed by now."""
+        if self._idle:
+            since, connection = self._idle.pop()
+            if time.monotonic() - since < FRESH_SECONDS:
+                return connection
+            connection[1].close()
+            await self.close()  # the others are older still
+        return await asyncio.open_connection(*self._address)
 
     async def close(self) -> None:
         """Close what is idle."""
-        for _, writer in self._idle:
+        for _, (_, writer) in self._idle:
             writer.close()
         self._idle.clear()
 
