@@ -10,7 +10,7 @@ from service.figures.labels import width
 
 # Most tokens on a side, pixels of a cell, size of the letters.
 _SINGLE = ((8, 44, 13), (14, 36, 13), (24, 27, 12), (40, 20, 11), (64, 15, 10), (1000, 12, 9))
-_BESIDE = ((8, 36, 12), (14, 22, 11), (24, 18, 10), (40, 14, 9), (1000, 11, 9))  # several panels in a row
+_BESIDE = ((8, 31, 12), (14, 22, 11), (24, 18, 10), (40, 14, 9), (1000, 11, 9))  # several panels in a row
 _SMALL = ((8, 22, 10), (14, 16, 10), (24, 11, 8), (1000, 9, 8))
 ROOM = 30  # pixels of a cell that a number fits into
 

@@ -85,5 +85,5 @@ def config(theme: Theme, font: str = FONT) -> dict[str, Any]:
         },
         "header": {"labelColor": theme.muted, "labelFont": font, "labelFontSize": 11, "title": None},
         "text": {"font": font, "color": theme.ink},
-        "concat": {"spacing": 28},
+        "concat": {"spacing": 20},
     }

@@ -18,6 +18,10 @@ LONG = (
     "When I was a child, we lived in a small house near the river, and my brother and I used to swim in it "
     "every summer until it was dark."
 )
+LONG_TARGET = (
+    "Quand j'étais enfant, nous vivions dans une petite maison près de la rivière, et mon frère et moi y nagions "
+    "chaque été jusqu'à la nuit."
+)
 PAIR = {"source": "en", "target": "fr"}
 FIGURES: dict[str, dict[str, str]] = {
     "heatmap": {"text": TEXT},
@@ -25,7 +29,7 @@ FIGURES: dict[str, dict[str, str]] = {
     "heads": {"text": "I lost my dog yesterday.", "layer": "all", "head": "all"},
     "compare": {"text": SHORT, "view": "compare", "tokens": "word"},
     "contrast": {"text": "I lost my dog yesterday.", "view": "contrast", "target_text": "J'ai perdu mon chat hier."},
-    "long": {"text": LONG, "tokens": "subword"},
+    "long": {"text": LONG, "target_text": LONG_TARGET},
     "scripts": {
         "text": "He said <b>hello</b> 👋, then مرحبا and 你好.",
         "target_text": "Il a dit שלום, 世界 & 👋.",
