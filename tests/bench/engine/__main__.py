@@ -21,7 +21,18 @@ from tests.bench.tables import markdown, put
 SENTENCES = {1: 48, 8: 96, 32: 192, 64: 256}
 """How many of a corpus are translated at each batch size."""
 HEAD = (
-    *("model", "corpus", "beam", "batch", "workers", "against", "ours, tokens/s", "theirs", "ratio"),
+    *(
+        "model",
+        "corpus",
+        "beam",
+        "batch",
+        "workers",
+        "against",
+        "ours, tokens/s",
+        "theirs",
+        "ratio",
+        "by processor time",
+    ),
     *("BLEU", "theirs", "same", "MB", "theirs"),
 )
 
@@ -80,7 +91,12 @@ def table(rows: Sequence[Row]) -> str:
             continue
         assert ours is not None
         where = [row[key] for key in ("model", "corpus", "beam", "batch", "workers")]
-        speed = [f"{ours['tokens_per_second']:.0f}", f"{row['tokens_per_second']:.0f}", f"{row['ratio']:.2f}"]
+        speed = [
+            f"{ours['tokens_per_second']:.0f}",
+            f"{row['tokens_per_second']:.0f}",
+            f"{row['ratio']:.2f}",
+            f"{row['processor_ratio']:.2f}",
+        ]
         text = [f"{ours['bleu']:.1f}", f"{row['bleu']:.1f}", f"{row['agreement']:.2f}"]
         memory = [f"{ours['megabytes']:.0f}", f"{row['megabytes']:.0f}"]
         lines.append([*where, f"{row['engine']} {row['precision']}", *speed, *text, *memory])
