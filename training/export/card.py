@@ -37,7 +37,6 @@ class ModelCard:
     git_revision: str
     scores: tuple[Score, ...] = ()
     notes: str | None = None
-    recipe_name: str = ""
 
     def document(self, recipe: str, parameters: int) -> dict[str, Any]:
         """The manifest's ``card`` section."""

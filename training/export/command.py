@@ -73,7 +73,6 @@ def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], not
         git_revision=_git_revision(),
         scores=scores,
         notes=notes,
-        recipe_name=recipe.name,
     )
 
 
