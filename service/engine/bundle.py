@@ -143,8 +143,11 @@ class Bundle:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Say whether the folder means to be a bundle, which is: has a manifest, whatever is in it."""
-    return (folder / MANIFEST_NAME).is_file()
+    """Say whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
+
+    Hidden folders do not: an export that is under way, or was broken off, has one.
+    """
+    return not folder.name.startswith(".") and (folder / MANIFEST_NAME).is_file()
 
 
 def load_bundle(folder: Path) -> Bundle:
