@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -145,13 +145,6 @@ class DequantisedArithmetic(Arithmetic):
         return self.from_float(graph, graph.op("DequantizeLinear", weight, scale, axis=0))
 
 
-@dataclass
-class _Quantised:
-    """What was quantised already, so that two products share one QuantizeLinear."""
-
-    static: dict[tuple[int, str, Range], str] = field(default_factory=dict)
-
-
 class Int8Arithmetic(Arithmetic):
     """uint8 activations times int8 weights; a row's numbers never depend on other rows.
 
@@ -161,7 +154,6 @@ class Int8Arithmetic(Arithmetic):
     def __init__(self, plan: Plan) -> None:
         super().__init__()
         self._plan = plan
-        self._done = _Quantised()
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
         """Exact integer product; the bias is added where it becomes float again."""
@@ -200,11 +192,11 @@ class Int8Arithmetic(Arithmetic):
         return graph.fused("MatMulIntegerToFloat", *inputs)
 
     def _quantise(self, graph: GraphBuilder, tensor: str, site: Range) -> str:
-        key = (id(graph), tensor, site)
-        if key not in self._done.static:
+        key = ("quantised", tensor, site)
+        if key not in graph.made:
             scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
-            self._done.static[key] = graph.op("QuantizeLinear", tensor, scale, zero)
-        return self._done.static[key]
+            graph.made[key] = graph.op("QuantizeLinear", tensor, scale, zero)
+        return graph.made[key]
 
     def _by_row(self, graph: GraphBuilder, tensor: str, weight: str, scale: str, bias: str) -> str:
         highest = graph.op("ReduceMax", graph.op("Abs", tensor), graph.integers(-1), keepdims=1)

@@ -33,6 +33,8 @@ class GraphBuilder:
         self.outputs: list[ValueInfoProto] = []
         self.sites: dict[str, str] = {}
         """Tensors whose range calibration wants to know, by the name of the site."""
+        self.made: dict[tuple[object, ...], str] = {}
+        """Tensors of this graph that are shared by whoever wants the same again."""
         self.recording = False
         """Whether sites inside loops are to be seen outside."""
         self._initialisers: dict[str, TensorProto] = {}

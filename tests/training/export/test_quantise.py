@@ -123,3 +123,17 @@ def test_float_arithmetic_remembers_what_every_product_reads() -> None:
     arithmetic.product(graph, "matrix", arithmetic.operand(graph, "x", graph.input("x", TensorProto.FLOAT, ["N", 4])))
     assert arithmetic.products == {"matrix": ("x",)}
     assert graph.sites == {"x": "x"}
+
+
+def test_graphs_share_nothing_but_weights() -> None:
+    """One arithmetic builds many graphs, and Python gives a new one the address of one that is gone."""
+    samples = {"x": np.ones((2, 4), np.float32)}
+    parameters, plan = Parameters({"matrix": Matrix(np.ones((4, 2), np.float32))}), Plan({"x": Range(1.0, 0)})
+    store = quantised_store(parameters, {"matrix": ("x",)}, samples, plan, "w")
+    arithmetic = Int8Arithmetic(plan)
+    for _ in range(20):
+        graph = GraphBuilder("g", store)
+        tensor = graph.input("x", TensorProto.FLOAT, ["N", 4])
+        for _ in range(2):
+            arithmetic.product(graph, "matrix", Operand("x", tensor))
+        assert [node.op_type for node in graph.nodes].count("QuantizeLinear") == 1
