@@ -7,7 +7,6 @@ machine they say more than the clock.
 
 from __future__ import annotations
 
-import functools
 import os
 import statistics
 import sys
