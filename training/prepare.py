@@ -73,8 +73,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     for config, pairs, own in zip(recipe.corpora, corpora, chosen, strict=True):
         kept, held = split(pairs, everywhere)
         training.append(kept)
-        mine, _ = split(held, set())
-        development += [(config.name, pair) for pair in split(mine, own)[1]]
+        development += [(config.name, pair) for pair in split(held, own)[1]]
     tokenizer = train_tokenizer(_vocabulary_text(training, recipe), recipe.vocabulary)
     tokenizer.save(str(folder.tokenizer))
     counts = _write_pairs(training, development, tokenizer, recipe, folder)
