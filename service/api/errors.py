@@ -35,6 +35,7 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.DeadlineExceeded: 504,
     # A client that leaves gets no answer at all, so whoever reads this one meets a server that is stopping.
     engine.Cancelled: 503,
+    engine.LastModel: 409,
     engine.EngineFailure: 500,
     engine.BundleError: 500,
     engine.BundleMissing: 500,

@@ -13,6 +13,7 @@ EngineError
 ├── NotReady                still loading, stopping, or its worker is dead
 ├── DeadlineExceeded        not finished in the time the caller gave
 ├── Cancelled               the caller gave the job up
+├── LastModel               the only model cannot be taken away
 ├── EngineFailure           our fault: a step of the model failed
 ├── BundleError             a model folder that cannot be served
 │   ├── BundleMissing       the folder or a file of it is not there
@@ -112,6 +113,12 @@ class Cancelled(EngineError):
     """The caller gave the job up before it was done."""
 
     code = "cancelled"
+
+
+class LastModel(EngineError):
+    """The only model cannot be taken away: nothing would be served any more."""
+
+    code = "last_model"
 
 
 class EngineFailure(EngineError):

@@ -37,6 +37,10 @@ class SentenceWorker(Protocol):
         """Accept no more, give what is in hand `drain` seconds, fail the rest; blocks."""
         ...
 
+    def retire(self) -> None:
+        """Stop without waiting for anything; nobody will ask for a result any more."""
+        ...
+
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Queue sentences, all or none; cancelling a future frees its rows."""
         ...

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.engine.bundle import Bundle
 from service.engine.errors import (
-    BundleIncompatible,
     BundleMissing,
+    EngineError,
+    EngineFailure,
+    LastModel,
     UnknownModel,
     UnsupportedLanguage,
     UnsupportedPair,
 )
+from service.engine.folder import Found, find_bundles, look_through, open_found
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.onnx_model import load_model
 from service.engine.sessions import ModelSettings
@@ -36,6 +41,16 @@ class EngineSettings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     # Longer sentences are wrapped although the model takes more: it has seen few of that length.
     wrap_tokens: int | None = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one bundle when the folder was looked through again; `error` says why one was refused."""
+
+    name: str
+    outcome: Literal["added", "replaced", "unchanged", "refused", "missing"]
+    digest: str  # of the bundle that is served under this name now; empty for none
+    error: EngineError | None = None
 
 
 def open_translator(
@@ -69,29 +84,6 @@ def open_translator(
     return Translator(manifest, info, tokenizer, worker, observer, settings.wrap_tokens)
 
 
-def find_bundles(folder: Path) -> list[Bundle]:
-    """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
-
-    Raises BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
-    served, or two have the same name).
-    """
-    if not folder.is_dir():
-        raise BundleMissing(f"{folder}: there is no such folder of models.")
-    bundles: dict[str, Bundle] = {}
-    for path in sorted(path for path in folder.iterdir() if path.is_dir()):
-        if not is_bundle(path):
-            _LOG.warning("%s is ignored: it has no manifest.json, so it is no bundle", path)
-            continue
-        bundle = load_bundle(path)
-        name = bundle.manifest.name
-        if name in bundles:
-            raise BundleIncompatible(f"{path} and {bundles[name].folder} are both named {name}; remove one of them.")
-        bundles[name] = bundle
-    if not bundles:
-        raise BundleMissing(f"{folder}: there is no bundle in it, which is a folder with a manifest.json.")
-    return list(bundles.values())
-
-
 class Registry:
     """The translators of a models folder; load, start, resolve, stop."""
 
@@ -103,6 +95,8 @@ class Registry:
         self._settings = settings or EngineSettings()
         self._observer = observer
         self._translators: tuple[Translator, ...] = ()
+        self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
+        self._changing = asyncio.Lock()
 
     @property
     def translators(self) -> Sequence[Translator]:
@@ -126,13 +120,82 @@ class Registry:
 
     async def start(self) -> None:
         """Load what is not loaded yet, start the workers and warm them up."""
-        if not self._translators:
-            await asyncio.to_thread(self.load)
-        await asyncio.gather(*(translator.start() for translator in self._translators))
+        async with self._changing:
+            if not self._translators:
+                await asyncio.to_thread(self.load)
+            await asyncio.gather(*(translator.start() for translator in self._translators))
 
     async def stop(self, drain: float) -> None:
         """Stop the workers; what runs may finish within `drain` seconds."""
-        await asyncio.gather(*(translator.stop(drain) for translator in self._translators))
+        every = [*self._translators, *self._replaced]
+        await asyncio.gather(*(translator.stop(drain) for translator in every))
+
+    async def reload(self, name: str | None = None) -> list[Change]:
+        """Serve what has been added to the folder or changed in it since, or only the bundle of this name.
+
+        A new bundle is checked, loaded and warmed up while the old one goes on serving, then takes its place at once.
+        Requests that began with the old one end with it; it is freed with the last of them. A bundle that is refused
+        changes nothing, and neither does one that has gone from the folder: `unload` takes it out.
+        Raises BundleMissing when there is no folder, or no bundle of that name in it.
+        """
+        async with self._changing:
+            found = await asyncio.to_thread(look_through, self._models_dir)
+            if name is not None and all(each.name != name for each in found):
+                raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
+            served = {info.digest for info in self.models()}
+            owners: dict[str, Path] = {}
+            for each in sorted(found, key=lambda each: each.digest not in served):
+                owners.setdefault(each.name, each.path)  # of two with one name, the one that is served keeps it
+            changes = [await self._renew(each, owners) for each in found if name in (None, each.name)]
+            if name is None:
+                gone = [info for info in self.models() if info.name not in owners]
+                changes += [Change(info.name, "missing", info.digest) for info in gone]
+            return changes
+
+    async def unload(self, name: str) -> None:
+        """Serve a model no more; requests that began with it end with it. Raises UnknownModel or LastModel."""
+        async with self._changing:
+            if name not in self._served():
+                raise UnknownModel(f"No model is called {name[:64]!r}.")
+            if len(self._translators) == 1:
+                raise LastModel(
+                    f"{name} is the only model, and a server without a model is of no use; stop the server."
+                )
+            self._put(name, None)
+
+    async def _renew(self, found: Found, owners: dict[str, Path]) -> Change:
+        """Load one bundle if it is not the one that is served."""
+        served = self._served().get(found.name)
+        digest = "" if served is None else served.info.digest
+        if found.digest == digest and owners[found.name] == found.path:
+            return Change(found.name, "unchanged", digest)
+        try:
+            translator = await asyncio.to_thread(self._open_found, found, owners)
+            await translator.start()
+        except Exception as error:
+            # Whatever is wrong with a bundle must not harm those who are served by the others.
+            if not isinstance(error, EngineError):
+                _LOG.exception("A bundle could not be loaded (%s)", found.path)
+                error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
+            return Change(found.name, "refused", digest, error.with_traceback(None))  # which would hold the model
+        self._put(translator.name, translator)
+        return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
+
+    def _open_found(self, found: Found, owners: dict[str, Path]) -> Translator:
+        return open_translator(open_found(found, owners), self._settings, self._observer)
+
+    def _served(self) -> dict[str, Translator]:
+        return {translator.name: translator for translator in self._translators}
+
+    def _put(self, name: str, translator: Translator | None) -> None:
+        """Let a translator, or none, serve under a name; the one before is only held by who still uses it."""
+        served = self._served()
+        old = served.pop(name, None)
+        if old is not None:
+            self._replaced.add(old)
+        if translator is not None:
+            served[name] = translator
+        self._translators = tuple(served[each] for each in sorted(served))
 
     def models(self) -> list[ModelInfo]:
         """Give what the loaded models say about themselves."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -54,7 +55,7 @@ class ForcedScore:
 
 
 class Translator:
-    """A loaded model, its tokenizer and its worker."""
+    """A loaded model, its tokenizer and its worker, which ends when nobody holds the translator any more."""
 
     def __init__(
         self,
@@ -75,6 +76,8 @@ class Translator:
         self._warm = False
         self._observer = observer
         self._cutting = Cutting(manifest.source_language, min(wrap_tokens or limit, limit), limit)
+        # A model that was replaced lives as long as a request that began with it holds this object.
+        weakref.finalize(self, worker.retire).atexit = False
 
     @property
     def name(self) -> str:

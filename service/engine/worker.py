@@ -156,6 +156,13 @@ class Worker:
             self._thread.join(timeout=10.0)
         self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
+    def retire(self) -> None:
+        """Stop without waiting for anything; whoever still waits gets NotReady. May be called from any thread."""
+        with self._changed:
+            if self._state in ("new", "running", "draining"):
+                self._state = "stopped"
+            self._changed.notify_all()
+
     def _require_running(self) -> None:
         if self._state != "running":
             what = "has failed" if self._state == "dead" else "is not ready" if self._state == "new" else "is stopping"
@@ -183,8 +190,11 @@ class Worker:
                     self._state = "dead"
                 dead = self._state == "dead"
                 self._changed.notify_all()
-            if dead:
-                self._ledger.fail_all(EngineFailure(f"The model {self.name} has failed and takes no more work."))
+            self._ledger.fail_all(
+                EngineFailure(f"The model {self.name} has failed and takes no more work.")
+                if dead
+                else NotReady(f"The model {self.name} has been stopped.")
+            )
 
     def _wait_for_work(self) -> bool:
         """Wait until there is something to do; False when there is nothing more ever."""

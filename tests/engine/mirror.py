@@ -47,6 +47,9 @@ class MirrorWorker:
     def stop(self, drain: float = 0.0) -> None:
         self.state, self.stopped_with = "stopped", drain
 
+    def retire(self) -> None:
+        self.state = "stopped"
+
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         if self.error:
             raise self.error

@@ -1,0 +1,78 @@
+"""The models folder: which bundles are in it, and what has changed in it since they were loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.engine.bundle import MANIFEST_NAME, Bundle, is_bundle, load_bundle
+from service.engine.errors import BundleIncompatible, BundleMissing
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A bundle that lies in the folder, unchecked: its manifest was only looked at."""
+
+    path: Path
+    name: str  # as its manifest says; that of the folder where the manifest cannot be read
+    digest: str
+
+
+def find_bundles(folder: Path) -> list[Bundle]:
+    """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
+
+    Raises BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
+    served, or two have the same name).
+    """
+    if not folder.is_dir():
+        raise BundleMissing(f"{folder}: there is no such folder of models.")
+    bundles: dict[str, Bundle] = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_dir()):
+        if not is_bundle(path):
+            _LOG.warning("%s is ignored: it has no manifest.json, so it is no bundle", path)
+            continue
+        bundle = load_bundle(path)
+        name = bundle.manifest.name
+        if name in bundles:
+            raise BundleIncompatible(f"{path} and {bundles[name].folder} are both named {name}; remove one of them.")
+        bundles[name] = bundle
+    if not bundles:
+        raise BundleMissing(f"{folder}: there is no bundle in it, which is a folder with a manifest.json.")
+    return list(bundles.values())
+
+
+def look_through(folder: Path) -> list[Found]:
+    """Give every bundle of a folder by the bytes of its manifest alone, which pin all its other files.
+
+    Raises BundleMissing when there is no folder.
+    """
+    if not folder.is_dir():
+        raise BundleMissing(f"{folder}: there is no such folder of models.")
+    return [_look_at(path) for path in sorted(folder.iterdir()) if is_bundle(path)]
+
+
+def open_found(found: Found, others: Mapping[str, Path]) -> Bundle:
+    """Read and check a bundle that was found; `others` says which folder each name belongs to.
+
+    Raises BundleError.
+    """
+    bundle = load_bundle(found.path)
+    owner = others.get(bundle.manifest.name, found.path)
+    if owner != found.path:
+        raise BundleIncompatible(f"{found.path} and {owner} are both named {bundle.manifest.name}; remove one of them.")
+    return bundle
+
+
+def _look_at(path: Path) -> Found:
+    try:
+        content = (path / MANIFEST_NAME).read_bytes()
+        name = str(json.loads(content)["name"])
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        content, name = b"", path.name  # whoever loads it says what is wrong with it
+    return Found(path, name, "sha256:" + hashlib.sha256(content).hexdigest())

@@ -1,0 +1,55 @@
+"""Folders of bundles that load in a moment: their models copy the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.engine import registry as registry_module
+from service.engine.bundle import Bundle
+from service.engine.sessions import ModelSettings, Placement
+from tests.engine.manifests import write_bundle
+from tests.engine.scripted import ScriptedModel, copying_rule
+from tests.engine.vocabulary import tokenizer_json
+
+ONE_HEAD = {
+    "cross": {"layers": 1, "heads": 1},
+    "encoder": None,
+    "decoder": None,
+    "align": {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None},
+}
+WriteModel = Callable[..., Path]
+
+
+class PlacedModel(ScriptedModel):
+    """A scripted model that says where it runs."""
+
+    placement: Placement
+
+
+def load_scripted(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+    model = PlacedModel(copying_rule(bundle.manifest.vocabulary_size), source_limit=256, target_limit=256)
+    model.placement = Placement("cpu", "CPUExecutionProvider", "int8", bundle.manifest.graphs["int8"])
+    return model
+
+
+def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
+    """Give a function that writes a bundle into the folder; every bundle loads as a scripted model."""
+    monkeypatch.setattr(registry_module, "load_model", load_scripted)
+
+    def write(folder: str, **changes: Any) -> Path:
+        architecture, source, target = folder.split("-")
+        described = {
+            "name": folder,
+            "architecture": architecture,
+            "source_language": source,
+            "target_language": target,
+            "attention": ONE_HEAD,
+        }
+        contents = {"tokenizer.json": tokenizer_json().encode()}
+        return write_bundle(tmp_path / folder, contents, **(described | changes))
+
+    return write

@@ -1,0 +1,196 @@
+"""Bundles change under a running engine: who began with one ends with it, and what is refused changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import shutil
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+
+from service.engine import registry as registry_module
+from service.engine.bundle import Bundle
+from service.engine.errors import (
+    BundleCorrupt,
+    BundleIncompatible,
+    BundleMissing,
+    EngineFailure,
+    LastModel,
+    UnknownModel,
+    UnsupportedPair,
+)
+from service.engine.registry import Change, Registry
+from service.engine.sessions import ModelSettings
+from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+
+FR, DE = "transformer-en-fr", "transformer-en-de"
+
+
+@pytest.fixture
+def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
+    return model_writer(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+async def registry(tmp_path: Path, write_model: WriteModel) -> Registry:
+    write_model(FR)
+    found = Registry(tmp_path)
+    await found.start()
+    return found
+
+
+def outcomes(changes: list[Change]) -> dict[str, str]:
+    return {change.name: change.outcome for change in changes}
+
+
+def rewrite(write_model: WriteModel, folder: Path, name: str = FR, **changes: object) -> None:
+    shutil.rmtree(folder / name, ignore_errors=True)
+    write_model(name, **changes)
+
+
+async def test_what_is_new_or_changed_is_served_and_the_rest_is_left_alone(
+    tmp_path: Path, write_model: WriteModel, registry: Registry
+) -> None:
+    untouched = registry.resolve("en", "fr")
+    write_model(DE)
+    assert outcomes(await registry.reload()) == {DE: "added", FR: "unchanged"}
+    assert registry.resolve("en", "fr") is untouched
+    assert registry.resolve("en", "de").ready
+    rewrite(write_model, tmp_path, version="2")
+    [change] = await registry.reload(FR)
+    new = registry.resolve("en", "fr").info
+    assert (change.outcome, change.digest, new.version) == ("replaced", new.digest, "2")
+    assert new.digest != untouched.info.digest
+    assert registry.ready
+    await registry.stop(0)
+
+
+async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
+    tmp_path: Path, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm, arrived, go_on = threading.Event(), threading.Event(), threading.Event()
+
+    def held(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+        model = load_scripted(bundle, settings)
+
+        def wait(what: str, rows: int) -> None:
+            if what == "step" and warm.is_set():
+                arrived.set()
+                assert go_on.wait(10)
+
+        if bundle.manifest.version == "1":
+            model.before = wait
+        return model
+
+    monkeypatch.setattr(registry_module, "load_model", held)
+    write_model(FR)
+    registry = Registry(tmp_path)
+    await registry.start()
+    warm.set()
+    old = registry.resolve("en", "fr")
+    gone, thread = weakref.ref(old), old._worker._thread  # type: ignore[attr-defined]
+    running = asyncio.create_task(old.translate(["I lost. " * 40]))
+    assert await asyncio.to_thread(arrived.wait, 10)
+    rewrite(write_model, tmp_path, version="2")
+    await registry.reload()
+    late = asyncio.create_task(old.translate(["I lost."]))  # resolved before, submitted after
+    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
+    del old
+    assert not running.done()
+    go_on.set()
+    assert (await running)[0].text == "I lost. " * 40
+    assert (await late)[0].text == "I lost."
+    del running, late
+    gc.collect()
+    assert gone() is None
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
+    await registry.stop(0)
+
+
+async def test_a_damaged_or_unreadable_bundle_is_refused_and_the_old_one_serves(
+    tmp_path: Path, write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = registry.resolve("en", "fr")
+    rewrite(write_model, tmp_path, version="2")
+    (tmp_path / FR / "weights.bin").write_bytes(b"damaged")
+    manifest = json.loads((write_model(DE) / "manifest.json").read_text("utf-8"))
+    (tmp_path / DE / "manifest.json").write_text(json.dumps(manifest | {"format_version": 9}), "utf-8")
+    (tmp_path / "no-json").mkdir()
+    (tmp_path / "no-json" / "manifest.json").write_text("{", "utf-8")
+    changes = {change.name: change for change in await registry.reload()}
+    assert {change.outcome for change in changes.values()} == {"refused"}
+    assert isinstance(changes[FR].error, BundleCorrupt)
+    assert isinstance(changes[DE].error, BundleIncompatible)
+    assert isinstance(changes["no-json"].error, BundleCorrupt)
+    assert changes[FR].digest == served.info.digest
+    assert registry.resolve("en", "fr") is served
+    assert registry.ready
+    assert (await served.translate(["I lost."]))[0].text == "I lost."
+    await registry.stop(0)
+
+
+@pytest.mark.parametrize("when", ["opening", "the first run"])
+async def test_a_bundle_that_cannot_run_is_refused_before_anybody_meets_it(
+    tmp_path: Path,
+    write_model: WriteModel,
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
+) -> None:
+    def broken(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+        def fail(what: str, rows: int) -> None:
+            raise RuntimeError("no such operator")
+
+        if when == "opening":
+            raise RuntimeError("no such operator")
+        model = load_scripted(bundle, settings)
+        model.before = fail
+        return model
+
+    served = registry.resolve("en", "fr")
+    monkeypatch.setattr(registry_module, "load_model", broken)
+    rewrite(write_model, tmp_path, version="2")
+    [change] = await registry.reload()
+    assert (change.outcome, type(change.error)) == ("refused", EngineFailure)
+    assert registry.resolve("en", "fr") is served
+    assert (registry.ready, registry.dead) == (True, False)
+    await registry.stop(0)
+
+
+async def test_a_second_bundle_of_a_name_does_not_push_the_first_one_out(
+    tmp_path: Path, write_model: WriteModel, registry: Registry
+) -> None:
+    served = registry.resolve("en", "fr")
+    write_model("a-en-fr", name=FR, version="2")
+    assert sorted(change.outcome for change in await registry.reload()) == ["refused", "unchanged"]
+    assert registry.resolve("en", "fr") is served
+    await registry.stop(0)
+
+
+async def test_a_bundle_that_has_gone_is_served_until_it_is_unloaded(
+    tmp_path: Path, write_model: WriteModel, registry: Registry
+) -> None:
+    write_model(DE)
+    await registry.reload()
+    shutil.rmtree(tmp_path / DE)
+    assert outcomes(await registry.reload()) == {FR: "unchanged", DE: "missing"}
+    assert registry.resolve("en", "de").ready
+    with pytest.raises(BundleMissing, match="no bundle named"):
+        await registry.reload(DE)
+    await registry.unload(DE)
+    with pytest.raises(UnsupportedPair):
+        registry.resolve("fr", "en")
+    with pytest.raises(UnknownModel):
+        await registry.unload(DE)
+    with pytest.raises(LastModel):
+        await registry.unload(FR)
+    shutil.rmtree(tmp_path)
+    with pytest.raises(BundleMissing, match="no such folder"):
+        await registry.reload()
+    assert registry.ready
+    await registry.stop(0)
