@@ -1,1 +1,6 @@
 """Turns a trained network into a bundle: ONNX graphs over one weights file, a manifest and a model card."""
+
+import os
+
+# ONNX Runtime's Linux packages report to their maker unless this is set before the first import.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
