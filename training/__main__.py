@@ -58,6 +58,7 @@ def train(
 
 app.command()(commands.evaluate)
 app.command()(commands.align)
+app.command()(commands.links)
 app.command()(commands.silver)
 app.command()(commands.rival)
 app.command()(commands.lengths)

@@ -1,4 +1,4 @@
-"""The commands that measure: ``evaluate``, ``align``, ``silver``, ``rival`` and ``lengths``."""
+"""The commands that measure: ``evaluate``, ``align``, ``links``, ``silver``, ``rival`` and ``lengths``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from training.evaluate import (
 from training.evaluate import evaluate as evaluate_test
 from training.forced import samples, score_pairs
 from training.length_report import plot, table
+from training.links import make_links
 from training.rival import align_both_ways, compare, development_text, gold_line, training_text
 from training.rival import silver as make_silver
 from training.scores import Family, score_by_length
@@ -147,6 +148,12 @@ def silver(
     for name, lines in zip(("source", "target", "gold"), (*measured, gold), strict=True):
         _write_lines(output / f"development.{name}", lines)
     typer.echo(f"{output}: {len(gold)} pairs")
+
+
+def links(run: RunPath) -> None:
+    """Align a run's training pairs with eflomal, subword by subword: what `guided_alignment` in a recipe needs."""
+    for name, share in make_links(run).items():
+        typer.echo(f"{name}: {share:.1%} of the target tokens have a link")
 
 
 def rival(

@@ -127,6 +127,24 @@ class BahdanauConfig(_Section):
 NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminator="kind")]
 
 
+class GuidedHead(_Section):
+    """One head of the decoder's attention over the source that is told where to look."""
+
+    layer: int = Field(ge=0)
+    head: int = Field(ge=0)
+    step: Literal["produce", "consume"] = "produce"
+    """``produce``: at the step that predicts a token it looks at what that token will translate. ``consume``: at the
+    step that reads the token it looks at what it has translated (easier to know, so better for alignments)."""
+
+
+class GuidedAlignmentConfig(_Section):
+    """Guided alignment (Garg et al. 2019, 1909.02074; Chen et al. 2016): `links` must have been run."""
+
+    weight: float = Field(0.05, gt=0)
+    """What the heads' cross-entropy, a linked target token, is multiplied by before it joins the loss."""
+    heads: tuple[GuidedHead, ...] = Field(min_length=1)
+
+
 class OptimisationConfig(_Section):
     """How the parameters are moved."""
 
@@ -144,6 +162,10 @@ class OptimisationConfig(_Section):
     """Adam's second moment (section 5.3 of 1706.03762)."""
     weight_decay: float = Field(0.0, ge=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    sampled_pieces: int = Field(0, ge=0)
+    """Until the cooldown, the softmax covers the batch's own target pieces and this many random ones, which stand
+    for all others (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
+    guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
 

@@ -39,6 +39,10 @@ class RunFolder:
         """The encoded training pairs of one corpus."""
         return self.path / f"corpus-{name}.npz"
 
+    def links(self, name: str) -> Path:
+        """What each target token of one corpus stands for: made by ``links``, read by guided alignment."""
+        return self.path / f"links-{name}.npz"
+
     def load_recipe(self) -> Recipe:
         """The recipe this folder was prepared with."""
         return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))

@@ -88,29 +88,29 @@ _NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 def grow_diagonal(forward: Links, reverse: Links) -> Links:
     """grow-diag-final-and (Koehn et al. 2003): from what both found, grow along what either found."""
     links, union = set(forward & reverse), forward | reverse
+    sources, targets = {source for source, _ in links}, {target for _, target in links}
+
+    def add(link: tuple[int, int]) -> None:
+        links.add(link)
+        sources.add(link[0])
+        targets.add(link[1])
+
     grown = True
     while grown:
-        added = [link for link in _around(links) if link in union and _is_new(link, links, either=True)]
-        grown = bool(added)
-        for link in added:
-            if _is_new(link, links, either=True):
-                links.add(link)
-    for direction in (forward, reverse):
-        for link in sorted(direction):
-            if _is_new(link, links, either=False):
-                links.add(link)
+        grown = False
+        for link in [link for link in _around(links) if link in union]:
+            if link[0] not in sources or link[1] not in targets:
+                add(link)
+                grown = True
+    for link in (*sorted(forward), *sorted(reverse)):
+        if link[0] not in sources and link[1] not in targets:
+            add(link)
     return frozenset(links)
 
 
 def _around(links: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for source, target in sorted(links):
         yield from ((source + down, target + right) for down, right in _NEIGHBOURS)
-
-
-def _is_new(link: tuple[int, int], links: set[tuple[int, int]], either: bool) -> bool:
-    """Whether the source word, the target word (``either``) or both are not linked yet."""
-    free = (all(link[0] != source for source, _ in links), all(link[1] != target for _, target in links))
-    return any(free) if either else all(free)
 
 
 def gold_line(gold: Gold) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.dataset import EncodedPairs, Ids
+from training.data.links import LinkTable, attention_targets
 from training.data.subwords import BOS, PAD
 
 Entries = npt.NDArray[np.int64]
@@ -31,10 +32,13 @@ class Batch:
     """int64 [B, T]: the target with its end token."""
     target_lengths: Tensor
     """int64 [B]."""
+    links: Tensor | None = None
+    """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where nobody knows)."""
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device."""
-        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+        arrays = [getattr(self, field.name) for field in fields(self)]
+        return Batch(*(array if array is None else array.to(device) for array in arrays))
 
 
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
@@ -104,8 +108,15 @@ def _pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
 class TokenBatches:
     """An endless stream of batches for one of several processes, which can start anywhere."""
 
-    def __init__(self, corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int) -> None:
-        self._corpora, self._weights = corpora, weights
+    def __init__(
+        self,
+        corpora: Sequence[EncodedPairs],
+        weights: Sequence[float],
+        batch_tokens: int,
+        seed: int,
+        links: Sequence[LinkTable] | None = None,
+    ) -> None:
+        self._corpora, self._weights, self._links = corpora, weights, links
         self._batch_tokens, self._seed = batch_tokens, seed
 
     def stream(self, position: int = 0, rank: int = 0, processes: int = 1) -> Iterator[Batch]:
@@ -123,7 +134,11 @@ class TokenBatches:
 
     def _collate(self, entries: Entries) -> Batch:
         chosen = [(self._corpora[corpus], pair) for corpus, pair in entries.tolist()]
-        return collate([c.source[i] for c, i in chosen], [c.target[i] for c, i in chosen])
+        batch = collate([c.source[i] for c, i in chosen], [c.target[i] for c, i in chosen])
+        if self._links is None:
+            return batch
+        links = (self._links[corpus][pair] for corpus, pair in entries.tolist())
+        return replace(batch, links=attention_targets(links, batch.target_out.shape[1], batch.source.shape[1]))
 
 
 def ordered_batches(pairs: EncodedPairs, batch_tokens: int) -> Iterator[tuple[list[int], Batch]]:

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from training.config import Recipe
 from training.data.batching import Batch, TokenBatches, ordered_batches
 from training.data.dataset import EncodedPairs
+from training.data.links import LinkTable
 from training.prepare import RunFolder
 
 
@@ -41,6 +42,8 @@ class PairData(lightning.LightningDataModule):
         super().__init__()
         self._recipe = recipe
         self._corpora = [EncodedPairs.load(folder.corpus(c.name)) for c in recipe.corpora]
+        guided = recipe.optimisation.guided_alignment is not None
+        self._links = [LinkTable.load(folder.links(c.name)) for c in recipe.corpora] if guided else None
         self._development = EncodedPairs.load(folder.development_pairs)
 
     def train_dataloader(self) -> DataLoader[Batch]:
@@ -48,7 +51,11 @@ class PairData(lightning.LightningDataModule):
         recipe, trainer = self._recipe, self.trainer
         assert trainer is not None  # Lightning attaches it before asking for data
         batches = TokenBatches(
-            self._corpora, [c.weight for c in recipe.corpora], recipe.optimisation.batch_tokens, recipe.seed
+            self._corpora,
+            [c.weight for c in recipe.corpora],
+            recipe.optimisation.batch_tokens,
+            recipe.seed,
+            self._links,
         )
         position = trainer.global_step * recipe.optimisation.accumulate
         return _Resumable(_Stream(batches, position, trainer.global_rank, trainer.world_size), batch_size=None)

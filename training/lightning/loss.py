@@ -12,30 +12,68 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     """The vocabulary is a small model's largest array: its gradient is made in place, in one pass."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         logits = logits.float()
+        if counts is None:
+            shares, mean = torch.tensor(1 / logits.shape[1]), logits.mean(-1)
+        else:
+            shares = counts / counts.sum()  # [C]
+            mean = logits @ shares
+            logits = logits + counts.log()  # a piece that stands for four counts four times in the sum
         normaliser = logits.logsumexp(-1)  # [N]
         chosen = logits.gather(1, targets[:, None]).squeeze(1)  # [N]
         likelihood = (normaliser - chosen).sum()
-        even = (normaliser - logits.mean(-1)).sum()
-        ctx.save_for_backward(logits, targets, normaliser)
+        even = (normaliser - mean).sum()
+        ctx.save_for_backward(logits, targets, normaliser, shares)
         ctx.smoothing = smoothing
         ctx.mark_non_differentiable(likelihood)
         return (1 - smoothing) * likelihood + smoothing * even, likelihood.detach().clone()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        logits, targets, normaliser = ctx.saved_tensors
-        gradient = torch.sub(logits, normaliser[:, None]).exp_()  # softmax, [N, V]
-        gradient -= ctx.smoothing / logits.shape[1]
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        logits, targets, normaliser, shares = ctx.saved_tensors
+        gradient = torch.sub(logits, normaliser[:, None]).exp_()  # softmax, [N, C]
+        gradient -= (ctx.smoothing * shares).to(gradient.device)
         gradient.scatter_add_(1, targets[:, None], torch.full_like(normaliser, ctx.smoothing - 1)[:, None])
-        return gradient.mul_(gradients[0]), None, None
+        return gradient.mul_(gradients[0]), None, None, None
 
 
-def smoothed_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+def smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Sum over N tokens of the smoothed loss (differentiable) and of the plain negative log-likelihood, in nats.
 
-    logits [N, V]; targets int64 [N]. Equal to ``functional.cross_entropy(label_smoothing=…, reduction="sum")``.
+    logits [N, C] of C candidate pieces; targets int64 [N], indices of candidates; counts [C]: how many pieces of the
+    vocabulary a candidate stands for (1 for a target), all 1 if not given. With every piece a candidate it equals
+    ``functional.cross_entropy(label_smoothing=…, reduction="sum")``.
     """
-    losses: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, targets, smoothing)  # type: ignore[no-untyped-call]
+    losses: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, targets, smoothing, counts)  # type: ignore[no-untyped-call]
     return losses
+
+
+def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tensor, Tensor]:
+    """Candidates for a softmax over part of the vocabulary: all targets and ``sampled`` other pieces at random.
+
+    targets int64 [N] → pieces int64 [C], ascending, and counts float32 [C]: 1 for a target, and for a sampled piece
+    the number of pieces it stands for, so that the normaliser's expectation is that of the whole vocabulary
+    (importance sampling with a uniform proposal: Jean et al. 2015, 1412.2007, section 3.1).
+    """
+    counts = torch.zeros(vocabulary, device=targets.device)
+    counts[targets] = 1.0
+    others = (counts == 0).nonzero().squeeze(1)
+    chosen = others[torch.randperm(len(others), device=targets.device)[:sampled]]
+    if len(chosen):
+        counts[chosen] = len(others) / len(chosen)
+    pieces = counts.nonzero().squeeze(1)
+    return pieces, counts[pieces]
+
+
+def guided_cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:
+    """Mean cross-entropy of attention rows against where they should look, over rows that have such a place.
+
+    weights [..., T, S] of one head; wanted [..., T, S], rows summing to one or zero (1909.02074, equation 4). In nats.
+    """
+    linked = wanted.sum().clamp_min(1.0)
+    return -(wanted * weights.clamp_min(1e-9).log()).sum() / linked

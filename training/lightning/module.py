@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import lightning
 import sacrebleu
 import torch
@@ -12,10 +14,23 @@ from torch import Tensor
 from training.config import Recipe
 from training.data.batching import Batch
 from training.decode import translate_greedy
-from training.lightning.loss import smoothed_cross_entropy
+from training.lightning.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
 from training.lightning.schedule import rate_factor
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
+
+
+class Losses(NamedTuple):
+    """What one batch costs."""
+
+    smoothed: Tensor
+    """Sum over the target tokens, in nats: what is minimised."""
+    likelihood: Tensor
+    """Summed negative log-likelihood, in nats."""
+    tokens: Tensor
+    """How many target tokens."""
+    guided: Tensor | None
+    """What guided alignment adds to the mean loss, where there is any."""
 
 
 class TranslationModule(lightning.LightningModule):
@@ -29,13 +44,32 @@ class TranslationModule(lightning.LightningModule):
         self.development = development
         self._totals = [0.0, 0.0]
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Summed smoothed loss, summed negative log-likelihood and the number of target tokens."""
+    def losses(self, batch: Batch, sampled: int = 0) -> Losses:
+        """The losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
         decoded = self.network.decode(batch.target_in, self.network.encode(batch.source, batch.source_lengths))
         valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
-        logits = self.network.logits(decoded.hidden[valid])  # [tokens, V]: no product for padding
+        targets, pieces, counts = batch.target_out[valid], None, None
+        if sampled:
+            pieces, counts = sample_pieces(targets, self.tokenizer.get_vocab_size(), sampled)
+            targets = torch.searchsorted(pieces, targets)
+        logits = self.network.logits(decoded.hidden[valid], pieces)  # [tokens, C]: no product for padding
         smoothing = self.recipe.optimisation.label_smoothing
-        return *smoothed_cross_entropy(logits, batch.target_out[valid], smoothing), valid.sum()
+        smoothed, likelihood = smoothed_cross_entropy(logits, targets, smoothing, counts)
+        return Losses(smoothed, likelihood, valid.sum(), self._guided(decoded.cross_attention, batch))
+
+    def _guided(self, attention: Tensor, batch: Batch) -> Tensor | None:
+        """What guided heads add to the loss; attention [B, L, H, T, S]."""
+        guided = self.recipe.optimisation.guided_alignment
+        if guided is None or batch.links is None:
+            return None
+        losses = []
+        for head in guided.heads:
+            weights = attention[:, head.layer, head.head]  # [B, T, S]
+            if head.step == "produce":
+                losses.append(guided_cross_entropy(weights, batch.links))
+            else:
+                losses.append(guided_cross_entropy(weights[:, 1:], batch.links[:, :-1]))
+        return guided.weight * torch.stack(losses).sum()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Make the random state a function of the position, so that a resumed run draws the same numbers."""
@@ -43,15 +77,20 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The mean smoothed loss of a batch's tokens, in nats."""
-        smoothed, likelihood, tokens = self.losses(batch)
-        self.log("train_loss", (likelihood / tokens).detach(), prog_bar=True)
-        return smoothed / tokens
+        optimisation = self.recipe.optimisation
+        cooling = optimisation.max_updates - self.global_step <= optimisation.cooldown_updates
+        losses = self.losses(batch, 0 if cooling else optimisation.sampled_pieces)
+        self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
+        if losses.guided is None:
+            return losses.smoothed / losses.tokens
+        self.log("guided_loss", losses.guided.detach(), prog_bar=True)
+        return losses.smoothed / losses.tokens + losses.guided
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add up the development loss."""
-        _, likelihood, tokens = self.losses(batch)
-        self._totals[0] += float(likelihood)
-        self._totals[1] += float(tokens)
+        losses = self.losses(batch)
+        self._totals[0] += float(losses.likelihood)
+        self._totals[1] += float(losses.tokens)
 
     def on_validation_epoch_end(self) -> None:
         """Log development loss (nats a token) and greedy BLEU."""

@@ -9,6 +9,7 @@ from training.config import BahdanauConfig
 from training.data.subwords import PAD
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State
+from training.networks.output import partial_linear
 from training.networks.recurrent_attention import RecurrentAttention
 
 
@@ -134,10 +135,9 @@ class Bahdanau(nn.Module):
         hidden = self.deep_output(torch.stack(states, 1), embedded, torch.stack(contexts, 1))
         return Decoded(hidden, torch.stack(weights, 1)[:, None, None], None)
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """[..., output_size] → [..., V]."""
-        logits: Tensor = self.output(hidden)
-        return logits
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
+        """[..., output_size] → [..., V], or of some pieces [C]: [..., C]."""
+        return partial_linear(hidden, self.output.weight, self.output.bias, pieces)
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
         """[B] → logits [B, V], next state, cross attention [B, 1, 1, S]."""

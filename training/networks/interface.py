@@ -49,8 +49,8 @@ class Network(Protocol):
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
         """Teacher forcing: [B, T] (begin token first) → hidden states and attention of every step."""
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """[..., E] → [..., V]."""
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
+        """[..., E] → [..., V], or [..., C] of some ``pieces`` int64 [C] only."""
 
     def start(self, memory: Memory) -> State:
         """The decoder's state before the first step."""

@@ -12,6 +12,7 @@ from training.data.subwords import PAD
 from training.networks.attention import MultiHeadAttention, valid_positions
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State
+from training.networks.output import partial_linear
 
 
 def sinusoidal_positions(length: int, width: int) -> Tensor:
@@ -177,9 +178,9 @@ class Transformer(nn.Module):
         hidden, own, cross, _ = self._run(target_in, (), memory)
         return Decoded(hidden, torch.stack(cross, dim=1), torch.stack(own, dim=1))
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """[..., W] → [..., V], with the embedding matrix (section 3.4)."""
-        return nn.functional.linear(hidden, self.embedding.weight, self.output_bias)
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
+        """[..., W] → [..., V] (or of some pieces [C]: [..., C]), with the embedding matrix (section 3.4)."""
+        return partial_linear(hidden, self.embedding.weight, self.output_bias, pieces)
 
     def start(self, memory: Memory) -> State:
         """No past keys or values."""

@@ -1,0 +1,13 @@
+"""The last product of both networks: hidden states to logits."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+
+def partial_linear(hidden: Tensor, weight: Tensor, bias: Tensor, rows: Tensor | None) -> Tensor:
+    """x Wᵀ + b of all rows of W [V, E], or of the ``rows`` int64 [C] alone: [..., E] → [..., V] or [..., C]."""
+    if rows is None:
+        return functional.linear(hidden, weight, bias)
+    return functional.linear(hidden, weight[rows], bias[rows])
