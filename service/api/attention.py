@@ -12,6 +12,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.api.attention_schemas import (
+    AttentionPair,
+    AttentionRequest,
+    AttentionResponse,
+    BertvizAttention,
+    other_contents,
+)
 from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
@@ -21,7 +28,6 @@ from service.api.figures import STABLE, Drawing, artist_of, check_digests, namin
 from service.api.jobs import check_pair
 from service.api.languages import Languages
 from service.api.ports import Service, TranslatorPort
-from service.api.schemas import AttentionRequest, AttentionResponse
 from service.api.state import service_of
 from service.api.translate import check_characters, check_languages, read_search
 from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
@@ -60,10 +66,10 @@ ANSWER = {
     "alignment": [[0, 0]],
 }
 DOCUMENTED: dict[str, Any] = {
-    "response_model": AttentionResponse,
+    "response_model": AttentionResponse | AttentionPair | BertvizAttention,
     "responses": {
         200: {
-            "content": {"application/json": {"example": ANSWER}},
+            "content": {"application/json": {"example": ANSWER}, **other_contents()},
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
         **errors_of(400, 404, 406, 408, 409, 413, 500, 503, 504),
@@ -97,7 +103,7 @@ async def get_attention(request: Request) -> Response:
 @router.post(
     "/attention",
     summary="The same for longer texts",
-    openapi_extra={"requestBody": request_body(AttentionRequest, AttentionRequest, EXAMPLES, required=True)},
+    openapi_extra={"requestBody": request_body(AttentionRequest, EXAMPLES, required=True)},
     **DOCUMENTED,
 )
 async def post_attention(request: Request) -> Response:

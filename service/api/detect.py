@@ -28,7 +28,7 @@ EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."
         **errors_of(400, 408, 413, 500),
     },
     openapi_extra={
-        "requestBody": request_body(DetectRequest, DetectRequest, EXAMPLES, required=False),
+        "requestBody": request_body(DetectRequest, EXAMPLES, required=False),
         "parameters": query_parameters(DetectRequest, EXAMPLES["text"]["value"], required=False),  # type: ignore[arg-type]
     },
 )

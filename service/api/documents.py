@@ -11,23 +11,25 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse
 
 from service import __version__
+from service.api.attention_schemas import AttentionRequest
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.inference_schemas import InferenceRequest
 from service.api.middleware.gate import is_public
 from service.api.schemas import (
-    AttentionRequest,
     DetectRequest,
     ErrorBody,
     StreamRequest,
     TranslateForm,
     TranslateRequest,
 )
+from service.api.stream_schemas import EVENTS
 
 REFERENCE = "#/components/schemas/{model}"
-REQUESTS: tuple[type[BaseModel], ...] = (
-    *(TranslateRequest, TranslateForm, StreamRequest, DetectRequest, AttentionRequest, InferenceRequest),
-    ErrorBody,
-)
+FORMS: dict[type[BaseModel], type[BaseModel]] = {
+    model: TranslateForm if model is TranslateRequest else model
+    for model in (TranslateRequest, StreamRequest, DetectRequest, AttentionRequest)
+}
+DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, *EVENTS.values())
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
@@ -92,12 +94,29 @@ def describe_access(document: dict[str, Any]) -> None:
                 operation["responses"].setdefault(str(status), answer)
 
 
-def request_body(
-    model: type[BaseModel], form: type[BaseModel], examples: dict[str, Any], *, required: bool
-) -> dict[str, Any]:
+def form_name(model: type[BaseModel]) -> str:
+    """What the schema of a request's form is called."""
+    return model.__name__.replace("Request", "Form")
+
+
+def without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field where there is no null: in forms and query strings, which leave fields out instead."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
+    return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})}
+
+
+def form_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a form."""
+    schema = model.model_json_schema(ref_template=REFERENCE)
+    properties = {name: without_null(field) for name, field in schema["properties"].items()}
+    return {**schema, "title": form_name(model), "properties": properties}
+
+
+def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
     """A body in JSON, urlencoded or multipart; not required where the query string will do."""
     reference = {"$ref": REFERENCE.format(model=model.__name__)}
-    form_reference = {"$ref": REFERENCE.format(model=form.__name__)}
+    form_reference = {"$ref": REFERENCE.format(model=form_name(model))}
     first = next(iter(examples.values()))["value"]
     return {
         "required": required,
@@ -118,7 +137,7 @@ def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, requir
             "name": name,
             "in": "query",
             "required": name in needed,
-            "schema": {key: value for key, value in field.items() if key != "description"},
+            "schema": {key: value for key, value in without_null(field).items() if key != "description"},
             **({"description": field["description"]} if "description" in field else {}),
             **({"example": examples[name]} if name in examples else {}),
         }
@@ -132,9 +151,10 @@ def install_openapi(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = get_openapi(title="Translucent", version=__version__, description=DESCRIPTION, routes=app.routes)
-            _, definitions = models_json_schema([(model, "validation") for model in REQUESTS], ref_template=REFERENCE)
+            _, definitions = models_json_schema([(model, "validation") for model in DEFINED], ref_template=REFERENCE)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
+            schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
             for operations in document["paths"].values():
                 for operation in operations.values():
                     operation["responses"].pop("422", None)  # the framework's own, which no request ever gets

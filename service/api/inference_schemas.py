@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from service.api.schemas import Schema
+from service.engine.types import MAX_BEAM_SIZE
+
+Item = TypeVar("Item")
+NotEmpty = Annotated[list[Item], Field(min_length=1)]
 
 
 class ServerLive(Schema):
@@ -65,9 +69,11 @@ class InputTensor(Schema):
     """`text`, or `target_text` for forced decoding."""
 
     name: Literal["text", "target_text"]
-    shape: list[int] = Field(max_length=2, examples=[[1]])
+    shape: list[Annotated[int, Field(ge=1, le=2**31)]] = Field(max_length=2, examples=[[1]])
     datatype: Literal["BYTES"]
-    data: list[str] | list[list[str]] = Field(description="As many strings as the shape says, flat or nested")
+    data: NotEmpty[str] | NotEmpty[NotEmpty[str]] = Field(
+        description="As many strings as the shape says, flat or nested"
+    )
 
 
 class OutputWanted(Schema):
@@ -76,15 +82,34 @@ class OutputWanted(Schema):
     name: Literal["translation", "score", "attention"]
 
 
+class InferenceParameters(Schema):
+    """How to search for a translation."""
+
+    model_config = ConfigDict(protected_namespaces=(), extra="allow")
+    __pydantic_extra__: dict[str, str | float | bool]
+
+    beam_size: int = Field(4, ge=1, le=MAX_BEAM_SIZE)
+    length_penalty: float = Field(1.0, ge=0, le=5)
+    max_length: int | None = Field(None, ge=1)
+
+
 class InferenceRequest(Schema):
     """Texts to translate, or pairs to score."""
 
     id: str | None = None
-    parameters: dict[str, str | float | bool] | None = Field(
-        None, description="Decoding options: `beam_size`, `length_penalty`, `max_length`"
+    parameters: InferenceParameters | None = Field(None, description="Decoding options; others are ignored")
+    inputs: list[InputTensor] = Field(
+        min_length=1,
+        max_length=2,
+        description="One tensor `text` and, for forced decoding, one `target_text` of as many elements",
+        json_schema_extra={
+            "contains": {"type": "object", "properties": {"name": {"const": "text"}}, "required": ["name"]},
+            "maxContains": 1,
+        },
     )
-    inputs: list[InputTensor] = Field(min_length=1, max_length=2)
-    outputs: list[OutputWanted] | None = Field(None, description="Default: `translation` and `score`")
+    outputs: Annotated[list[OutputWanted], Field(json_schema_extra={"uniqueItems": True})] | None = Field(
+        None, description="Default: `translation` and `score`; `attention` for one text at a time"
+    )
 
 
 class OutputTensor(Schema):

@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from service.engine.types import MAX_BEAM_SIZE
 
+# A required text: the dialect takes an empty one for a missing one.
+Text = Annotated[str, Field(min_length=1)]
+
 
 class Schema(BaseModel):
     """Base of all: fields named model_… are ours, not pydantic's."""
@@ -37,9 +40,9 @@ class Decoding(Schema):
 class TranslateRequest(Decoding):
     """A translation job; unknown fields are ignored."""
 
-    q: str | list[str] = Field(description="The text, or (JSON only) a list of texts")
-    source: str = Field(description="Code of the language of the text, such as `en`")
-    target: str = Field(description="Code of the language wanted, such as `fr`")
+    q: Text | Annotated[list[str], Field(min_length=1)] = Field(description="The text, or (JSON only) a list of texts")
+    source: Text = Field(description="Code of the language of the text, such as `en`")
+    target: Text = Field(description="Code of the language wanted, such as `fr`")
     format: Literal["text", "html"] = Field("text", description="`html`: tags are kept, and follow their words")
     alternatives: int = Field(0, ge=0, description="Further translations wanted; there may be fewer")
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
@@ -49,15 +52,15 @@ class TranslateRequest(Decoding):
 class TranslateForm(TranslateRequest):
     """The same fields in a form or a query string, where `q` is one text."""
 
-    q: str = Field(description="The text")
+    q: Text = Field(description="The text")
 
 
 class StreamRequest(Schema):
     """A text to be translated token by token, greedily."""
 
-    q: str = Field(description="The text")
-    source: str = Field(description="Code of the language of the text")
-    target: str = Field(description="Code of the language wanted")
+    q: Text = Field(description="The text")
+    source: Text = Field(description="Code of the language of the text")
+    target: Text = Field(description="Code of the language wanted")
     model: str | None = Field(None, description="A bundle's name, or an architecture")
     max_length: int | None = Field(None, ge=1, description="Most tokens of a sentence, the end token counted")
 
@@ -105,7 +108,7 @@ class DetailsSchema(Schema):
 class DetectRequest(Schema):
     """A text whose language is to be recognised."""
 
-    q: str = Field(description="The text")
+    q: Text = Field(description="The text")
     api_key: str | None = Field(None, description="An API key, where the operator asks for one")
 
 
@@ -129,62 +132,6 @@ class TranslateResponse(Schema):
     )
     alternatives: list[str] | list[list[str]] | None = Field(None, description="Only when asked for")
     details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only when asked for")
-
-
-class AttentionRequest(Decoding):
-    """Whose attention to show, and how."""
-
-    text: str = Field(description="One sentence; it is not split")
-    source: str = Field(description="Code of the language of the text")
-    target: str = Field(description="Code of the language of the translation")
-    target_text: str | None = Field(None, description="Your own translation, to be scored as it is (forced decoding)")
-    kind: Literal["cross", "encoder", "decoder"] = Field("cross", description="Which attention")
-    layer: str | int = Field(
-        "align", description="`align` (the one measured best), `mean`, `all`, or a number from 0. "
-        "`mean` is the default for `encoder` and `decoder`"
-    )  # fmt: skip
-    head: str | int = Field("align", description="As for `layer`")
-    tokens: Literal["subword", "word"] = Field("subword", description="What a row and a column stand for")
-    specials: Literal["keep", "drop", "renormalise"] = Field("keep", description="What becomes of the end token")
-    format: Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"] = Field(
-        "json", description="Of the answer; counts before the Accept header. `vega` is the picture's Vega-Lite "
-        "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
-    )  # fmt: skip
-    view: Literal["heatmap", "lines", "compare", "contrast"] = Field(
-        "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
-        "two models on the same texts and their difference; `contrast`: two translations by one model"
-    )  # fmt: skip
-    other_model: str | None = Field(None, description="For `compare`; default: the pair's other architecture")
-    other_text: str | None = Field(
-        None, description="For `contrast`: set against `target_text`, instead of the model's own translation"
-    )
-    theme: Literal["light", "dark"] = Field("light", description="Of pictures")
-    scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
-    digest: str | None = Field(
-        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address "
-        "is then answered by this model only, may be cached for ever, and is answered 409 by any other"
-    )  # fmt: skip
-
-
-class AttentionResponse(Schema):
-    """Attention weights with their axes named."""
-
-    model: str
-    digest: str = Field(description="SHA-256 of the model's manifest")
-    kind: str
-    layer: str | int
-    head: str | int
-    source: SideSchema
-    target: SideSchema
-    axes: list[str] = Field(description='Names of the axes of `weights`; `"layer"`, `"head"` in front for `all`')
-    weights: list[Any] = Field(description="Nested as `axes` says; each row is of the step that produces its token")
-    columns: list[TokenSchema] | None = Field(
-        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`"
-    )
-    score: float
-    token_logprobs: list[float]
-    token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
-    alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
 
 
 class ModelSchema(Schema):

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from service.api.body import read_fields
 from service.api.context import context_of
-from service.api.documents import errors_of, request_body
+from service.api.documents import REFERENCE, errors_of, request_body
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.fields import optional_text, required_text, whole_number
 from service.api.jobs import check_pair
@@ -22,6 +22,7 @@ from service.api.languages import Languages
 from service.api.render import DIGITS, finite, render_side, render_token
 from service.api.schemas import StreamRequest
 from service.api.state import service_of
+from service.api.stream_schemas import event_schema
 from service.api.translate import check_characters, check_languages
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.types import ModelInfo, StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
@@ -48,12 +49,12 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     "/translate/stream",
     summary="Translate one text greedily, token by token",
     response_class=StreamingResponse,
-    openapi_extra={"requestBody": request_body(StreamRequest, StreamRequest, EXAMPLES, required=True)},
+    openapi_extra={"requestBody": request_body(StreamRequest, EXAMPLES, required=True)},
     responses={
         200: {
             "description": "Events: `sentence` (one begins), `token` (with its log-probability and its row of the "
             "aligning head), and at the end exactly one `done` or `error`",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}},
+            "content": {"text/event-stream": {"itemSchema": event_schema(REFERENCE), "example": EXAMPLE}},
         },
         **errors_of(400, 404, 408, 413, 500, 503, 504),
     },

@@ -55,7 +55,7 @@ ANSWERS = {
         **errors_of(400, 404, 408, 413, 500, 503, 504),
     },
     openapi_extra={
-        "requestBody": request_body(TranslateRequest, TranslateForm, EXAMPLES, required=False),
+        "requestBody": request_body(TranslateRequest, EXAMPLES, required=False),
         "parameters": query_parameters(TranslateForm, EXAMPLES["text"]["value"], required=False),  # type: ignore[arg-type]
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -10,9 +11,13 @@ import jsonschema
 import pytest
 
 from service.api.app import create_app
+from service.api.attention_schemas import AttentionRequest
 from service.api.ports import Service
-from service.api.schemas import AttentionRequest, TranslateRequest
+from service.api.schemas import TranslateRequest
+from service.engine.errors import EngineFailure
+from tests.api.dummy import DummyRegistry
 
+BINARY = {"type": "string", "format": "binary"}
 BODY_TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
 
 
@@ -23,6 +28,16 @@ def document(service: Service) -> dict[str, Any]:
 
 def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
     jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(value)
+
+
+def check_events(document: dict[str, Any], schema: dict[str, Any], stream: str) -> None:
+    """Check every event of a stream, and the JSON in it, which validators take for any other text."""
+    for part in stream.strip().split("\n\n"):
+        name, data = part.split("\n")
+        event = {"event": name.removeprefix("event: "), "data": data.removeprefix("data: ")}
+        check(document, schema, event)
+        [form] = [form for form in schema["oneOf"] if form["properties"]["event"]["const"] == event["event"]]
+        check(document, form["properties"]["data"]["contentSchema"], json.loads(event["data"]))
 
 
 def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -36,6 +51,7 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
         *("/detect", "/frontend/settings", "/suggest", "/translate_file"),
         *("/v2", "/v2/health/live", "/v2/health/ready", "/v2/models", "/v2/models/{model}"),
         *("/v2/models/{model}/ready", "/v2/models/{model}/infer"),
+        *("/v2/repository/index", "/v2/repository/models/{model}/load", "/v2/repository/models/{model}/unload"),
     }
     for path, method, operation in operations(document):
         assert operation["summary"], path
@@ -43,7 +59,7 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
         assert "422" not in operation["responses"], (path, method)
         for status, response in operation["responses"].items():
             for content in response.get("content", {}).values():
-                if path != "/models" or status != "200":
+                if (path != "/models" or status != "200") and content.get("schema") != BINARY:
                     assert "example" in content or "examples" in content, (path, status)
 
 
@@ -61,7 +77,10 @@ def test_references_lead_somewhere(document: dict[str, Any]) -> None:
 def test_examples_of_answers_fit_their_schemas(document: dict[str, Any]) -> None:
     for path, _, operation in operations(document):
         for status, response in operation["responses"].items():
-            for content in response.get("content", {}).values():
+            for kind, content in response.get("content", {}).items():
+                if kind == "text/event-stream":
+                    check_events(document, content["itemSchema"], content["example"])
+                    continue
                 examples = [item["value"] for item in content.get("examples", {}).values()]
                 for value in [*examples, *([content["example"]] if "example" in content else [])]:
                     assert content.get("schema"), (path, status)
@@ -86,6 +105,60 @@ async def test_examples_of_requests_work_and_are_answered_as_described(
             answer = await client.post(path, files={name: (None, str(item)) for name, item in value.items()})
         assert answer.status_code == 200, answer.text
         check(document, operation["responses"]["200"]["content"]["application/json"]["schema"], answer.json())
+
+
+async def test_the_events_of_a_stream_fit_their_schema(
+    client: httpx.AsyncClient, document: dict[str, Any], registry: DummyRegistry
+) -> None:
+    operation = document["paths"]["/translate/stream"]["post"]
+    schema = operation["responses"]["200"]["content"]["text/event-stream"]["itemSchema"]
+    [value] = [item["value"] for item in operation["requestBody"]["content"]["application/json"]["examples"].values()]
+    answer = await client.post("/translate/stream", json=value)
+    assert answer.text.count("event: ") > 2
+    check_events(document, schema, answer.text)
+    registry["transformer-en-fr"].error = EngineFailure("")
+    failed = await client.post("/translate/stream", json=value)
+    assert "event: error" in failed.text
+    check_events(document, schema, failed.text)
+
+
+SOME = {"q": "a", "text": "a", "source": "en", "target": "fr"}
+TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        *(("/translate", {**SOME, name: ""}) for name in ("q", "source", "target")),
+        *(("/translate/stream", {**SOME, name: ""}) for name in ("q", "source", "target")),
+        *(("/attention", {**SOME, name: ""}) for name in ("text", "source", "target")),
+        ("/translate", {**SOME, "q": []}),
+        ("/detect", {"q": ""}),
+        ("/attention", {**SOME, "digest": "sha256:0"}),
+        ("/attention", {**SOME, "layer": -1}),
+        ("/attention", {**SOME, "head": "best"}),
+        *(("/v2/models/transformer-en-fr/infer", {"inputs": inputs}) for inputs in (
+            [],
+            [{**TENSOR, "name": "target_text"}],
+            [TENSOR, TENSOR],
+            [{**TENSOR, "shape": [0], "data": []}],
+            [{**TENSOR, "shape": [2**40]}],
+            [{**TENSOR, "shape": [1, 1, 1]}],
+        )),
+        ("/v2/models/transformer-en-fr/infer", {"inputs": [TENSOR], "parameters": {"beam_size": 9}}),
+        ("/v2/models/transformer-en-fr/infer", {"inputs": [TENSOR], "outputs": [{"name": "score"}, {"name": "score"}]}),
+    ],
+)  # fmt: skip
+async def test_what_is_refused_does_not_fit_the_schema_either(
+    client: httpx.AsyncClient, document: dict[str, Any], path: str, refused: dict[str, Any]
+) -> None:
+    template = path.replace("transformer-en-fr", "{model}")
+    content = document["paths"][template]["post"]["requestBody"]["content"]["application/json"]
+    assert (await client.post(path, json=refused)).status_code == 400
+    with pytest.raises(jsonschema.ValidationError):
+        check(document, content["schema"], refused)
+    accepted = next(iter(content["examples"].values()))["value"]
+    check(document, content["schema"], accepted)
 
 
 async def test_query_parameters_work(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
