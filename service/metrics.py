@@ -33,6 +33,7 @@ STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
 STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
 OTHER = "other"
 
 
@@ -77,6 +78,13 @@ class Metrics(Observer):
             *("model", "version", "architecture", "source", "target", "digest", "precision"),
             *("device", "device_wanted", "provider"),
         )
+        self._changes = self._counter(
+            "model_changes",
+            "Bundles that a running server was told to load or unload, by what became of them",
+            "result",
+        )
+        for result in MODEL_CHANGES:
+            self._changes.labels(result)
         self._queued = self._gauge("queued_sentences", "Sentences that wait for a place in the batch", "model")
         self._sentences = self._gauge("sentences_in_flight", "Sentences in the running batch", "model")
         self._rows = self._gauge("rows_in_use", "Rows (beams of sentences) in the running batch", "model")
@@ -140,10 +148,14 @@ class Metrics(Observer):
                 *(info.name, info.version, info.architecture, info.source_language, info.target_language),
                 *(info.digest, info.precision, info.device, info.device_wanted, info.provider),
             ).set(1)
-            for gauge in (self._queued, self._sentences, self._rows):
-                gauge.labels(info.name).set(0)
+            for series in (self._queued, self._sentences, self._rows):
+                series.labels(info.name)
             for counter in (self._accepted, self._cancelled, self._freed, self._failures):
                 counter.labels(info.name)
+
+    def model_changed(self, result: str) -> None:
+        """A bundle was added, replaced, unloaded or refused while the server runs."""
+        self._changes.labels(result if result in MODEL_CHANGES else OTHER).inc()
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format, UTF-8."""

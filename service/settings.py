@@ -149,6 +149,12 @@ class Settings(BaseSettings):
         repr=False,
         json_schema_extra={"accepted": "any text", "default": "none"},
     )
+    admin_token: str = Field(
+        "",
+        description="Token that loading and unloading models over HTTP (`/v2/repository`) asks for; none: not possible",
+        repr=False,
+        json_schema_extra={"accepted": "any text", "default": "none"},
+    )
     rate_limit: str = Field(
         "",
         description="Requests of each address without a key, such as `10/second;300/minute`; more is answered 429",

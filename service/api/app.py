@@ -22,6 +22,7 @@ from service.api import (
     metrics,
     models,
     page,
+    repository,
     stream,
     translate,
 )
@@ -88,7 +89,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.artist = Artist()
     families = (
         *(translate, detect, stream, attention, languages, models, frontend),
-        *(inference, health, metrics, docs, page),
+        *(inference, repository, health, metrics, docs, page),
     )
     for family in families:
         app.include_router(family.router)

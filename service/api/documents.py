@@ -14,7 +14,7 @@ from service import __version__
 from service.api.attention_schemas import AttentionRequest
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.inference_schemas import InferenceRequest
-from service.api.middleware.gate import is_public
+from service.api.middleware.gate import ADMIN, is_public
 from service.api.schemas import (
     DetectRequest,
     ErrorBody,
@@ -83,11 +83,12 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def describe_access(document: dict[str, Any]) -> None:
     """Add to every route that is not public what the gate in front of it asks for and answers."""
     document["components"]["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "An API key, where the operator asks for one"}
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key, where the operator asks for one"},
+        "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
     }
     for path, operations in document["paths"].items():
         for operation in operations.values() if not is_public(path) else ():
-            operation["security"] = [{}, {"key": []}]
+            operation["security"] = [{"admin": []}] if path.startswith(ADMIN) else [{}, {"key": []}]
             for status, response in errors_of(400, 403, 429).items():
                 answer = {key: value for key, value in response.items() if key != "model"}
                 answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}

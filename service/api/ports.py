@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
+from service.engine.folder import Change
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
@@ -54,6 +55,12 @@ class RegistryPort(Protocol):
 
     def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
         """The model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
+
+    async def reload(self, name: str | None = None) -> list[Change]:
+        """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
+
+    async def unload(self, name: str) -> None:
+        """Serve a model no more; raises UnknownModel or LastModel."""
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 """Runs the application in one process and stops it without losing a request.
 
+On SIGHUP what has changed in the folder of models is loaded; see service.api.reloading.
 On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
 the server stops listening and what runs may finish within `drain_seconds`. A second signal stops it now.
 """
@@ -19,6 +20,7 @@ from fastapi import FastAPI
 
 from service.api.app import create_app
 from service.api.ports import RegistryPort, Service
+from service.api.reloading import Hangup, reload_models
 from service.engine.registry import EngineSettings, Registry
 from service.engine.scheduler import Budget
 from service.engine.sessions import ModelSettings
@@ -78,7 +80,11 @@ class Server(uvicorn.Server):
     async def _lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         # Listen at once: whoever watches sees a live process that is not ready yet, instead of nothing.
         starting = asyncio.create_task(self._start_registry())
+        loop = asyncio.get_running_loop()
+        hangup = Hangup(lambda: reload_models(self.service), lambda: self.handle_exit(signal.SIGHUP, None))
+        loop.add_signal_handler(signal.SIGHUP, hangup)
         yield
+        loop.remove_signal_handler(signal.SIGHUP)
         starting.cancel()
         await asyncio.wait([starting])
         await self.registry.stop(0.0)

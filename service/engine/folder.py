@@ -8,9 +8,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from service.engine.bundle import MANIFEST_NAME, Bundle, is_bundle, load_bundle
-from service.engine.errors import BundleIncompatible, BundleMissing
+from service.engine.errors import BundleIncompatible, BundleMissing, EngineError
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,6 +23,16 @@ class Found:
     path: Path
     name: str  # as its manifest says; that of the folder where the manifest cannot be read
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one bundle when the folder was looked through again; `error` says why one was refused."""
+
+    name: str
+    outcome: Literal["added", "replaced", "unchanged", "refused", "missing"]
+    digest: str  # of the bundle that is served under this name now; empty for none
+    error: EngineError | None = None
 
 
 def find_bundles(folder: Path) -> list[Bundle]:

@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from service.engine.bundle import Bundle
 from service.engine.errors import (
@@ -20,7 +19,7 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.folder import Found, find_bundles, look_through, open_found
+from service.engine.folder import Change, Found, find_bundles, look_through, open_found
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.onnx_model import load_model
 from service.engine.sessions import ModelSettings
@@ -41,16 +40,6 @@ class EngineSettings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     # Longer sentences are wrapped although the model takes more: it has seen few of that length.
     wrap_tokens: int | None = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became of one bundle when the folder was looked through again; `error` says why one was refused."""
-
-    name: str
-    outcome: Literal["added", "replaced", "unchanged", "refused", "missing"]
-    digest: str  # of the bundle that is served under this name now; empty for none
-    error: EngineError | None = None
 
 
 def open_translator(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from service.engine.errors import EngineError, UnknownModel, UnsupportedPair
+from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
+from service.engine.folder import Change
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.types import (
     AttentionMap,
@@ -136,6 +137,7 @@ class DummyRegistry:
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
         self.dead = False
+        self.refused: Change | None = None  # what to say instead of having reloaded
 
     def __getitem__(self, name: str) -> DummyTranslator:
         return self.translators[name]
@@ -157,3 +159,19 @@ class DummyRegistry:
 
     async def stop(self, drain: float) -> None:
         self.ready = False
+
+    async def reload(self, name: str | None = None) -> list[Change]:
+        if name is not None and name not in self.translators:
+            raise BundleMissing(f"there is no bundle named {name} in it.")
+        return [
+            self.refused or Change(each, "replaced", f"sha256:{each}")
+            for each in self.translators
+            if name in (None, each)
+        ]
+
+    async def unload(self, name: str) -> None:
+        if name not in self.translators:
+            raise UnknownModel("No such model.")
+        if len(self.translators) == 1:
+            raise LastModel("It is the only one.")
+        del self.translators[name]

@@ -23,7 +23,8 @@ from service.engine.errors import (
     UnknownModel,
     UnsupportedPair,
 )
-from service.engine.registry import Change, Registry
+from service.engine.folder import Change
+from service.engine.registry import Registry
 from service.engine.sessions import ModelSettings
 from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 

@@ -20,11 +20,11 @@ from onnx import TensorProto, helper, numpy_helper
 from service.engine.types import FloatArray
 from tests.engine.manifests import manifest_document
 from tests.engine.scripted import BOS
+from tests.engine.vocabulary import tokenizer_json
 
 VOCABULARY = 24
+SPEAKING_VOCABULARY = 400
 INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
-_FREQUENCIES = np.linspace(0.7, 9.3, VOCABULARY, dtype=np.float32) ** 1.3
-_IMPOSSIBLE = np.where(np.arange(VOCABULARY) < 2, -1e9, 0.0).astype(np.float32)
 GRAPHS = {
     "device": "any",
     "encoder": "encoder.fp32.onnx",
@@ -46,16 +46,29 @@ def toy_rule(source: tuple[int, ...], prefix: tuple[int, ...]) -> FloatArray:
     mood = np.float32(len(source) * 0.1)
     for token in fed:
         mood = np.tanh(mood * 0.5 + token * 0.05)
-    logits = 3 * np.sin(_FREQUENCIES * (notes + past + mood)) + _IMPOSSIBLE
+    logits = 3 * np.sin(_frequencies(VOCABULARY, 1.0) * (notes + past + mood)) + _impossible(VOCABULARY)
     result: FloatArray = (logits - np.logaddexp.reduce(logits)).astype(np.float32)
     return result
 
 
 def write_toy_bundle(folder: Path, broken: bool = False) -> Path:
     """Write the bundle and return its folder; `broken` leaves an array out of the encoder."""
+    return _write(folder, _decoder(VOCABULARY, 1.0), b"{}", {"vocabulary_size": VOCABULARY, "name": "toy"}, broken)
+
+
+def write_speaking_bundle(folder: Path, version: int = 1, **changes: Any) -> Path:
+    """Write a bundle that a server can serve: it has a tokenizer, and each version says other nonsense."""
+    tokenizer = tokenizer_json(SPEAKING_VOCABULARY)
+    described = {"vocabulary_size": SPEAKING_VOCABULARY, "name": "transformer-en-fr", "version": str(version)}
+    decoder = _decoder(SPEAKING_VOCABULARY, 1.0 + 0.01 * version)
+    return _write(folder, decoder, tokenizer.encode(), described | changes, broken=False)
+
+
+def _write(folder: Path, decoder: onnx.ModelProto, tokenizer: bytes, described: dict[str, Any], broken: bool) -> Path:
     folder.mkdir(parents=True)
-    models = {"encoder": _encoder(broken), "decoder": _decoder(), "forced": _forced()}
-    contents = {GRAPHS[kind]: model.SerializeToString() for kind, model in models.items()} | {"tokenizer.json": b"{}"}
+    models = {"encoder": _encoder(broken), "decoder": decoder, "forced": _forced()}
+    contents = {GRAPHS[kind]: model.SerializeToString() for kind, model in models.items()}
+    contents |= {"tokenizer.json": tokenizer}
     for name, content in contents.items():
         (folder / str(name)).write_bytes(content)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -66,11 +79,18 @@ def write_toy_bundle(folder: Path, broken: bool = False) -> Path:
         "decoder": None,
         "align": {**manifest_document()["attention"]["align"], "layer": 0},
     }
-    document = manifest_document(
-        graphs={"fp32": GRAPHS}, files=sums, attention=attention, vocabulary_size=VOCABULARY, name="toy"
-    )
+    document = manifest_document(graphs={"fp32": GRAPHS}, files=sums, attention=attention, **described)
     (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return folder
+
+
+def _frequencies(vocabulary: int, pitch: float) -> FloatArray:
+    frequencies: FloatArray = np.linspace(0.7, 9.3, vocabulary, dtype=np.float32) ** 1.3 * np.float32(pitch)
+    return frequencies
+
+
+def _impossible(vocabulary: int) -> FloatArray:
+    return np.where(np.arange(vocabulary) < 2, -1e9, 0.0).astype(np.float32)
 
 
 class _Graph:
@@ -106,7 +126,7 @@ def _encoder(broken: bool) -> onnx.ModelProto:
     return graph.model([("source", INT64, ["B", "S"]), ("source_lengths", INT64, ["B"])], outputs[: 1 if broken else 2])
 
 
-def _decoder() -> onnx.ModelProto:
+def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     graph = _Graph()
     one = graph.const([1], np.int64)
     shape = graph.op("Shape", "tokens")
@@ -144,9 +164,13 @@ def _decoder() -> onnx.ModelProto:
     )  # [B, 1]
     notes = graph.op("Reshape", graph.op("Expand", notes, shape), graph.const([-1], np.int64))
     total = graph.op("Unsqueeze", graph.op("Add", graph.op("Add", notes, past), mood), one)
-    waves = graph.op("Mul", graph.op("Sin", graph.op("Mul", total, graph.const(_FREQUENCIES[None]))), graph.const(3.0))
-    scores = graph.op("LogSoftmax", graph.op("Add", waves, graph.const(_IMPOSSIBLE[None])), axis=1)
-    square = graph.op("Concat", shape, graph.const([VOCABULARY], np.int64), axis=0)
+    waves = graph.op(
+        "Mul",
+        graph.op("Sin", graph.op("Mul", total, graph.const(_frequencies(vocabulary, pitch)[None]))),
+        graph.const(3.0),
+    )
+    scores = graph.op("LogSoftmax", graph.op("Add", waves, graph.const(_impossible(vocabulary)[None])), axis=1)
+    square = graph.op("Concat", shape, graph.const([vocabulary], np.int64), axis=0)
     graph.op("TopK", graph.op("Reshape", scores, square), "candidates", into="top_logprobs")
     inputs = [
         ("tokens", INT64, ["B", "K"]),

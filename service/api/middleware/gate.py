@@ -26,10 +26,14 @@ PUBLIC = frozenset(
 )
 PUBLIC_FOLDERS = ("/web/",)
 METRICS = "/metrics"
+ADMIN = "/v2/repository/"
 
 NO_KEY = "Please contact the server operator to get an API key"
 WRONG_KEY = "Invalid API key"
 WRONG_TOKEN = "The metrics need the operator's token, as `Authorization: Bearer TOKEN`."
+
+NO_ADMIN = "Models are not loaded or unloaded over HTTP here; the operator's TRANSLUCENT_ADMIN_TOKEN makes it possible."
+WRONG_ADMIN = "This needs the operator's token, as `Authorization: Bearer TOKEN`."
 
 
 class Gate:
@@ -40,6 +44,7 @@ class Gate:
         self.keys = keys
         self.require_key = settings.require_key
         self.metrics_token = settings.metrics_token
+        self.admin_token = settings.admin_token
         self.limits = limits
         self.for_addresses = parse_limits(settings.rate_limit)
         self.for_keys = parse_limits(settings.key_rate_limit)
@@ -61,17 +66,18 @@ class Gate:
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         """Raise ApiError for who may not pass; returns the channel that still has the body."""
         if scope["path"] == METRICS and self.metrics_token:
-            self._check_token(scope)
+            check_token(scope, self.metrics_token, WRONG_TOKEN)
+            return receive
+        if scope["path"].startswith(ADMIN):
+            if not self.admin_token:
+                raise ApiError(NO_ADMIN, status=403, code="admin_disabled")
+            await self._count(None, scope)  # so that nobody tries tokens without end
+            check_token(scope, self.admin_token, WRONG_ADMIN)
             return receive
         first = await receive()
         key = await offered_key(scope, first) if self.keys is not None else None
         await self._check(scope, key)
         return replaying(first, receive)
-
-    def _check_token(self, scope: Scope) -> None:
-        offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
-        if not hmac.compare_digest(offered, self.metrics_token.encode()):
-            raise ApiError(WRONG_TOKEN, status=403, code="invalid_token")
 
     async def _check(self, scope: Scope, key: str | None) -> None:
         owner = None
@@ -105,6 +111,13 @@ class Gate:
         client = scope.get("client")
         forwarded = Headers(scope=scope).getlist("x-forwarded-for")
         return client_address(client[0] if client else None, forwarded, self.proxies)
+
+
+def check_token(scope: Scope, token: str, refusal: str) -> None:
+    """Raise ApiError where the header does not have this token."""
+    offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(offered, token.encode()):
+        raise ApiError(refusal, status=403, code="invalid_token")
 
 
 def is_public(path: str) -> bool:
