@@ -190,6 +190,8 @@ class Worker:
                     self._state = "dead"
                 dead = self._state == "dead"
                 self._changed.notify_all()
+            if not dead:
+                _LOG.info("The engine thread of %s has ended", self.name)
             self._ledger.fail_all(
                 EngineFailure(f"The model {self.name} has failed and takes no more work.")
                 if dead

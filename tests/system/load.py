@@ -1,0 +1,89 @@
+"""A steady load on a running server, and what became of every request of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+LINES = ("I lost.", "He's calm.", "I'm home, and she isn't! Go, go, go.", "The cat; the dog.")
+
+
+@dataclass
+class Load:
+    """Callers who ask again as soon as they are answered; `answers` and `lost` grow until `stop`."""
+
+    url: str
+    callers: int = 8
+    answers: list[tuple[str, httpx.Response]] = field(default_factory=list)  # text and answer
+    lost: list[str] = field(default_factory=list)  # requests that were sent and got no answer
+    _running: bool = True
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def __aenter__(self) -> Load:
+        self._client = httpx.AsyncClient(base_url=self.url, timeout=60)
+        numbers = itertools.count()
+        self._tasks = [asyncio.create_task(self._call(numbers)) for _ in range(self.callers)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+        await self._client.aclose()
+
+    async def stop(self) -> None:
+        """Let everybody finish what they have asked for."""
+        self._running = False
+        await asyncio.gather(*self._tasks)
+
+    @property
+    def statuses(self) -> Counter[int]:
+        """How many answers there are of each status."""
+        return Counter(answer.status_code for _, answer in self.answers)
+
+    async def until(self, count: int) -> None:
+        """Wait for so many more answers."""
+        wanted = len(self.answers) + count
+        async with asyncio.timeout(60):
+            while len(self.answers) < wanted:
+                await asyncio.sleep(0.01)
+
+    async def _call(self, numbers: itertools.count[int]) -> None:
+        kinds: tuple[Callable[[str], tuple[str, str, dict[str, Any]]], ...] = (
+            _translate,
+            _details,
+            _attention,
+            _stream,
+        )
+        while self._running:
+            number = next(numbers)
+            text = LINES[number % len(LINES)]
+            method, path, options = kinds[number // len(LINES) % len(kinds)](text)
+            try:
+                answer = await self._client.request(method, path, **options)
+            except httpx.ConnectError:
+                return  # not accepted: a load balancer would have gone elsewhere
+            except httpx.HTTPError as error:
+                self.lost.append(f"{path}: {error!r}")
+            else:
+                self.answers.append((text, answer))
+
+
+def _translate(text: str) -> tuple[str, str, dict[str, Any]]:
+    return "POST", "/translate", {"json": {"q": text, "source": "en", "target": "fr"}}
+
+
+def _details(text: str) -> tuple[str, str, dict[str, Any]]:
+    return "POST", "/translate", {"json": {"q": [text], "source": "en", "target": "fr", "details": True}}
+
+
+def _attention(text: str) -> tuple[str, str, dict[str, Any]]:
+    return "GET", "/attention", {"params": {"text": text, "source": "en", "target": "fr"}}
+
+
+def _stream(text: str) -> tuple[str, str, dict[str, Any]]:
+    return "POST", "/translate/stream", {"json": {"q": text, "source": "en", "target": "fr"}}

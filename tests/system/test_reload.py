@@ -1,0 +1,192 @@
+"""Bundles are exchanged under a running server: nobody gets an error, and what is damaged changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.engine.toy_onnx import write_speaking_bundle
+from tests.system.load import Load
+from tests.system.process import ROOT, ServerProcess, running
+from tests.system.test_server import metric, until
+
+NAME = "transformer-en-fr"
+IN_A_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+ADMIN = {"Authorization": "Bearer operator"}
+
+
+def exchange(models: Path, version: int, **changes: Any) -> None:
+    """Put another version in the place of the bundle, as one does: written aside, then moved."""
+    aside = write_speaking_bundle(models / ".new", version, **changes)
+    if (models / NAME).exists():
+        (models / NAME).rename(models / ".old")
+    aside.rename(models / NAME)
+    shutil.rmtree(models / ".old", ignore_errors=True)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    folder = tmp_path / "models"
+    exchange(folder, 1)
+    return folder
+
+
+@pytest.fixture
+def server(models: Path) -> Iterator[ServerProcess]:
+    settings = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_ADMIN_TOKEN": "operator"}
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        server.wait_for("ready")
+        yield server
+
+
+def events(server: ServerProcess, name: str) -> list[dict[str, Any]]:
+    return [line for line in list(server.lines) if line.get("event") == name]
+
+
+def digest(server: ServerProcess) -> str:
+    return str(httpx.get(f"{server.url}/models").json()["models"][0]["digest"])
+
+
+def load_model(server: ServerProcess) -> httpx.Response:
+    return httpx.post(f"{server.url}/v2/repository/models/{NAME}/load", headers=ADMIN, timeout=60)
+
+
+def released(server: ServerProcess) -> int:
+    """How many models have gone from memory."""
+    return len(events(server, f"The engine thread of {NAME} has ended"))
+
+
+def translations(load: Load, since: int = 0) -> dict[str, set[str]]:
+    """What each text was translated into by plain requests."""
+    found: dict[str, set[str]] = {}
+    for text, answer in load.answers[since:]:
+        if isinstance(answer.json() if "json" in answer.headers["content-type"] else None, dict):
+            body = answer.json()
+            if set(body) == {"translatedText"}:
+                found.setdefault(text, set()).add(body["translatedText"])
+    return found
+
+
+async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerProcess, models: Path) -> None:
+    digests = [digest(server)]
+    async with Load(server.url) as load:
+        await load.until(32)
+        for version in (2, 3, 4):
+            await asyncio.to_thread(exchange, models, version)
+            if version == 3:
+                server.signal(signal.SIGHUP)
+                await until(lambda: len(events(server, "models reloaded")) == 2)
+            else:
+                answer = await asyncio.to_thread(load_model, server)
+                assert (answer.status_code, answer.json()["outcome"]) == (200, "replaced")
+            digests.append(await asyncio.to_thread(digest, server))
+            since = len(load.answers) + load.callers  # who is on the way may still end with the old one
+            await load.until(40)
+            assert all(len(texts) == 1 for texts in translations(load, since).values())
+    assert load.lost == []
+    assert set(load.statuses) == {200}, load.statuses
+    assert len(set(digests)) == 4
+    assert all(len(texts) == 4 for texts in translations(load).values())  # every version was met
+    shown = {answer.json()["digest"] for _, answer in load.answers if answer.url.path == "/attention"}
+    assert shown == set(digests)
+    assert metric(server.url, "model_info", digest=digests[3]) == 1
+    assert metric(server.url, "model_info") == 1
+    assert metric(server.url, "model_changes_total", result="replaced") == 3
+    await until(lambda: released(server) == 3)
+    assert metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0
+
+
+async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: ServerProcess, models: Path) -> None:
+    before = digest(server)
+    async with Load(server.url, callers=4) as load:
+        await load.until(8)
+        await asyncio.to_thread(exchange, models, 2)
+        (models / NAME / "decoder.fp32.onnx").write_bytes(b"damaged")
+        answer = await asyncio.to_thread(load_model, server)
+        assert (answer.status_code, answer.json()["code"]) == (409, "bundle_corrupt")
+        assert "decoder.fp32.onnx: its SHA-256 is" in answer.json()["error"]
+        shutil.rmtree(models / NAME)
+        await asyncio.to_thread(exchange, models, 2, format_version=2)
+        server.signal(signal.SIGHUP)
+        await until(lambda: len(events(server, "model refused")) == 2)
+        shutil.rmtree(models / NAME)
+        server.signal(signal.SIGHUP)
+        await until(lambda: len(events(server, "models reloaded")) == 3)
+        await load.until(8)
+    refusal = events(server, "model refused")[1]
+    assert (refusal["level"], refusal["model"], refusal["serving"]) == ("error", NAME, before)
+    assert "format_version is 2; this version of Translucent reads 1" in refusal["reason"]
+    assert any("no longer in the folder" in line["event"] for line in server.lines)
+    assert load.lost == []
+    assert set(load.statuses) == {200}
+    assert digest(server) == before
+    assert metric(server.url, "model_changes_total", result="refused") == 2
+    assert metric(server.url, "ready") == 1
+
+
+async def test_a_pair_is_added_and_taken_away(server: ServerProcess, models: Path) -> None:
+    text = {"q": "I lost.", "source": "en", "target": "de"}
+    write_speaking_bundle(models / ".new", 2, name="bahdanau-en-de", target_language="de")
+    (models / ".new").rename(models / "bahdanau-en-de")
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        assert (await client.post("/translate", json=text)).status_code == 400
+        server.signal(signal.SIGHUP)
+        await until(lambda: len(events(server, "models reloaded")) == 1)
+        assert (await client.post("/translate", json=text)).status_code == 200
+        assert "de" in (await client.get("/languages")).text
+        answer = await client.post("/v2/repository/models/bahdanau-en-de/unload", headers=ADMIN)
+        assert answer.json()["outcome"] == "unloaded"
+        assert (await client.post("/translate", json=text)).status_code == 400
+    await until(lambda: len(events(server, "The engine thread of bahdanau-en-de has ended")) == 1)
+
+
+def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:
+    """SIGHUP also means that; a server that stayed behind would hold the port."""
+    terminal, other = pty.openpty()
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            IN_A_TERMINAL,
+            sys.executable,
+            "-m",
+            "service",
+            "serve",
+            "--device",
+            "cpu",
+            "--port",
+            "0",
+        ],
+        stdin=other,
+        stdout=other,
+        stderr=other,
+        cwd=ROOT,
+        env={**os.environ, "TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_DRAIN_DELAY_SECONDS": "0"},
+    )
+    os.close(other)
+    try:
+        seen, end = b"", time.monotonic() + 60
+        while b" ready " not in seen and time.monotonic() < end:
+            seen += os.read(terminal, 4096)
+        os.close(terminal)
+        assert process.wait(20) in (0, 1)
+    finally:
+        process.kill()
+        process.wait()
