@@ -24,6 +24,7 @@ from prometheus_client import (
 
 from service import __version__
 from service.engine.errors import EngineError
+from service.engine.health import LEAST_ATTENTION
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.types import ModelInfo
 
@@ -31,6 +32,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
+SURPRISAL = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
@@ -56,6 +59,7 @@ class Metrics(Observer):
         self._define_http()
         self._define_engine()
         self._define_work()
+        self._define_health()
         self._gauge("build_info", "Version of the service, always 1", "version", "python").labels(
             __version__, platform.python_version()
         ).set(1)
@@ -105,6 +109,22 @@ class Metrics(Observer):
         self._step_seconds = self._histogram("step_seconds", "Time of one decoder step", STEP, "model")
         self._batch_rows = self._histogram("batch_rows", "Rows decoded together in one step", ROWS, "model")
 
+    def _define_health(self) -> None:
+        # Negated, because the sum of a histogram that can fall is of no use to Prometheus.
+        self._surprisal = self._histogram(
+            "sentence_surprisal_nats", "Minus the mean log-probability of a translation's tokens", SURPRISAL, "model"
+        )
+        self._repeating = self._counter(
+            "sentences_repeating", "Translations in which four tokens in a row occur twice", "model"
+        )
+        self._coverage = self._histogram(
+            "source_coverage",
+            "Share of a sentence's source tokens whose attention, summed over the translation, is at least "
+            f"{LEAST_ATTENTION:g}; only of translations whose attention was asked for",
+            COVERAGE,
+            "model",
+        )
+
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"translucent_{name}", text, labels, registry=self.registry)
 
@@ -150,7 +170,7 @@ class Metrics(Observer):
             ).set(1)
             for series in (self._queued, self._sentences, self._rows):
                 series.labels(info.name)
-            for counter in (self._accepted, self._cancelled, self._freed, self._failures):
+            for counter in (self._accepted, self._cancelled, self._freed, self._failures, self._repeating):
                 counter.labels(info.name)
 
     def model_changed(self, result: str) -> None:
@@ -183,6 +203,9 @@ class Metrics(Observer):
         self._finished.labels(model, finished.finish_reason).inc()
         self._tokens.labels(model, "source").inc(finished.source_tokens)
         self._tokens.labels(model, "target").inc(finished.target_tokens)
+        self._surprisal.labels(model).observe(-finished.mean_logprob)
+        if finished.repeats:
+            self._repeating.labels(model).inc()
         self._queue_seconds.labels(model).observe(finished.queue_seconds)
         self._compute_seconds.labels(model).observe(finished.compute_seconds)
 
@@ -198,6 +221,10 @@ class Metrics(Observer):
     def failed(self, model: str) -> None:
         """A failed step."""
         self._failures.labels(model).inc()
+
+    def attended(self, model: str, coverage: float) -> None:
+        """How much of a source the translation looked at."""
+        self._coverage.labels(model).observe(coverage)
 
     def stage(self, model: str, stage: str, seconds: float) -> None:
         """Time of one stage."""

@@ -23,7 +23,7 @@ from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
-from service.api.fields import choice, optional_text, required_text
+from service.api.fields import choice, optional_text, required_text, whole
 from service.api.figures import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
 from service.api.jobs import check_pair
 from service.api.languages import Languages
@@ -214,7 +214,7 @@ def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
 
 
 def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
-    value = fields.get(name)
+    value = whole(fields.get(name))
     if value is None or value == "":
         return "align" if kind == "cross" else "mean"
     if isinstance(value, str):

@@ -35,6 +35,11 @@ def optional_text(fields: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
+def whole(value: Any) -> Any:
+    """The number 4 for 4.0, which is the same number in JSON; every other value as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int | None) -> int | None:
     """A whole number within bounds, also as a string of digits, or None."""
     value = _given(fields, name)
@@ -43,6 +48,7 @@ def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int
     bounds = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
     if isinstance(value, str) and len(value) <= 20 and value.strip().lstrip("+-").isdecimal():
         value = int(value)
+    value = whole(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < lowest or (highest and value > highest):
         raise invalid(f"{name} must be a whole number {bounds}")
     return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.api.errors import invalid
+from service.api.fields import whole
 from service.api.ports import TranslatorPort
 from service.api.render import finite
 from service.api.translate import check_characters, read_search
@@ -66,7 +67,8 @@ def _texts(name: str, tensor: Mapping[str, Any], limit: int) -> tuple[str, ...]:
     if tensor.get("datatype") != "BYTES":
         raise invalid(f"the datatype of {name} must be BYTES")
     shape = tensor.get("shape")
-    if not isinstance(shape, list) or not all(type(size) is int and 0 <= size <= 2**31 for size in shape):
+    shape = [whole(size) for size in shape] if isinstance(shape, list) else None
+    if shape is None or not all(type(size) is int and 0 <= size <= 2**31 for size in shape):
         raise invalid(f"the shape of {name} must be a list of whole numbers")
     data = tensor.get("data")
     texts = [data] if isinstance(data, str) else _flat(data)

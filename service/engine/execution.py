@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Sequence
 
 from service.engine.batch import Batch
 from service.engine.errors import DeadlineExceeded, EngineFailure
+from service.engine.health import repeats
 from service.engine.model import Model
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.tickets import AnyTicket, ForcedTicket, Ledger, SentenceTicket
@@ -90,9 +91,11 @@ class Execution:
         except Exception:
             self._failed("join", [*tickets, *self._clear()])
             return
-        seconds = self._clock() - begun
-        self._busy_seconds += seconds
-        self._observer.stage(self._name, "encode", seconds)
+        ended = self._clock()
+        for ticket in tickets:
+            ticket.encoded = ended
+        self._busy_seconds += ended - begun
+        self._observer.stage(self._name, "encode", ended - begun)
 
     def step(self) -> None:
         """Decode one token of every row of every batch and hand over what is finished."""
@@ -148,9 +151,12 @@ class Execution:
                 compute_seconds=computed,
                 score=best.score,
                 finish_reason=best.finish_reason,
+                mean_logprob=sum(best.logprobs) / len(best.logprobs),
+                repeats=repeats(best.ids),
             ),
         )
-        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed))
+        encoded = ticket.encoded - ticket.started
+        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed, encoded))
 
     def _pace(self, finished: int) -> None:
         """Learn from so many finished sentences how long one takes of our time."""

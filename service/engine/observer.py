@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +19,18 @@ class FinishedSentence:
     compute_seconds: float
     score: float
     finish_reason: FinishReason
+    mean_logprob: float  # of its tokens, a natural logarithm
+    repeats: bool  # four tokens in a row occur twice in it
+
+
+@dataclass(frozen=True, slots=True)
+class CallStage:
+    """One stage of one call, between two moments of time.monotonic; `figures` are counts."""
+
+    name: str  # tokenize, queue, encode, decode, force, detokenize, view, stream
+    began: float
+    ended: float
+    figures: Mapping[str, int]
 
 
 class Observer(Protocol):
@@ -57,6 +70,14 @@ class Observer(Protocol):
 
     def stage(self, model: str, stage: str, seconds: float) -> None:
         """A named stage (segment, tokenize, queue, encode, decode, force, detokenize) took so long."""
+        return
+
+    def attended(self, model: str, coverage: float) -> None:
+        """The attention of a translated sentence was asked for, and so great a share of its source was looked at."""
+        return
+
+    def call_stage(self, model: str, stage: CallStage) -> None:
+        """A call is through a stage, whose steps it may have shared with others; told in the caller's own task."""
         return
 
 

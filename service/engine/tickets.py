@@ -21,6 +21,7 @@ class Ticket(Generic[Job, Result]):
     job: Job
     submitted: float
     started: float = 0.0
+    encoded: float = 0.0
     future: Future[Result] = field(default_factory=Future)
 
 

@@ -17,10 +17,12 @@ from service.engine.alignment import reading
 from service.engine.attention import ScoredPair, view
 from service.engine.bundle import Manifest
 from service.engine.errors import EmptyInput, InputTooLong
+from service.engine.health import coverage
 from service.engine.jobs import SentenceWorker, run_forced, run_sentences, within
-from service.engine.observer import NULL_OBSERVER, Observer
+from service.engine.observer import NULL_OBSERVER, CallStage, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
 from service.engine.search import check_options, normalised_score, settle
+from service.engine.stages import sentence_stages
 from service.engine.streaming import stream_passage
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
@@ -32,6 +34,7 @@ from service.engine.types import (
     Hypothesis,
     ModelInfo,
     SentenceJob,
+    SentenceResult,
     StreamEvent,
     Translation,
     TranslationOptions,
@@ -165,8 +168,10 @@ class Translator:
         check_options(options)
         passage = await self._timed("tokenize", len(text), lambda: cut_text(text, self._tokenizer, self._cutting))
         jobs = self._jobs([piece.ids for piece in passage.pieces], options, deadline)
+        began = time.monotonic()
         async for event in stream_passage(passage, jobs, self._worker, self._tokenizer, self._align):
             yield event
+        self._tell(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}))
 
     async def force(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
@@ -184,7 +189,7 @@ class Translator:
     ) -> list[Outcome]:
         if not sources:
             return []
-        results = await run_sentences(self._worker, self._jobs(sources, options, deadline))
+        results = await self._sentences(sources, options, deadline)
         if not options.details:
             return [Outcome(result.hypotheses) for result in results]
         forced = [
@@ -194,16 +199,40 @@ class Translator:
         readings: list[FloatArray] = []
         # A few at a time, of which one head is kept: all weights of a long text would fill the memory.
         for first in range(0, len(forced), FORCED_TOGETHER):
-            weights = await run_forced(self._worker, forced[first : first + FORCED_TOGETHER])
+            weights = await self._attended(forced[first : first + FORCED_TOGETHER])
             readings.extend(reading(each.cross_attention, self._align).copy() for each in weights)
         return [Outcome(result.hypotheses, weights) for result, weights in zip(results, readings, strict=True)]
+
+    async def _sentences(
+        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+    ) -> list[SentenceResult]:
+        """Have sentences translated."""
+        began = time.monotonic()
+        results = await run_sentences(self._worker, self._jobs(sources, options, deadline))
+        for stage in sentence_stages(began, sources, results):
+            self._tell(stage)
+        return results
+
+    async def _attended(self, jobs: Sequence[ForcedJob]) -> list[ForcedResult]:
+        """Have the model look again at translations of its own."""
+        began = time.monotonic()
+        results = await run_forced(self._worker, jobs)
+        self._tell(CallStage("force", began, time.monotonic(), {"sentences": len(jobs)}))
+        if self._warm:  # what it is warmed up with is cut off early
+            for result in results:
+                weights = result.cross_attention[self._align.layer, self._align.head]
+                self._observer.attended(self.name, coverage(weights))
+        return results
+
+    def _tell(self, stage: CallStage) -> None:
+        self._observer.call_stage(self.name, stage)
 
     async def _decoded_pair(
         self, text: str, source: tuple[int, ...], options: TranslationOptions, deadline: float | None
     ) -> ScoredPair:
-        [result] = await run_sentences(self._worker, self._jobs([source], replace(options, alternatives=0), deadline))
+        [result] = await self._sentences([source], replace(options, alternatives=0), deadline)
         best = result.hypotheses[0]
-        [forced] = await run_forced(self._worker, [ForcedJob(source, self._closed(best), deadline)])
+        [forced] = await self._attended([ForcedJob(source, self._closed(best), deadline)])
         target = self._tokenizer.locate(best.ids)
         return ScoredPair(
             text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
@@ -262,7 +291,9 @@ class Translator:
 
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
         """Do work on texts of `size` characters, long ones in a thread."""
-        began = time.perf_counter()
+        began = time.monotonic()
         result = await asyncio.to_thread(work) if size >= LONG_TEXT else work()
-        self._observer.stage(self.name, stage, time.perf_counter() - began)
+        ended = time.monotonic()
+        self._observer.stage(self.name, stage, ended - began)
+        self._tell(CallStage(stage, began, ended, {}))
         return result

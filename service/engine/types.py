@@ -169,6 +169,7 @@ class SentenceResult:
     hypotheses: tuple[Hypothesis, ...]
     queue_seconds: float
     compute_seconds: float
+    encode_seconds: float = 0.0  # the first part of compute_seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ async def test_only_what_is_asked_for_is_computed(client: httpx.AsyncClient, reg
     assert (options.beam_size, options.details) == (2, False)
 
 
-@pytest.mark.parametrize("tensor", [text("a", "b", shape=[2, 1], data=[["a"], ["b"]]), text("a", "b", shape=[1, 2])])
+@pytest.mark.parametrize("tensor", [text("a", "b", shape=[2, 1], data=[["a"], ["b"]]), text("a", "b", shape=[1.0, 2])])
 async def test_data_may_be_nested_or_flat(client: httpx.AsyncClient, tensor: dict[str, Any]) -> None:
     answer = await client.post(f"{MODEL}/infer", json={"inputs": [tensor]})
     assert named(answer)["translation"]["data"] == ["A", "B"]

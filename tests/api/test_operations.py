@@ -98,7 +98,9 @@ def test_the_engines_events_become_metrics() -> None:
     metrics.sentences_queued("transformer-en-fr", 3)
     metrics.rows_changed("transformer-en-fr", 8, 2, 1)
     metrics.step("transformer-en-fr", 8, 0.004)
-    metrics.sentence_finished("transformer-en-fr", FinishedSentence(5, 7, 0.02, 0.3, -0.4, "eos"))
+    metrics.sentence_finished("transformer-en-fr", FinishedSentence(5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True))
+    metrics.sentence_finished("transformer-en-fr", FinishedSentence(0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False))
+    metrics.attended("transformer-en-fr", 0.75)
     metrics.cancelled("transformer-en-fr", 1, 4)
     metrics.rejected("transformer-en-fr", "overloaded")
     metrics.rejected("transformer-en-fr", "a text of somebody")
@@ -113,11 +115,15 @@ def test_the_engines_events_become_metrics() -> None:
         ("translucent_queued_sentences", (model,)): 1,
         ("translucent_batch_rows_count", (model,)): 1,
         ("translucent_step_seconds_count", (model,)): 1,
-        ("translucent_sentences_total", (("finish_reason", "eos"), model)): 1,
+        ("translucent_sentences_total", (("finish_reason", "eos"), model)): 2,
         ("translucent_tokens_total", (model, ("side", "source"))): 5,
         ("translucent_tokens_total", (model, ("side", "target"))): 7,
         ("translucent_queue_seconds_sum", (model,)): 0.02,
         ("translucent_compute_seconds_sum", (model,)): 0.3,
+        ("translucent_sentence_surprisal_nats_sum", (model,)): pytest.approx(0.8),
+        ("translucent_sentence_surprisal_nats_bucket", (("le", "0.5"), model)): 1,
+        ("translucent_sentences_repeating_total", (model,)): 1,
+        ("translucent_source_coverage_sum", (model,)): 0.75,
         ("translucent_sentences_cancelled_total", (model,)): 1,
         ("translucent_rows_freed_total", (model,)): 4,
         ("translucent_rejected_total", (model, ("reason", "overloaded"))): 1,

@@ -1,0 +1,113 @@
+"""Signs that a translation went wrong, and how long a call was in each stage."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from service.engine.bundle import parse_manifest
+from service.engine.health import coverage, repeats
+from service.engine.observer import CallStage, Observer
+from service.engine.stages import sentence_stages
+from service.engine.translator import Translator
+from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
+from tests.engine.manifests import manifest_document
+from tests.engine.mirror import MirrorWorker
+from tests.engine.vocabulary import small_tokenizer
+
+
+@pytest.mark.parametrize(
+    ("ids", "found"),
+    [
+        ((), False),
+        ((5, 5, 5, 5), False),
+        ((5, 5, 5, 5, 5), True),
+        ((5, 6, 7, 8, 5, 6, 7, 2), False),
+        ((5, 6, 7, 8, 9, 5, 6, 7, 8, 2), True),
+        (tuple(range(3, 200)), False),
+    ],
+)
+def test_four_tokens_that_come_again_are_found(ids: tuple[int, ...], found: bool) -> None:
+    assert repeats(ids) is found
+
+
+def test_coverage_is_the_share_of_source_tokens_that_were_looked_at() -> None:
+    # Two target tokens and </s>; of the source "a b c </s>" nobody looks at b, and c gets just enough in pieces.
+    weights = np.array([[0.9, 0.0, 0.1, 0.0], [0.8, 0.0, 0.1, 0.1], [0.0, 0.0, 0.0, 1.0]], np.float32)
+    assert coverage(weights) == pytest.approx(2 / 3)
+    assert coverage(np.full((3, 4), 0.25, np.float32)) == 1.0
+    assert coverage(np.ones((2, 1), np.float32)) == 1.0
+
+
+def test_a_call_is_in_a_stage_from_its_first_sentence_to_its_last() -> None:
+    quick = SentenceResult((Hypothesis((4, 2), (-0.1, -0.1), -0.1, "eos"),), 0.25, 1.0, 0.5)
+    late = SentenceResult((Hypothesis((4, 5, 2), (-0.1,) * 3, -0.1, "eos"),), 3.0, 1.0, 0.25)
+    stages = sentence_stages(100.0, [(4, 2), (4, 5, 6, 2)], [quick, late])
+    assert [(stage.name, stage.began, stage.ended) for stage in stages] == [
+        ("queue", 100.0, 103.0),
+        ("encode", 100.25, 103.25),
+        ("decode", 100.75, 104.0),
+    ]
+    assert stages[0].figures == {"sentences": 2, "source_tokens": 6}
+    assert stages[2].figures == {"sentences": 2, "target_tokens": 5}
+
+
+@dataclass
+class Listener(Observer):
+    """Remembers the stages of calls, with the task they were told in, and the coverage of sentences."""
+
+    stages: list[CallStage] = field(default_factory=list)
+    tasks: list[object] = field(default_factory=list)
+    coverage: list[float] = field(default_factory=list)
+
+    def attended(self, model: str, coverage: float) -> None:
+        assert model == "transformer-en-fr"
+        self.coverage.append(coverage)
+
+    def call_stage(self, model: str, stage: CallStage) -> None:
+        self.stages.append(stage)
+        self.tasks.append(asyncio.current_task())
+
+
+@pytest.fixture
+async def listener_and_translator() -> tuple[Listener, Translator]:
+    listener, manifest = Listener(), parse_manifest(manifest_document())
+    info = ModelInfo(
+        *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
+        *(256, 256, manifest.raw["attention"], manifest.card),
+    )
+    translator = Translator(manifest, info, small_tokenizer(), MirrorWorker(), listener)
+    await translator.start()
+    assert listener.coverage == [], "what it is warmed up with says nothing about translations"
+    listener.stages.clear()
+    listener.tasks.clear()
+    return listener, translator
+
+
+async def test_a_call_tells_its_stages_in_its_own_task(listener_and_translator: tuple[Listener, Translator]) -> None:
+    listener, translator = listener_and_translator
+    await translator.translate(["I lost. He lost."])
+    assert [stage.name for stage in listener.stages] == ["tokenize", "queue", "encode", "decode", "detokenize"]
+    assert all(stage.began <= stage.ended for stage in listener.stages)
+    assert set(listener.tasks) == {asyncio.current_task()}
+    assert listener.stages[1].figures["sentences"] == 2
+    listener.stages.clear()
+    assert [event async for event in translator.stream("I lost.")]
+    assert [stage.name for stage in listener.stages] == ["tokenize", "stream"]
+
+
+async def test_coverage_is_told_of_translations_whose_attention_was_asked_for(
+    listener_and_translator: tuple[Listener, Translator],
+) -> None:
+    listener, translator = listener_and_translator
+    await translator.translate(["I lost."])
+    await translator.attention("I lost.", "I found.", AttentionOptions())
+    assert listener.coverage == []
+    await translator.translate(["I lost. He lost."], TranslationOptions(details=True))
+    assert listener.coverage == [1.0, 1.0]
+    await translator.attention("I lost.", None, AttentionOptions())
+    assert listener.coverage == [1.0, 1.0, 1.0]
+    assert [stage.name for stage in listener.stages][-2:] == ["force", "view"]
