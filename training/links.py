@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from training.align import Links
 from training.data.dataset import EncodedPairs, Side
 from training.data.links import LinkTable
 from training.prepare import RunFolder
 from training.rival import align_both_ways, grow_diagonal
 
+EPOCHS = 3
+
 
 def make_links(run: Path) -> dict[str, float]:
-    """Align all training pairs of a run piece by piece; returns each corpus' share of linked target tokens.
+    """Align the training pairs of a run piece by piece; returns each corpus' share of linked target tokens.
 
+    Of a corpus that is sampled thinly only as many pairs as ``EPOCHS`` epochs draw; the rest stays unguided.
     Both directions of eflomal are joined by grow-diag-final-and, as Garg et al. 2019 (1909.02074) do; the end
     tokens of both sides are linked to each other. Raises AlignmentError when eflomal is missing or fails.
     """
     folder = RunFolder(run)
-    names = [corpus.name for corpus in folder.load_recipe().corpora]
-    corpora = [EncodedPairs.load(folder.corpus(name)) for name in names]
-    sources = [line for corpus in corpora for line in _lines(corpus.source)]
-    targets = [line for corpus in corpora for line in _lines(corpus.target)]
-    found = iter(align_both_ways((sources, targets), ([], [])))
+    recipe = folder.load_recipe()
+    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    chosen = [
+        _seen(len(own), corpus.weight * EPOCHS, recipe.seed)
+        for corpus, own in zip(recipe.corpora, corpora, strict=True)
+    ]
+    aligned = list(zip(corpora, chosen, strict=True))
+    sources = [line for corpus, pairs in aligned for line in _lines(corpus.source, pairs)]
+    targets = [line for corpus, pairs in aligned for line in _lines(corpus.target, pairs)]
+    # One sampler of half the usual length: three cost six times as much, and guidance need not be perfect.
+    found = iter(align_both_ways((sources, targets), ([], []), ("--n-samplers", "1", "--length", "0.5")))
     linked = {}
-    for name, corpus in zip(names, corpora, strict=True):
-        ends = zip(corpus.source.lengths - 1, corpus.target.lengths - 1, strict=True)
-        table = LinkTable.of([_with_ends(*next(found), (int(source), int(target))) for source, target in ends])
-        table.save(folder.links(name))
-        linked[name] = _linked_share(table, corpus)
+    for config, corpus, pairs in zip(recipe.corpora, corpora, chosen, strict=True):
+        links = [frozenset[tuple[int, int]]()] * len(corpus)
+        for pair in pairs.tolist():
+            ends = (len(corpus.source[pair]) - 1, len(corpus.target[pair]) - 1)
+            links[pair] = grow_diagonal(*next(found)) | {ends}
+        table = LinkTable.of(links)
+        table.save(folder.links(config.name))
+        linked[config.name] = _linked_share(table, corpus)
     return linked
 
 
-def _lines(side: Side) -> list[str]:
-    """Every sentence as its piece ids, without the end token."""
-    return [" ".join(map(str, side[i][:-1])) for i in range(len(side))]
+def _seen(size: int, epochs: float, seed: int) -> npt.NDArray[np.int64]:
+    """The pairs of a corpus that are aligned: as many as some epochs draw of it, ascending."""
+    count = min(size, math.ceil(size * epochs))
+    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
 
 
-def _with_ends(forward: Links, reverse: Links, ends: tuple[int, int]) -> Links:
-    return grow_diagonal(forward, reverse) | {ends}
+def _lines(side: Side, pairs: npt.NDArray[np.int64]) -> list[str]:
+    """Sentences as their piece ids, without the end token."""
+    return [" ".join(map(str, side[i][:-1])) for i in pairs.tolist()]
 
 
 def _linked_share(table: LinkTable, corpus: EncodedPairs) -> float:

@@ -55,9 +55,10 @@ def development_text(run: Path) -> Texts:
     return sources, [split_words(text) for test in sets for text in test.references]
 
 
-def align_both_ways(measured: Texts, training: Texts) -> list[tuple[Links, Links]]:
+def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = ()) -> list[tuple[Links, Links]]:
     """The links of the ``measured`` pairs from source to target and from target to source, learnt on both texts.
 
+    ``options`` go to eflomal-align as they are.
     Raises AlignmentError when eflomal is missing or fails.
     """
     beside = Path(sys.executable).with_name("eflomal-align")
@@ -70,7 +71,7 @@ def align_both_ways(measured: Texts, training: Texts) -> list[tuple[Links, Links
             text = "".join(f"{line.lower()}\n" for line in (*lines[0], *lines[1]))
             (folder / str(side)).write_text(text, encoding="utf-8")
         files = ["-s", "0", "-t", "1", "-f", "forward", "-r", "reverse"]
-        result = subprocess.run([command, *files], cwd=folder, capture_output=True, text=True, check=False)
+        result = subprocess.run([command, *files, *options], cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
             raise AlignmentError(f"eflomal-align failed: {result.stderr.strip()[-500:]}")
         forward, reverse = (read_pharaoh(folder / way)[: len(measured[0])] for way in ("forward", "reverse"))

@@ -37,8 +37,8 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device."""
-        arrays = [getattr(self, field.name) for field in fields(self)]
-        return Batch(*(array if array is None else array.to(device) for array in arrays))
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: array.to(device) for name, array in arrays.items() if array is not None})
 
 
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:

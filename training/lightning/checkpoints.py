@@ -17,12 +17,12 @@ def newest_checkpoint(folder: RunFolder) -> Path | None:
     return max(found, key=lambda path: int(path.stem)) if found else None
 
 
-def average_checkpoints(folder: RunFolder) -> Parameters:
-    """The mean of the kept checkpoints' network parameters (1706.03762, section 6.1).
+def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
+    """The mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
 
-    Raises FileNotFoundError when there is none.
+    Older ones may lie there too, from before ``keep_checkpoints`` was changed. Raises FileNotFoundError when there is none.
     """
-    paths = sorted(folder.checkpoints.glob("[0-9]*.ckpt"))
+    paths = sorted(folder.checkpoints.glob("[0-9]*.ckpt"), key=lambda path: int(path.stem))[-last:]
     if not paths:
         raise FileNotFoundError(f"no checkpoint in {folder.checkpoints}: train first")
     total: Parameters = {}

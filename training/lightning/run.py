@@ -51,7 +51,7 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
     trainer.fit(module, datamodule=PairData(recipe, folder), ckpt_path=newest, weights_only=False)
     trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
     if trainer.is_global_zero:
-        torch.save(average_checkpoints(folder), folder.averaged)
+        torch.save(average_checkpoints(folder, recipe.validation.keep_checkpoints), folder.averaged)
 
 
 def _callbacks(recipe: Recipe, folder: RunFolder, progress: bool) -> list[lightning.Callback]:
