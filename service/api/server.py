@@ -28,10 +28,12 @@ from service.engine.worker import WorkerSettings
 from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
 from service.settings import Settings
+from service.tracing import start_tracing
 
 log = get_logger(__name__)
 
 KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
+STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
 LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
 
 
@@ -41,6 +43,10 @@ class ManagedRegistry(RegistryPort, Protocol):
     @property
     def dead(self) -> bool:
         """Whether a model has failed for good, so that the process should be replaced."""
+
+    @property
+    def stalled(self) -> bool:
+        """Whether a model seems to hang in a run."""
 
     async def start(self) -> None:
         """Start the workers and warm them up."""
@@ -57,6 +63,7 @@ class Server(uvicorn.Server):
         self.registry = registry
         self.exit_code = 0
         self._stop_at: float | None = None
+        self._stalled_since: float | None = None
         settings = service.settings
         super().__init__(
             uvicorn.Config(
@@ -125,12 +132,25 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second: see to the engine and to the drain."""
-        if self._stop_at is None and self.registry.dead:
-            log.critical("a model has failed for good; stopping so that the process is restarted")
-            self.fail()
+        if self._stop_at is None:
+            self._see_to_the_engine()
         if self._stop_at is not None and time.monotonic() >= self._stop_at:
             self.should_exit = True
         return await super().on_tick(counter)
+
+    def _see_to_the_engine(self) -> None:
+        if self.registry.dead:
+            log.critical("a model has failed for good; stopping so that the process is restarted")
+            self.fail()
+        elif not self.registry.stalled:
+            self._stalled_since = None
+        elif self._stalled_since is None:
+            # Watched from here on: after a pause of the whole process the engine gets the time to come round.
+            self._stalled_since = time.monotonic()
+            log.error("a model hangs; not ready until it goes on")
+        elif time.monotonic() - self._stalled_since >= STALLED_SECONDS:
+            log.critical("a model hangs; stopping so that the process is restarted")
+            self.fail()
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Say where we listen, in one line that a program can read."""
@@ -171,13 +191,14 @@ def engine_settings(settings: Settings) -> EngineSettings:
 def serve_models(settings: Settings) -> int:
     """Load all models of the folder and serve them until told to stop; returns the exit code of the process.
 
-    Raises BundleError or DeviceUnavailable before anything listens.
+    Raises BundleError, DeviceUnavailable or TracingError before anything listens.
     """
     configure_logging(settings.log_level, settings.log_format)
     metrics = Metrics()
-    registry = Registry(settings.models_dir, engine_settings(settings), metrics)
+    tracing = start_tracing(settings)
+    registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics))
     registry.load()
-    return run(Service(settings, registry, metrics), registry)
+    return run(Service(settings, registry, metrics, tracing=tracing), registry)
 
 
 def run(service: Service, registry: ManagedRegistry) -> int:

@@ -102,6 +102,11 @@ class Registry:
         """Say whether a model has failed for good, so that the process should be replaced."""
         return any(translator.dead for translator in self._translators)
 
+    @property
+    def stalled(self) -> bool:
+        """Say whether a model seems to hang."""
+        return any(translator.stalled for translator in self._translators)
+
     def load(self) -> None:
         """Load every bundle of the folder, or none; raises BundleError or DeviceUnavailable."""
         bundles = find_bundles(self._models_dir)

@@ -95,8 +95,12 @@ class Translator:
     @property
     def ready(self) -> bool:
         """Say whether it is warmed up and its worker alive."""
-        beating = time.monotonic() - self._worker.heartbeat < STALLED_SECONDS
-        return self._warm and self._worker.state == "running" and self._worker.alive and beating
+        return self._warm and self._worker.state == "running" and self._worker.alive and not self.stalled
+
+    @property
+    def stalled(self) -> bool:
+        """Say whether its worker has shown no sign of life for too long, so that it seems to hang in a run."""
+        return self._worker.alive and time.monotonic() - self._worker.heartbeat >= STALLED_SECONDS
 
     @property
     def dead(self) -> bool:

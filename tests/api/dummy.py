@@ -136,7 +136,7 @@ class DummyRegistry:
         names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
-        self.dead = False
+        self.dead = self.stalled = False
         self.refused: Change | None = None  # what to say instead of having reloaded
 
     def __getitem__(self, name: str) -> DummyTranslator:

@@ -1,0 +1,126 @@
+"""The engine is harmed in a real server: everybody gets one clear answer, and it recovers or the process ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.engine.toy_onnx import write_speaking_bundle
+from tests.system.load import Load
+from tests.system.process import ServerProcess, running
+from tests.system.test_server import metric, until
+
+TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_speaking_bundle(folder / "transformer-en-fr")
+    return folder
+
+
+@contextmanager
+def faulty(models: Path, **settings: str) -> Iterator[ServerProcess]:
+    common = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_DEVICE": "cpu"}
+    with running("-m", "tests.system.serve_faulty", **common, **settings) as server:
+        server.wait_for("ready")
+        yield server
+
+
+def status_of(server: ServerProcess, path: str) -> int:
+    return httpx.get(f"{server.url}{path}").status_code
+
+
+def translate(server: ServerProcess) -> int:
+    return httpx.post(f"{server.url}/translate", json=TEXT, timeout=20).status_code
+
+
+def codes(load: Load) -> dict[int, set[str]]:
+    """The codes of the errors by their status; what was streamed before the error is no JSON."""
+    found: dict[int, set[str]] = {}
+    for _, answer in load.answers:
+        if answer.status_code != 200:
+            found.setdefault(answer.status_code, set()).add(answer.json()["code"])
+    return found
+
+
+async def test_a_step_that_fails_costs_those_in_flight_and_nobody_else(models: Path) -> None:
+    with faulty(models) as server:
+        async with Load(server.url) as load:
+            await load.until(16)
+            server.signal(signal.SIGUSR1)
+            await until(lambda: metric(server.url, "engine_failures_total") == 1)
+            await load.until(16)
+            assert status_of(server, "/health/ready") == 200
+        assert load.lost == []
+        assert codes(load) == {500: {"engine_failure"}}
+        assert load.statuses[500] <= load.callers
+        assert metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0
+        assert translate(server) == 200
+        assert "secret" not in "".join(server.raw)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGUSR2, signal.SIGRTMIN + 1], ids=["thread killed", "three failures"])
+async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models: Path, fault: int) -> None:
+    with faulty(models, TRANSLUCENT_DRAIN_SECONDS="10") as server:
+        ready: list[int] = []
+
+        async def watch() -> None:
+            async with httpx.AsyncClient(base_url=server.url) as client:
+                while True:
+                    ready.append((await client.get("/health/ready")).status_code)
+                    await asyncio.sleep(0.01)
+
+        watching = asyncio.create_task(watch())
+        async with Load(server.url, callers=12) as load:
+            await load.until(24)
+            before = set(ready)
+            server.signal(fault)
+            code = await asyncio.to_thread(server.exit_code)
+            await asyncio.wait([watching], timeout=5)
+        assert code != 0  # so that compose and Kubernetes start it again
+        assert before == {200}
+        assert set(ready) <= {200, 503}
+        assert watching.done()
+        assert load.lost == []
+        assert 500 in load.statuses
+        assert set(load.statuses) <= {200, 500, 503}
+        assert codes(load)[500] == {"engine_failure"}
+        assert codes(load).get(503, set()) <= {"not_ready", "stopping"}
+        assert any(line["level"] == "critical" for line in server.lines)
+
+
+async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(models: Path) -> None:
+    limits = {"TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "1", "TRANSLUCENT_DRAIN_SECONDS": "1"}
+    with faulty(models, **limits) as server:
+        async with Load(server.url, callers=4) as load:
+            await load.until(8)
+            server.signal(signal.SIGRTMIN)
+            begun = time.monotonic()
+            await until(lambda: status_of(server, "/health/ready") == 503)
+            assert status_of(server, "/health/live") == 200
+            assert await asyncio.to_thread(server.exit_code) == 1
+        assert time.monotonic() - begun < 30
+        assert load.lost == []
+        assert codes(load)[504] == {"deadline_exceeded"}
+        assert set(load.statuses) <= {200, 503, 504}
+        server.wait_for("a model hangs; not ready until it goes on")
+
+
+def test_a_server_that_was_paused_goes_on(models: Path) -> None:
+    with faulty(models) as server:
+        server.signal(signal.SIGSTOP)
+        time.sleep(2.5)  # longer than an engine may be silent here
+        server.signal(signal.SIGCONT)
+        time.sleep(0.5)
+        assert translate(server) == 200
+        assert status_of(server, "/health/ready") == 200
+        assert server.process.poll() is None
