@@ -72,6 +72,7 @@ async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
     async def translate_group(source: str, numbers: Sequence[int]) -> None:
         translator = service.registry.resolve(source, job.target, job.model)
         context.model = translator.info.name
+        translator.check_room(deadline)
         translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation

@@ -27,6 +27,9 @@ class TranslatorPort(Protocol):
     def info(self) -> ModelInfo:
         """What the model says about itself."""
 
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
+
     def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> Awaitable[list[Translation]]:

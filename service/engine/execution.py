@@ -17,8 +17,6 @@ from service.engine.tickets import AnyTicket, ForcedTicket, Ledger, SentenceTick
 from service.engine.types import Hypothesis, SentenceResult
 
 _LOG = logging.getLogger(__name__)
-_MEMORY = 0.9  # how much of the running mean of seconds per sentence stays when a sentence is added
-_FIRST_GUESS = 0.05  # seconds per sentence, before any was measured
 
 
 class Execution:
@@ -26,11 +24,9 @@ class Execution:
 
     def __init__(self, name: str, model: Model, ledger: Ledger, observer: Observer, clock: Callable[[], float]) -> None:
         self.failures = 0  # in a row
-        self.seconds_per_sentence = _FIRST_GUESS  # of throughput, not of waiting; a running mean
         self._name, self._model, self._ledger, self._observer, self._clock = name, model, ledger, observer, clock
         self._batches: dict[int, Batch[SentenceTicket]] = {}
         self._next_deadline = float("inf")  # no running sentence expires before
-        self._busy_seconds = 0.0  # spent since the last sentence finished
 
     @property
     def rows(self) -> int:
@@ -94,7 +90,6 @@ class Execution:
         ended = self._clock()
         for ticket in tickets:
             ticket.encoded = ended
-        self._busy_seconds += ended - begun
         self._observer.stage(self._name, "encode", ended - begun)
 
     def step(self) -> None:
@@ -110,9 +105,7 @@ class Execution:
                 return
             self.failures = 0
             now = self._clock()
-            self._busy_seconds += now - begun
             self._observer.step(self._name, rows, now - begun)
-            self._pace(len(finished))
             for sentence in finished:
                 self._deliver(sentence.owner, sentence.hypotheses, now)
             if batch.beam_size == 1:
@@ -157,13 +150,6 @@ class Execution:
         )
         encoded = ticket.encoded - ticket.started
         self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed, encoded))
-
-    def _pace(self, finished: int) -> None:
-        """Learn from so many finished sentences how long one takes of our time."""
-        if finished:
-            share = _MEMORY**finished
-            self.seconds_per_sentence = share * self.seconds_per_sentence + (1 - share) * self._busy_seconds / finished
-            self._busy_seconds = 0.0
 
     def _clear(self) -> list[SentenceTicket]:
         """Take every sentence out of every batch; no array of theirs is trusted any more."""

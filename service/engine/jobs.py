@@ -41,6 +41,10 @@ class SentenceWorker(Protocol):
         """Stop without waiting for anything; nobody will ask for a result any more."""
         ...
 
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise what submit_all would raise for the smallest request."""
+        ...
+
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Queue sentences, all or none; cancelling a future frees its rows."""
         ...

@@ -118,6 +118,10 @@ class Translator:
         """Stop the worker; what runs may finish within `drain` seconds."""
         await asyncio.to_thread(self._worker.stop, drain)
 
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
+        self._worker.check_room(deadline)
+
     async def translate(
         self,
         texts: Sequence[str],
@@ -133,6 +137,7 @@ class Translator:
         """
         options = options or TranslationOptions()
         check_options(options)
+        self.check_room(deadline)  # before the text is worked on: refusing must cost next to nothing
         size = sum(map(len, texts))
         cutting = self._cutting if split else replace(self._cutting, split=False)
         passages = await self._timed(
@@ -150,6 +155,7 @@ class Translator:
         Raises EmptyInput, InputTooLong, and what `translate` raises.
         """
         check_options(options.translation)
+        self.check_room(deadline)
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
         if target_text is None:
@@ -170,6 +176,7 @@ class Translator:
         """
         options = TranslationOptions(beam_size=1, max_length=max_length)
         check_options(options)
+        self.check_room(deadline)
         passage = await self._timed("tokenize", len(text), lambda: cut_text(text, self._tokenizer, self._cutting))
         jobs = self._jobs([piece.ids for piece in passage.pieces], options, deadline)
         began = time.monotonic()

@@ -21,6 +21,7 @@ from service.engine.execution import Execution
 from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
+from service.engine.pace import Pace
 from service.engine.scheduler import Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
@@ -29,6 +30,8 @@ State = Literal["new", "running", "draining", "stopped", "dead"]
 
 IDLE_SECONDS = 1.0  # how often an idle worker shows that it lives
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
+LATER = 0.5  # which part of the queue should have gone by then
+LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: the measured pace may be wrong by half
 _LOG = logging.getLogger(__name__)
 
 
@@ -74,6 +77,7 @@ class Worker:
         self._forced: deque[ForcedTicket] = deque()
         self._ledger = Ledger(self._changed)
         self._execution = Execution(name, model, self._ledger, observer, clock)
+        self._pace = Pace()
         self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
 
@@ -99,16 +103,15 @@ class Worker:
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Queue the sentences of one request, all or none; cancelling a future frees its rows before the next step.
 
-        Raises InvalidInput (empty or too long, a bad option), Overloaded (no room in the queue) or NotReady. The
-        futures fail with DeadlineExceeded, EngineFailure or NotReady.
+        Raises InvalidInput (empty or too long, a bad option), Overloaded (no room in the queue, or it moves too slowly
+        for the deadline) or NotReady. The futures fail with DeadlineExceeded, EngineFailure or NotReady.
         """
         limit = self._model.target_limit
         checked = [check_job(job, self._model.source_limit, limit) for job in jobs]
         with self._changed:
-            self._require_running()
-            if not self._scheduler.has_room(len(checked), sum(len(job.source_ids) for job in checked)):
-                raise self._overloaded()
             now = self._clock()
+            deadline = min((job.deadline for job in checked if job.deadline is not None), default=None)
+            self._require_room(len(checked), sum(len(job.source_ids) for job in checked), deadline, now)
             tickets = [SentenceTicket(job, now) for job in checked]
             self._scheduler.add(
                 Waiting(ticket, ticket.job.search.beam_size, len(ticket.job.source_ids), ticket.job.deadline)
@@ -119,6 +122,11 @@ class Worker:
             self._changed.notify_all()
         self._observer.sentences_queued(self.name, len(tickets))
         return [ticket.future for ticket in tickets]
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise what submit_all would raise for the smallest request: worth asking before a text is worked on."""
+        with self._changed:
+            self._require_room(1, 1, deadline, self._clock())
 
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
         """Queue the scoring of a given translation; raises and fails as submit_all."""
@@ -168,9 +176,19 @@ class Worker:
             what = "has failed" if self._state == "dead" else "is not ready" if self._state == "new" else "is stopping"
             raise NotReady(f"The model {self.name} {what} and takes no work.")
 
+    def _require_room(self, sentences: int, tokens: int, deadline: float | None, now: float) -> None:
+        """Raise unless so much more may wait: there is a place, and it comes up early enough."""
+        self._require_running()
+        if not self._scheduler.has_room(sentences, tokens):
+            raise self._overloaded()
+        if deadline is not None and len(self._scheduler):
+            wait = self._pace.seconds_for(self._scheduler.tokens)
+            if wait is not None and wait > LONGEST_WAIT * (deadline - now):
+                raise self._overloaded()
+
     def _overloaded(self) -> Overloaded:
-        waiting = len(self._scheduler) + len(self._forced)
-        seconds = min(max(waiting * self._execution.seconds_per_sentence, LEAST_RETRY), MOST_RETRY)
+        wait = self._pace.seconds_for(self._scheduler.tokens) or 0.0
+        seconds = min(max(LATER * wait, LEAST_RETRY), MOST_RETRY)
         self._observer.rejected(self.name, Overloaded.code)
         return Overloaded(f"Too much is waiting for the model {self.name}; try again later.", retry_after=seconds)
 
@@ -213,7 +231,9 @@ class Worker:
         now = self._clock()
         self._let_go(now)
         with self._changed:
+            before = self._scheduler.tokens
             plan = self._scheduler.plan(now, self._execution.rows)
+            self._pace.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
             forced = self._take_forced()
         for ticket in plan.expired:
             self._execution.expire(ticket)

@@ -75,6 +75,9 @@ class DummyTranslator:
             self.rows -= rows
             self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
 
+    def check_room(self, deadline: float | None = None) -> None:
+        """There always is."""
+
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> list[Translation]:

@@ -50,6 +50,10 @@ class MirrorWorker:
     def retire(self) -> None:
         self.state = "stopped"
 
+    def check_room(self, deadline: float | None = None) -> None:
+        if self.error:
+            raise self.error
+
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         if self.error:
             raise self.error

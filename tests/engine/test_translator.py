@@ -322,3 +322,16 @@ async def test_given_pairs_are_scored_with_their_word_alignment(translator: Tran
     assert score.score == pytest.approx(-0.5 * len(score.token_logprobs))
     assert [target for _, target in score.word_alignment] == [0, 1, 2]
     assert [target for _, target in other.word_alignment] == [0, 1]
+
+
+async def test_a_full_server_refuses_before_it_works_on_the_text(translator: Translator, worker: MirrorWorker) -> None:
+    worker.error = Overloaded("full", 3.0)
+    begun = time.process_time()
+    for _ in range(50):
+        with pytest.raises(Overloaded):
+            await translator.translate(["The cat sat on the mat. " * 4000])
+        with pytest.raises(Overloaded):
+            await translator.attention("The cat sat. " * 4000, None, AttentionOptions())
+        with pytest.raises(Overloaded):
+            await anext(translator.stream("The cat sat on the mat. " * 4000))
+    assert time.process_time() - begun < 1.0  # cutting one of these texts alone takes a tenth of that

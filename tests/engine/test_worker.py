@@ -156,6 +156,38 @@ def test_a_request_is_queued_whole_or_refused_whole() -> None:
         assert ("rejected", "overloaded") in recorder.events
 
 
+def test_who_could_not_be_done_in_time_is_refused_at_once() -> None:
+    now = [0.0]
+
+    def slow(what: str, rows: int) -> None:
+        if what == "step":
+            now[0] += 1.0
+
+    gate = Gate("encode")
+    settings = WorkerSettings(Budget(rows=8))
+    model = ScriptedModel(copying_rule(VOCABULARY), before=slow)
+    worker = Worker("toy", model, settings, Recorder(), clock=lambda: now[0])
+    worker.start()
+    try:
+        assert all(each.result(30) for each in worker.submit_all([job(*range(3, 7), beam_size=8)] * 8))
+        model.before = gate
+        futures = worker.submit_all([job(*range(3, 7), beam_size=8)] * 9)  # 5 tokens and 5 seconds each
+        assert gate.arrived.wait(10)
+        waiting = worker.load.queued
+        assert waiting >= 8
+        worker.check_room()
+        worker.check_room(deadline=now[0] + 100)
+        for refused in (worker.check_room, lambda deadline: worker.submit(job(3, deadline=deadline))):
+            with pytest.raises(Overloaded) as caught:
+                refused(now[0] + 60)
+            assert 10 <= caught.value.retry_after <= 30
+        gate.open()
+        assert all(future.result(30) for future in futures)
+        worker.check_room(deadline=now[0] + 1)  # nobody waits: it may as well be tried
+    finally:
+        worker.stop()
+
+
 def test_a_cancelled_sentence_frees_its_rows_before_the_next_step() -> None:
     gate = Gate()
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, recorder):
