@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.deploy.stack import EXAMPLE, IMAGE, ROOT, missing, podman, wait_until
+
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+REASON = missing(IMAGE)
 HARDENING = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 
@@ -66,45 +65,39 @@ def test_stopping_waits_longer_than_the_drain() -> None:
     assert seconds > delay + 30  # the default of TRANSLUCENT_DRAIN_SECONDS
 
 
-def podman(*arguments: str) -> str:
-    """What a podman command prints; raises CalledProcessError."""
-    return subprocess.run(
-        ["podman", *arguments], capture_output=True, text=True, timeout=120, check=True
-    ).stdout.strip()
-
-
-def has_image() -> bool:
-    """Whether the image was built here, and there are models for it."""
-    if shutil.which("podman") is None or not list(ROOT.glob("models/*/manifest.json")):
-        return False
-    return subprocess.run(["podman", "image", "exists", "localhost/translucent"], check=False).returncode == 0
-
-
 @contextlib.contextmanager
 def container() -> Iterator[tuple[str, str]]:
-    """A running container of our image with this checkout's models, and its address; removed afterwards."""
-    name = podman(
-        *("run", "-d", "--pull", "never", *HARDENING, "-p", "127.0.0.1::8000"),
-        *("-v", f"{ROOT}/models:/models:ro", "localhost/translucent"),
-    )
+    """A running container of our image, and its address; removed afterwards."""
+    name = podman("run", "-d", "--pull", "never", *HARDENING, "-p", "127.0.0.1::8000", IMAGE)
     try:
         yield name, f"http://{podman('port', name, '8000')}"
     finally:
         podman("rm", "-f", name)
 
 
+def healthy(name: str) -> bool:
+    """Whether the image's own health check, run now, finds the service ready."""
+    return subprocess.run(["podman", "healthcheck", "run", name], capture_output=True, check=False).returncode == 0
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(not has_image(), reason="podman, its image localhost/translucent, or the models are not here")
-def test_the_image_serves_as_nobody_on_a_read_only_root() -> None:
+@pytest.mark.skipif(bool(REASON), reason=REASON)
+def test_the_image_serves_as_nobody_on_a_read_only_root_and_drains() -> None:
     with container() as (name, url):
-        end = time.monotonic() + 60
-        while subprocess.run(["podman", "healthcheck", "run", name], capture_output=True, check=False).returncode:
-            assert time.monotonic() < end, podman("logs", name)
-            time.sleep(1)
-        answer = httpx.post(f"{url}/translate", json={"q": "I lost.", "source": "en", "target": "fr"}, timeout=30)
+        wait_until(lambda: healthy(name), 60, lambda: podman("logs", name))
+        answer = httpx.post(f"{url}/translate", json=EXAMPLE, timeout=30)
         assert answer.json() == {"translatedText": "J'ai perdu."}
         assert podman("exec", name, "id", "-u") != "0"
         with pytest.raises(subprocess.CalledProcessError):
             podman("exec", name, "touch", "/models/new")
         podman("stop", "-t", "40", name)
         assert podman("inspect", name, "--format", "{{.State.ExitCode}}") == "0"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(REASON), reason=REASON)
+def test_the_image_needs_no_network() -> None:
+    command = ["podman", "run", "--rm", "-i", "--pull", "never", "--network", "none", *HARDENING, IMAGE]
+    command += ["translate", "--model", "transformer-en-fr"]
+    done = subprocess.run(command, input="I lost.\n", capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "J'ai perdu.\n", done.stderr

@@ -1,0 +1,147 @@
+"""Runs the real compose.yaml with podman-compose, under a name and on ports of its own, and asks what it does."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+IMAGE = "localhost/translucent"
+PROMETHEUS_IMAGE = "docker.io/prom/prometheus:v2"
+EXAMPLE = {"q": "I lost.", "source": "en", "target": "fr"}
+
+
+def podman(*arguments: str, seconds: float = 180) -> str:
+    """What a podman command prints; raises CalledProcessError."""
+    command = ["podman", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout.strip()
+
+
+def missing(*images: str, programs: Sequence[str] = ("podman",)) -> str:
+    """What keeps containers from being tested here, as a reason to skip; empty where nothing does."""
+    for program in programs:
+        if shutil.which(program) is None:
+            return f"there is no {program}"
+    for image in images:
+        if subprocess.run(["podman", "image", "exists", image], check=False).returncode:
+            return f"podman has no image {image}: see `make containers`"
+    if not list(ROOT.glob("models/*/manifest.json")):
+        return "there are no models"
+    return ""
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def wait_until(what: Callable[[], bool], seconds: float, otherwise: Callable[[], str]) -> float:
+    """Wait until something holds and say how long it took; with what `otherwise` says when it does not."""
+    began = time.monotonic()
+    while not what():
+        assert time.monotonic() < began + seconds, otherwise()
+        time.sleep(1)
+    return time.monotonic() - began
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The containers of one `podman-compose up`."""
+
+    project: str
+    port: int
+    prometheus_port: int
+
+    @property
+    def service(self) -> str:
+        """The name of the service's container."""
+        return f"{self.project}_translucent_1"
+
+    @property
+    def prometheus(self) -> str:
+        """The name of Prometheus' container."""
+        return f"{self.project}_prometheus_1"
+
+    def healthy(self) -> bool:
+        """Whether the image's own health check, run now, finds the service ready."""
+        command = ["podman", "healthcheck", "run", self.service]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def wait_until_healthy(self, seconds: float = 120) -> float:
+        """Wait for it; seconds it took."""
+        return wait_until(self.healthy, seconds, lambda: podman("logs", self.service))
+
+    def state(self, field: str) -> str:
+        """A field of what podman knows of the service's container, such as `.State.Pid`."""
+        return podman("inspect", self.service, "--format", "{{" + field + "}}")
+
+    def inside(self, *command: str) -> str:
+        """What a command prints in the service's container."""
+        return podman("exec", self.service, *command)
+
+    def translate(self) -> str:
+        """A translation through the published port."""
+        answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE, timeout=60)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["translatedText"])
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """What Prometheus finds: label sets, each with its value."""
+        return list(self.ask("query", query=expression)["result"])
+
+    def value(self, expression: str) -> float:
+        """The one value of an expression; -1 where there is none yet."""
+        found = self.query(expression)
+        return float(found[0]["value"][1]) if found else -1.0
+
+    def ask(self, path: str, **parameters: str) -> dict[str, Any]:
+        """An answer of Prometheus' API; nothing found while it does not answer."""
+        url = f"http://127.0.0.1:{self.prometheus_port}/api/v1/{path}"
+        try:
+            answer = httpx.get(url, params=parameters, timeout=10)
+        except httpx.TransportError:
+            return {"result": [], "groups": []}
+        return dict(answer.json()["data"]) if answer.status_code == 200 else {"result": [], "groups": []}
+
+
+@contextlib.contextmanager
+def up(*services: str, override: Path | None = None) -> Iterator[Stack]:
+    """Bring services of compose.yaml up, with an override file if there is one; all is removed afterwards."""
+    stack = Stack(f"translucent-test-{uuid.uuid4().hex[:8]}", free_port(), free_port())
+    files = [ROOT / "compose.yaml", *([override] if override else [])]
+    command = ["podman-compose", "-p", stack.project]
+    for file in files:
+        command += ["-f", str(file)]
+    environment = {
+        **os.environ,
+        "TRANSLUCENT_IMAGE": IMAGE,
+        "PROMETHEUS_IMAGE": PROMETHEUS_IMAGE,
+        "PORT": f"127.0.0.1:{stack.port}",
+        "PROMETHEUS_PORT": str(stack.prometheus_port),
+    }
+
+    def compose(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=180, check=False
+        )
+
+    try:
+        started = compose("up", "-d", *services)
+        assert started.returncode == 0, started.stdout + started.stderr
+        yield stack
+    finally:
+        compose("down", "-v")
+        subprocess.run(["podman", "network", "rm", f"{stack.project}_default"], capture_output=True, check=False)

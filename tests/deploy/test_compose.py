@@ -1,0 +1,138 @@
+"""The real image and compose.yaml, run: hardened, healthy, watched by Prometheus, and back after every death.
+
+Needs podman, podman-compose and the images: `make containers` builds and runs this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, ROOT, Stack, missing, podman, up, wait_until
+
+REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]
+
+EXPECTED = "J'ai perdu."
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    with up("translucent", "prometheus") as running:
+        running.wait_until_healthy()
+        yield running
+
+
+def test_it_translates_through_the_published_port(stack: Stack) -> None:
+    assert stack.translate() == EXPECTED
+    size = int(podman("image", "inspect", IMAGE, "--format", "{{.Size}}"))
+    print(f"image: {size / 1e6:.0f} MB")  # noqa: T201 - for who reads the log of this test
+
+
+def test_it_runs_as_nobody_with_no_rights_on_a_read_only_root(stack: Stack) -> None:
+    status = dict(line.split(":\t", 1) for line in stack.inside("cat", "/proc/1/status").splitlines() if ":\t" in line)
+    assert set(status["Uid"].split()) == {"10001"}
+    assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+    assert status["NoNewPrivs"] == "1"
+    for folder in ("/", "/models", "/opt/translucent"):
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            stack.inside("touch", f"{folder}/new")
+        assert "Read-only file system" in refused.value.stderr
+
+
+def test_it_brings_no_torch_no_pip_and_reports_to_nobody(stack: Stack) -> None:
+    code = "import importlib.util as u; print([m for m in ('torch', 'lightning', 'onnx', 'pip') if u.find_spec(m)])"
+    assert stack.inside("/opt/translucent/bin/python", "-c", code) == "[]"
+    assert "Microsoft" not in stack.inside("find", "/tmp")
+
+
+def test_prometheus_scrapes_it_and_has_our_metrics_and_rules(stack: Stack) -> None:
+    stack.translate()
+    logs = f"see `podman logs {stack.prometheus}`"
+    wait_until(lambda: stack.value('up{job="translucent"}') == 1, 90, lambda: f"up is not 1; {logs}")
+    wait_until(
+        lambda: stack.value('sum(translucent_http_requests_total{route="/translate"})') > 0,
+        60,
+        lambda: f"no requests counted; {logs}",
+    )
+    models = {found["metric"]["model"] for found in stack.query("translucent_model_info")}
+    assert models == {path.parent.name for path in ROOT.glob("models/*/manifest.json")}
+    wait_until(lambda: bool(stack.ask("rules")["groups"]), 60, lambda: f"no rules; {logs}")
+    rules = [rule for group in stack.ask("rules")["groups"] for rule in group["rules"]]
+    assert len(rules) == sum(
+        len(group["rules"])
+        for group in yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text("utf-8"))["groups"]
+    )
+    wait_until(
+        lambda: all(
+            rule["health"] == "ok" for group in stack.ask("rules")["groups"] for rule in group["rules"]
+        ),
+        60,
+        lambda: f"rules with errors: {[rule['name'] for rule in rules if rule['health'] != 'ok']}",
+    )  # fmt: skip
+    podman("exec", stack.prometheus, "promtool", "check", "config", "/etc/prometheus/prometheus.yml")
+
+
+def test_it_comes_back_when_the_process_is_killed(stack: Stack) -> None:
+    """As the kernel does when memory runs out."""
+    process = int(stack.state(".State.Pid"))
+    restarts = int(stack.state(".RestartCount"))
+    os.kill(process, signal.SIGKILL)
+    wait_until(lambda: stack.state(".State.Pid") not in {str(process), "0"}, 60, lambda: "it was not restarted")
+    seconds = stack.wait_until_healthy()
+    assert int(stack.state(".RestartCount")) == restarts + 1
+    assert stack.translate() == EXPECTED
+    print(f"killed, healthy again after {seconds:.0f} s")  # noqa: T201
+    wait_until(lambda: stack.value('up{job="translucent"}') == 1, 90, lambda: "Prometheus does not find it any more")
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The service with a fault to be planted (tests/deploy/faulty_server.py)."""
+    override = tmp_path_factory.mktemp("compose") / "faulty.yaml"
+    server = Path(__file__).with_name("faulty_server.py")
+    service = {
+        "entrypoint": ["python", "/faulty_server.py"],
+        "command": ["serve"],
+        "volumes": [f"{server}:/faulty_server.py:ro"],
+    }
+    override.write_text(yaml.safe_dump({"services": {"translucent": service}}), "utf-8")
+    with up("translucent", override=override) as running:
+        running.wait_until_healthy()
+        yield running
+
+
+@pytest.mark.parametrize("fault", ["segfault", "exit", "error"])
+def test_it_comes_back_after_a_fault_in_the_engine(faulty: Stack, fault: str) -> None:
+    assert faulty.translate() == EXPECTED
+    restarts = int(faulty.state(".RestartCount"))
+    faulty.inside("sh", "-c", f"echo {fault} > /tmp/fault")
+
+    def translates() -> bool:
+        try:
+            return faulty.translate() == EXPECTED
+        except (httpx.TransportError, AssertionError):
+            return False
+
+    assert not translates()
+    if fault == "error":  # fails for good: only a new process, with a new /tmp or none of the fault, can help
+        wait_until(lambda: gives_up(faulty, restarts), 60, lambda: "the process neither exits nor is restarted")
+        subprocess.run(["podman", "exec", faulty.service, "rm", "-f", "/tmp/fault"], capture_output=True, check=False)
+    seconds = wait_until(translates, 120, lambda: podman("logs", "--tail", "40", faulty.service))
+    restarted = int(faulty.state(".RestartCount")) - restarts
+    print(f"{fault}: translates again after {seconds:.0f} s, {restarted} restarts")  # noqa: T201
+
+
+def gives_up(stack: Stack, restarts: int) -> bool:
+    """Whether the process has exited because translating fails again and again; asks it to translate."""
+    with contextlib.suppress(httpx.TransportError, AssertionError):
+        stack.translate()
+    return int(stack.state(".RestartCount")) > restarts
