@@ -15,13 +15,13 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 RUN mkdir service training && touch service/__init__.py training/__init__.py
 
 FROM base AS cpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,tracing]'
 COPY service service
 COPY training training
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
 FROM base AS gpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,tracing]'
 COPY service service
 COPY training training
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .

@@ -17,7 +17,15 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
 	&& { echo "$$python"; break; }; done)
 
-.PHONY: help serve test lint format bench bench-soak clean
+# What `make containers` builds with and runs on.
+BUILD_ARGS ?=
+# What the images install, and the programs that look at it: neither shares an environment with anything else.
+SHIPPED := $(VENV)/shipped
+SUPPLY := $(VENV)/supply/bin
+SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
+SBOM := build/sbom-$(ACCELERATOR).cdx.json
+
+.PHONY: help serve test lint format sbom audit containers bench bench-soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +46,15 @@ format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+sbom: $(SBOM) ## List what an image installs, as CycloneDX, in build/
+
+audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of what is pinned (needs the network)
+	@$(BIN)/python deploy/audit.py --pip-audit $(SUPPLY)/pip-audit $(ARGS)
+
+containers: $(VENV)/development-$(ACCELERATOR) ## Build the image and test it with podman and compose (BUILD_ARGS for podman build)
+	podman build --format docker $(BUILD_ARGS) --tag translucent .
+	$(BIN)/python -m pytest -s tests/deploy/test_containers.py tests/deploy/test_compose.py
+
 bench: $(VENV)/bench-$(ACCELERATOR) ## Measure speed against CTranslate2 and PyTorch (20 minutes; do nothing else)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.engine --share 0.35 --rounds 3 --precisions int8 --publish
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.load --seconds 8 --publish
@@ -46,7 +63,7 @@ bench-soak: $(VENV)/bench-$(ACCELERATOR) ## Watch the server's memory over 60,00
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.soak
 
 clean: ## Remove the virtual environment and the caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 with its venv module is needed" \
@@ -71,3 +88,20 @@ $(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
 	@echo "Installing what the measurements compare with"
 	@$(PIP_INSTALL) '.[$(ACCELERATOR),training,dev,bench]'
 	@touch $@
+
+$(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what sees to the supply chain"
+	@$(BIN)/python -m venv --clear --without-pip $(VENV)/supply
+	@$(BIN)/python -m pip --python $(SUPPLY)/python install --quiet --quiet --disable-pip-version-check \
+		--constraint constraints.txt $(SUPPLY_PROGRAMS)
+	@touch $@
+
+$(SBOM): pyproject.toml constraints.txt $(VENV)/supply-installed
+	@echo "Installing what an image has, to look at it"
+	@$(BIN)/python -m venv --clear --without-pip $(SHIPPED)
+	@$(BIN)/python -m pip --python $(SHIPPED)/bin/python install --quiet --quiet --disable-pip-version-check \
+		--constraint constraints.txt '.[$(ACCELERATOR),tracing]'
+	@mkdir -p $(@D)
+	@$(SUPPLY)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
+		--output-file $@ $(SHIPPED)/bin/python
+	@echo "$@: $$(grep -c '"purl"' $@) packages"
