@@ -17,6 +17,7 @@ from service.engine.errors import EngineError, InvalidOption
 from service.keys import keys
 from service.logs import configure_logging
 from service.settings import Settings, SettingsError, load_settings, settings_table
+from service.tracing import TracingError
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -100,6 +101,8 @@ def serve(
         code = serve_models(settings)
     except EngineError as error:
         fail(error.message, FAILED)
+    except TracingError as error:
+        fail(str(error), WRONG)
     except KeyFileError as error:
         fail(f"TRANSLUCENT_API_KEYS_FILE: {error}", WRONG)
     raise typer.Exit(code)

@@ -176,6 +176,12 @@ class Settings(BaseSettings):
         description="Addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them",
         json_schema_extra={"accepted": "addresses and networks such as `10.0.0.0/8,::1`", "default": "none"},
     )
+    tracing: bool = setting(
+        False,
+        "Send traces of requests by OTLP over HTTP, to where the standard variables `OTEL_*` say; "
+        "needs the extra `tracing`",
+        "true or false",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "info", "Least severe log lines to write", "debug, info, warning or error"
     )

@@ -35,13 +35,15 @@ def build() -> FastAPI:
     from service.logs import configure_logging
     from service.metrics import Metrics
     from service.settings import load_settings
+    from service.tracing import start_tracing
 
     settings = load_settings()
     configure_logging(settings.log_level, "json")
     metrics = Metrics()
-    registry = Registry(settings.models_dir, engine_settings(settings), metrics)
+    tracing = start_tracing(settings)
+    registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics))
     registry.load()
-    service = Service(settings, registry, metrics)
+    service = Service(settings, registry, metrics, tracing=tracing)
 
     async def watch() -> None:
         while not registry.dead:  # noqa: ASYNC110 - it dies in a thread of its own
@@ -76,7 +78,7 @@ def scaling() -> dict[str, object]:
 
 def ours(environment: dict[str, str]) -> dict[str, str]:
     """The settings to hand on to the replicas."""
-    return {name: value for name, value in environment.items() if name.startswith("TRANSLUCENT_")}
+    return {name: value for name, value in environment.items() if name.startswith(("TRANSLUCENT_", "OTEL_"))}
 
 
 Translucent = serve.deployment(

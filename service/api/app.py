@@ -35,6 +35,7 @@ from service.api.middleware.gate import Gate
 from service.api.middleware.intake import Intake
 from service.api.ports import Service
 from service.figures.artist import Artist
+from service.tracing import Tracing
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -45,8 +46,8 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
-def with_own_parts(limits: RateLimits, lifespan: Lifespan) -> Lifespan:
-    """A lifespan that also loads the language detector and closes the connections of the rate limits."""
+def with_own_parts(limits: RateLimits, tracing: Tracing, lifespan: Lifespan) -> Lifespan:
+    """A lifespan that also loads the language detector, and closes the rate limits' connections and the tracing."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> AsyncIterator[None]:
@@ -56,6 +57,7 @@ def with_own_parts(limits: RateLimits, lifespan: Lifespan) -> Lifespan:
             yield
             await asyncio.wait([loading])
         await limits.close()
+        await asyncio.to_thread(tracing.close)
 
     return both
 
@@ -81,8 +83,10 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(
         title="Translucent",
-        lifespan=with_artist(with_own_parts(limits, lifespan)),
+        lifespan=with_artist(with_own_parts(limits, service.tracing, lifespan)),
         openapi_url=None,
+        # Its own traces would hold query strings, and with them the texts of users; see service.tracing.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
     )
     app.state.service = service

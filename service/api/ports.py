@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
@@ -13,6 +13,7 @@ from service.engine.folder import Change
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
+from service.tracing import Tracing
 
 Result = TypeVar("Result")
 
@@ -74,6 +75,7 @@ class Service:
     registry: RegistryPort
     metrics: Metrics
     draining: bool = False
+    tracing: Tracing = field(default_factory=Tracing)
 
     @property
     def ready(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
@@ -13,6 +14,7 @@ from service.api.context import KEY, ClientDisconnected, RequestContext, new_req
 from service.api.errors import INTERNAL, body_of
 from service.api.ports import Service
 from service.logs import describe_exception, get_logger
+from service.tracing import RequestSpan, Tracing
 
 log = get_logger(__name__)
 
@@ -20,6 +22,7 @@ QUIET_ROUTES = frozenset(
     {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
 )
 UNMATCHED = "unmatched"
+NO_TRACING = Tracing()
 CLIENT_LEFT = 499
 
 
@@ -40,19 +43,22 @@ class Edge:
         context = RequestContext(new_request_id(headers.get("x-request-id")), trace_id_of(headers.get("traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
-        try:
-            await exchange.run(receive)
-        finally:
-            self._finish(exchange)
+        tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
+        with tracing.request(headers) as span:
+            context.trace_id = span.trace_id or context.trace_id
+            try:
+                await exchange.run(receive)
+            finally:
+                self._finish(exchange, span)
 
-    def _finish(self, exchange: _Exchange) -> None:
+    def _finish(self, exchange: _Exchange, span: RequestSpan) -> None:
         scope, context = exchange.inner, exchange.context
         seconds = time.perf_counter() - context.started
         route = route_of(scope)
         self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
         if context.error_code is not None:
             self.service.metrics.error_answered(context.error_code)
-        values = {
+        values: dict[str, Any] = {
             "request_id": context.request_id,
             "trace_id": context.trace_id,
             "method": exchange.method[:16],
@@ -67,6 +73,13 @@ class Edge:
         }
         write = log.debug if route in QUIET_ROUTES and exchange.status < 500 else log.info
         write("request", **{name: value for name, value in values.items() if value is not None})
+        figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
+        span.finish(
+            exchange.method,
+            None if route == UNMATCHED else route,
+            exchange.status,
+            {**figures, "error.type": context.error_code},
+        )
 
 
 class _Exchange:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.api.context import ClientDisconnected
 from service.api.errors import ApiError, handle_api_error
 from service.api.ports import Service
+from service.engine.observer import CallStage
 
 HEADER_LIMIT = 65_536
 
@@ -22,12 +24,14 @@ class Intake:
         self.app = app
         self.limit = service.settings.body_limit
         self.timeout = service.settings.body_timeout_seconds
+        self.tracing = service.tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        began = time.monotonic()
         try:
             body = await self._read(scope, receive)
         except ApiError as error:
@@ -35,6 +39,7 @@ class Intake:
             response = await handle_api_error(Request(scope), error)
             await response(scope, receive, send)
             return
+        self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
         await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:

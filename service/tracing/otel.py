@@ -1,0 +1,116 @@
+"""Tracing with OpenTelemetry, sent by OTLP over HTTP; the standard variables OTEL_* say where to and how often."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from opentelemetry import propagate, trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, SpanKind, StatusCode
+
+from service import __version__
+from service.engine.observer import CallStage, Observer
+from service.logs import get_logger
+from service.tracing import Figures, RequestSpan, Tracing, TracingError
+from service.tracing.both import Both
+
+log = get_logger(__name__)
+
+CLOSE_SECONDS = 3.0  # a collector that is away must not hold up the end of the process
+ACCEPTED = {
+    "OTEL_TRACES_EXPORTER": "otlp",
+    "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+}
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+
+
+class OpenTelemetry(Tracing):
+    """Spans of one provider: one for each request, and under it one for each stage."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self._tracer = provider.get_tracer("translucent", __version__)
+
+    def request(self, headers: Mapping[str, str]) -> AbstractContextManager[RequestSpan]:
+        """A server span."""
+        return self._request(headers)
+
+    @contextmanager
+    def _request(self, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
+        span = self._tracer.start_span("request", propagate.extract(headers), SpanKind.SERVER)
+        # Exceptions may quote the text of a user; the application answers them, and `finish` has the status.
+        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+            yield _Recorded(span)
+
+    def stage(self, stage: CallStage, model: str | None = None) -> None:
+        """A span of the stage's own times, under that of the request; nothing outside of a request."""
+        if not trace.get_current_span().is_recording():
+            return
+        attributes: dict[str, str | int] = {f"translucent.{name}": count for name, count in stage.figures.items()}
+        if model is not None:
+            attributes["translucent.model"] = model
+        began = _wall_clock(stage.began)
+        span = self._tracer.start_span(stage.name, attributes=attributes, start_time=began)
+        span.end(began + round((stage.ended - stage.began) * 1e9))
+
+    def observing(self, observer: Observer) -> Observer:
+        """The observer, and beside it one for stages."""
+        return Both(observer, _Stages(self))
+
+    def close(self) -> None:
+        """Send the rest and stop the thread that sends."""
+        # The provider has no limit of its own; what it is still trying ends with the process.
+        closing = threading.Thread(target=self._provider.shutdown, name="tracing-close", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+        if closing.is_alive():
+            log.warning("traces were lost: the collector did not take them in time", seconds=CLOSE_SECONDS)
+
+
+class _Recorded(RequestSpan):
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self.trace_id = trace.format_trace_id(span.get_span_context().trace_id) if span.is_recording() else None
+
+    def finish(self, method: str, route: str | None, status: int, figures: Figures) -> None:
+        known = method if method in METHODS else "_OTHER"
+        shown = method if method in METHODS else "HTTP"
+        self._span.update_name(shown if route is None else f"{shown} {route}")
+        attributes = {"http.request.method": known, "http.route": route, "http.response.status_code": status, **figures}
+        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        if status >= 500:
+            self._span.set_status(StatusCode.ERROR)
+
+
+class _Stages(Observer):
+    """Hands on the stages of calls; all other events belong to no request alone."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self._tracing = tracing
+
+    def call_stage(self, model: str, stage: CallStage) -> None:
+        self._tracing.stage(stage, model)
+
+
+def _wall_clock(moment: float) -> int:
+    """A moment of time.monotonic in nanoseconds since 1970."""
+    return time.time_ns() - round((time.monotonic() - moment) * 1e9)
+
+
+def open_tracing() -> OpenTelemetry:
+    """The tracer of the environment; raises TracingError for a way of sending that there is not."""
+    for name, only in ACCEPTED.items():
+        if os.environ.get(name, only).strip().lower() not in ("", only):
+            raise TracingError(f"{name} must be {only} or left out: there is no other way to send traces here.")
+    own = Resource.create({"service.name": "translucent", "service.version": __version__})
+    provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return OpenTelemetry(provider)

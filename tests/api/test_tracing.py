@@ -1,0 +1,217 @@
+"""What is traced of a request, and that no text is in it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import AsyncIterator, Sequence
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from service.api.app import create_app
+from service.api.ports import Service
+from service.engine.bundle import parse_manifest
+from service.engine.errors import EngineFailure
+from service.engine.observer import FinishedSentence, Observer
+from service.engine.translator import Translator
+from service.metrics import Metrics
+from service.settings import Settings
+from service.tracing import Tracing, TracingError, start_tracing
+from service.tracing.both import EVENTS, Both
+from service.tracing.otel import OpenTelemetry, open_tracing
+from tests.api.dummy import DummyRegistry, info_of
+from tests.engine.manifests import manifest_document
+from tests.engine.mirror import MirrorWorker
+from tests.engine.vocabulary import small_tokenizer
+
+TEXT = {"q": "I lost my secret. He lost it.", "source": "en", "target": "fr"}
+TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+TRACEPARENT = f"00-{TRACE}-{CALLER}-01"
+
+
+class Registry(DummyRegistry):
+    """One real translator over a worker without a model, beside the dummies."""
+
+    translator: Translator
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:  # type: ignore[override]
+        return self.translator
+
+
+@pytest.fixture
+def spans() -> InMemorySpanExporter:
+    return InMemorySpanExporter()
+
+
+@pytest.fixture
+def worker() -> MirrorWorker:
+    return MirrorWorker()
+
+
+@pytest.fixture
+async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIterator[httpx.AsyncClient]:
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    tracing, registry = OpenTelemetry(provider), Registry()
+    registry.translator = Translator(
+        parse_manifest(manifest_document()),
+        info_of("transformer-en-fr"),
+        small_tokenizer(),
+        worker,
+        tracing.observing(Metrics()),
+    )
+    app = create_app(Service(Settings(body_limit=20_000), registry, Metrics(), tracing=tracing))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+        yield client
+    provider.shutdown()
+
+
+def by_name(spans: InMemorySpanExporter) -> dict[str, ReadableSpan]:
+    finished: Sequence[ReadableSpan] = spans.get_finished_spans()
+    found = {span.name: span for span in finished}
+    assert len(found) == len(finished), "a stage has one span, however many sentences and tokens there are"
+    return found
+
+
+async def test_a_request_goes_on_with_the_trace_of_its_caller(
+    client: httpx.AsyncClient, spans: InMemorySpanExporter
+) -> None:
+    headers = {"traceparent": TRACEPARENT, "X-Request-ID": "my-id"}
+    answer = await client.post("/translate", json={**TEXT, "details": True}, headers=headers)
+    assert answer.headers["x-request-id"] == "my-id"
+    found = by_name(spans)
+    root = found.pop("POST /translate")
+    assert root.kind is SpanKind.SERVER
+    assert root.context is not None
+    assert root.parent is not None
+    assert (f"{root.context.trace_id:032x}", f"{root.parent.span_id:016x}") == (TRACE, CALLER)
+    assert dict(root.attributes or {}) == {
+        "http.request.method": "POST",
+        "http.route": "/translate",
+        "http.response.status_code": 200,
+        "translucent.request_id": "my-id",
+        "translucent.model": "transformer-en-fr",
+        "translucent.texts": 1,
+        "translucent.characters": len(TEXT["q"]),
+    }
+    assert list(found) == ["accept", "tokenize", "queue", "encode", "decode", "force", "detokenize"]
+    for name, span in found.items():
+        assert span.parent is not None
+        assert span.parent.span_id == root.context.span_id
+        assert root.start_time is not None
+        assert root.end_time is not None
+        assert span.start_time is not None
+        assert span.end_time is not None
+        assert root.start_time - 1_000_000 <= span.start_time <= span.end_time <= root.end_time + 1_000_000
+        assert (span.attributes or {}).get("translucent.model") == (None if name == "accept" else "transformer-en-fr")
+    assert (found["decode"].attributes or {})["translucent.sentences"] == 2
+
+
+@pytest.mark.parametrize("path", ["/translate", "/translate/stream", "/attention", "/detect", "/secret"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_no_text_is_in_any_span(
+    client: httpx.AsyncClient, spans: InMemorySpanExporter, path: str, method: str
+) -> None:
+    fields = {**TEXT, "text": "my secret", "model": "secret"}
+    answer = await client.request(method, path, params=fields, json=fields if method == "POST" else None)
+    assert answer.headers["x-request-id"]
+    written = "".join(span.to_json() for span in spans.get_finished_spans())
+    assert "http.response.status_code" in written
+    assert "secret" not in written
+
+
+async def test_the_log_names_the_trace_where_the_caller_has_none(
+    client: httpx.AsyncClient, spans: InMemorySpanExporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await client.post("/translate", json=TEXT)
+    context = by_name(spans)["POST /translate"].context
+    assert context is not None
+    assert f"{context.trace_id:032x}" in capsys.readouterr().out
+
+
+async def test_failures_are_marked_and_refusals_have_their_code(
+    client: httpx.AsyncClient, spans: InMemorySpanExporter, worker: MirrorWorker
+) -> None:
+    worker.error = EngineFailure("my secret")
+    await client.post("/translate", json=TEXT)
+    failed = by_name(spans)["POST /translate"]
+    assert failed.status.status_code is StatusCode.ERROR
+    assert failed.events == ()
+    assert (failed.attributes or {})["error.type"] == "engine_failure"
+    spans.clear()
+    await client.post("/translate", content=b"a" * 30_000)
+    refused = by_name(spans)["POST /translate"]
+    assert refused.status.status_code is StatusCode.UNSET
+    assert (refused.attributes or {})["error.type"] == "body_too_large"
+
+
+async def test_a_stream_has_one_span_for_all_its_tokens(client: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+    answer = await client.post("/translate/stream", json=TEXT)
+    assert answer.text.count("event: token") > 5
+    assert list(by_name(spans)) == ["accept", "tokenize", "stream", "POST /translate/stream"]
+
+
+async def test_probes_and_unknown_methods_are_quiet(client: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+    for path in ("/health/ready", "/metrics", "/v2/health/live"):
+        await client.get(path)
+    assert spans.get_finished_spans() == ()
+    await client.request("SECRET", "/translate")
+    assert (by_name(spans)["HTTP /translate"].attributes or {})["http.request.method"] == "_OTHER"
+
+
+async def test_what_a_caller_does_not_sample_is_not_traced(
+    client: httpx.AsyncClient, spans: InMemorySpanExporter
+) -> None:
+    await client.post("/translate", json=TEXT, headers={"traceparent": TRACEPARENT[:-2] + "00"})
+    assert spans.get_finished_spans() == ()
+
+
+def test_tracing_is_off_by_default_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(start_tracing(Settings())) is Tracing
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    monkeypatch.delitem(sys.modules, "service.tracing.otel")
+    with pytest.raises(TracingError, match=r"TRANSLUCENT_TRACING .* opentelemetry\.sdk\.trace.* extra `tracing`"):
+        start_tracing(Settings(tracing=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), ("OTEL_TRACES_EXPORTER", "console")]
+)
+def test_a_way_of_sending_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(TracingError, match=name):
+        open_tracing()
+
+
+def test_a_collector_that_is_away_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider, given_up = TracerProvider(shutdown_on_exit=False), threading.Event()
+    monkeypatch.setattr(provider, "shutdown", given_up.wait)
+    monkeypatch.setattr("service.tracing.otel.CLOSE_SECONDS", 0.05)
+    OpenTelemetry(provider).close()
+    given_up.set()
+    assert "traces were lost" in capsys.readouterr().out
+
+
+def test_two_observers_hear_every_event() -> None:
+    heard: list[tuple[str, tuple[object, ...]]] = []
+
+    class Listener(Observer):
+        def __getattribute__(self, name: str) -> object:
+            return lambda *arguments: heard.append((name, arguments))
+
+    both = Both(Listener(), Listener())
+    for name in EVENTS:
+        getattr(both, name)("model", name)
+    assert heard == [(name, ("model", name)) for name in EVENTS for _ in range(2)]
+    assert {"sentence_finished", "call_stage", "attended", "step"} <= set(EVENTS)
+    metrics = Metrics()
+    Both(metrics, Listener()).sentence_finished("m", FinishedSentence(1, 1, 0.0, 0.0, -0.1, "eos", -0.1, False))
+    assert b'translucent_sentences_total{finish_reason="eos",model="m"} 1.0' in metrics.render()

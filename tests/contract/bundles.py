@@ -1,0 +1,34 @@
+"""Real bundles in seconds: networks of random weights, exported as trained ones are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from tests.training.export.exported import id_pairs, recipe_of
+from tests.training.tiny import bahdanau, transformer
+from training.config import VocabularyConfig
+from training.data.subwords import train_tokenizer
+from training.export.bundle import ExportOptions, export_bundle
+from training.export.card import ModelCard
+from training.export.manifest import Alignment
+from training.networks.build import build_network
+
+
+def write_made_up_bundles(folder: Path) -> Path:
+    """A bundle of each architecture, from English into French; they translate anything into nonsense."""
+    tokenizer = train_tokenizer(["a b c"], VocabularyConfig(size=300, min_frequency=1))
+    options = ExportOptions(
+        card=ModelCard(data=(), seed=0, git_revision="none", scores=(), notes="For tests."),
+        precisions=("int8",),
+        alignment=Alignment(0, 0, "consume", 0.2, 25.0, "nothing"),
+        limits=None,
+    )
+    pairs = id_pairs(vocabulary=tokenizer.get_vocab_size())
+    for config in (transformer(norm="pre"), bahdanau(tie_embeddings=True)):
+        torch.manual_seed(0)
+        name = f"{config.kind}-en-fr"
+        network = build_network(config, tokenizer.get_vocab_size())
+        export_bundle(network, tokenizer, recipe_of(config, name), pairs, folder / name, options)
+    return folder

@@ -1,0 +1,50 @@
+"""A check of our own for schemathesis, which loads this module because SCHEMATHESIS_HOOKS names it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import schemathesis
+from schemathesis.core.failures import Failure
+
+# What no schema can say: which languages, pairs and models there are, how much an operator allows, and how fields
+# depend on each other.
+REASONS = frozenset(
+    {
+        *("unsupported_language", "unsupported_pair", "unsupported_format", "unknown_model", "model_changed"),
+        *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
+        *("key_required", "invalid_key", "invalid_token", "not_offered"),
+    }
+)
+DEPENDENT = (
+    "does not fit its",  # a tensor's shape and its data
+    "as many elements",  # two tensors
+    "one text at a time",
+    "format bertviz holds one map",
+    "format pharaoh holds one map",
+    "view=contrast needs target_text",
+    "two maps side by side",
+    "finds out the language of a text",  # source=auto elsewhere than at /translate
+    "Content-Type",
+)
+
+
+@schemathesis.check
+def refused_for_a_reason(
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
+) -> None:
+    """A request that fits the schema is refused for what a schema cannot say, and for nothing else."""
+    assert case.meta is not None
+    if not case.meta.generation.mode.is_positive or response.status_code not in (400, 413, 422):
+        return
+    body = response.json()
+    if body["code"] in REASONS or any(words in body["error"] for words in DEPENDENT):
+        return
+    # Fields may stand in the query string or in the body, so that a schema requires them in neither.
+    if body["code"] == "missing_parameter" and case.media_type != "application/json":
+        return
+    raise Failure(
+        operation=case.operation.label,
+        title="The schema allows what the server refuses",
+        message=f"{body['code']}: {body['error']}",
+    )
