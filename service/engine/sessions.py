@@ -5,7 +5,10 @@ ONNX Runtime falls back to the CPU without a word, so every session is asked aft
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,6 +83,7 @@ def open_session(graph: Path | bytes, placement: Placement, settings: ModelSetti
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     providers: list[Any] = [CPU]
     if placement.device == "cuda":
+        load_cuda_libraries()
         limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
         providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
     try:
@@ -92,6 +96,13 @@ def open_session(graph: Path | bytes, placement: Placement, settings: ModelSetti
         raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
     check_provider(session.get_providers(), placement, name)
     return session
+
+
+@functools.cache
+def load_cuda_libraries() -> None:
+    """Load the CUDA libraries that were installed as Python packages, which the system's loader knows nothing of."""
+    with contextlib.redirect_stdout(sys.stderr):  # it prints what it does not find; standard output may be translations
+        onnxruntime.preload_dlls(directory="")
 
 
 def check_provider(providers: Sequence[str], placement: Placement, name: str) -> None:

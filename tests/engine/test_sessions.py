@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
+import onnxruntime
 import pytest
 
 from service.engine.bundle import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
-from service.engine.sessions import CPU, CUDA, ModelSettings, Placement, check_provider, on_cpu_instead, place
+from service.engine.sessions import (
+    CPU,
+    CUDA,
+    ModelSettings,
+    Placement,
+    check_provider,
+    load_cuda_libraries,
+    on_cpu_instead,
+    open_session,
+    place,
+)
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
 FP16 = GraphSet("cuda", "e", "d", "f", (), ())
@@ -74,3 +86,22 @@ def test_a_gpu_that_does_not_work_stops_cuda_but_not_auto(caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING):
         assert on_cpu_instead(ModelSettings("auto", threads=2), broken) == ModelSettings("cpu", threads=2)
     assert "too old" in caplog.text
+
+
+def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded: list[str] = []
+
+    def preload(directory: str) -> None:
+        loaded.append(directory)
+        print("Failed to load libcudnn.so.9")  # noqa: T201 - as ONNX Runtime does
+
+    monkeypatch.setattr(onnxruntime, "preload_dlls", preload)
+    load_cuda_libraries.cache_clear()
+    for _ in range(2):
+        with pytest.raises(DeviceUnavailable):
+            open_session(tmp_path / "missing.onnx", Placement("cuda", CUDA, "fp16", FP16), ModelSettings("cuda"))
+    load_cuda_libraries.cache_clear()
+    assert loaded == [""]
+    assert capsys.readouterr().out == ""
