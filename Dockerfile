@@ -41,7 +41,7 @@ ENV PATH=/opt/translucent/bin:$PATH \
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         fonts-dejavu-core fonts-droid-fallback fonts-liberation fonts-noto-color-emoji \
-    && rm -rf /var/lib/apt/lists/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/*
 WORKDIR /tmp
 # No name in /etc/passwd is needed; Kubernetes can check that a number is not root.
 USER 10001:10001

@@ -1,18 +1,20 @@
 """Bulk translation over all machines of a Ray cluster: the engine as a library in a pool of Ray Data's actors.
 
-    python deploy/ray/bulk.py --model models/transformer-en-fr --input lines.txt --output lines.fr --workers 8
+    python -m deploy.ray.bulk --model models/transformer-en-fr --input lines.txt --output lines.fr --workers 8
 
-One line out for each line in, the same as `translucent translate` gives.
+One line out for each line in, byte for byte what `translucent translate` gives. At the end it says how busy each
+worker was.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import socket
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +22,22 @@ import numpy.typing as npt
 import ray
 from ray import cloudpickle
 
+from deploy.ray.shifts import Shifts
 from service.bulk import find_model
+from service.engine.errors import EngineError
 from service.engine.registry import EngineSettings, open_translator
 from service.engine.scheduler import Budget
 from service.engine.sessions import ModelSettings
 from service.engine.types import TranslationOptions
 from service.engine.worker import WorkerSettings
+from service.lines import LineReader, LineWriter, check_paths_differ
 
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 BATCH_LINES = 1024  # that a worker gets at once, sorted by length and translated together
 CHUNK_LINES = 64
-EVERYTHING = 1 << 40  # no limit to a queue that only we fill
+EVERYTHING = 1 << 40  # no limit to a queue that only we fill, nor to a file that is read at once
 
 Columns = dict[str, npt.NDArray[np.object_]]
 
@@ -45,13 +50,15 @@ class Worker:
         budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
         settings = ModelSettings(device=device, threads=threads)  # type: ignore[arg-type]
         decoding = bundle.manifest.decoding
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
         self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
         self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget)))
         self.loop = asyncio.new_event_loop()
         self.loop.run_until_complete(self.translator.start())
 
     def __call__(self, batch: Columns) -> Columns:
-        """Translate a batch of numbered lines."""
+        """Translate a batch of numbered lines; every row says who did it, from when to when, in how much CPU time."""
+        began, processor = time.time(), time.process_time()
         texts = [str(text) for text in batch["text"]]
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         chunks = [order[first : first + CHUNK_LINES] for first in range(0, len(order), CHUNK_LINES)]
@@ -60,8 +67,14 @@ class Worker:
         for chunk, translations in zip(chunks, done, strict=True):
             for place, text in zip(chunk, translations, strict=True):
                 found[place] = text
-        workers = np.full(len(texts), os.getpid(), dtype=object)
-        return {"number": batch["number"], "text": np.array(found, dtype=object), "worker": workers}
+        shift = {
+            "worker": self.name,
+            "began": began,
+            "ended": time.time(),
+            "processor": time.process_time() - processor,
+        }
+        said = {name: np.full(len(texts), value, dtype=object) for name, value in shift.items()}
+        return {"number": batch["number"], "text": np.array(found, dtype=object), **said}
 
     async def _translate(self, chunks: list[list[str]]) -> list[list[str]]:
         async def one(chunk: list[str]) -> list[str]:
@@ -71,8 +84,30 @@ class Worker:
         return await asyncio.gather(*map(one, chunks))
 
 
+def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str], Shifts]:
+    """Translate with all workers; the lines come back in their order."""
+    found = [""] * len(lines)
+    shifts = Shifts(options.threads)
+    if not lines:
+        return found, shifts
+    rows = [{"number": number, "text": line} for number, line in enumerate(lines)]
+    data = ray.data.from_items(rows, override_num_blocks=max(1, -(-len(rows) // BATCH_LINES)))
+    translated = data.map_batches(
+        Worker,
+        fn_constructor_args=(str(Path(options.model).resolve()), options.beam_size, options.device, options.threads),
+        batch_size=BATCH_LINES,
+        compute=ray.data.ActorPoolStrategy(size=options.workers),
+        num_cpus=options.threads,
+        num_gpus=options.gpus_per_worker,
+    )
+    for row in translated.iter_rows():
+        found[int(row["number"])] = str(row["text"])
+        shifts.add_line(row)
+    return found, shifts
+
+
 def main() -> None:
-    """Read, translate with all workers, write."""
+    """Read, translate with all workers, write, and say who did how much."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--model", required=True, help="a bundle's folder, at the same place on every machine")
     parser.add_argument("--input", required=True, type=Path)
@@ -82,32 +117,24 @@ def main() -> None:
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--threads", type=int, default=1, help="ONNX Runtime threads of each worker")
     parser.add_argument("--gpus-per-worker", type=float, default=0)
+    parser.add_argument("--report", type=Path, help="where each worker's lines and seconds go, as JSON")
     options = parser.parse_args()
 
-    text = options.input.read_text("utf-8")
-    lines = text.removesuffix("\n").split("\n") if text else []
     began = time.perf_counter()
-    rows = [{"number": number, "text": line} for number, line in enumerate(lines)]
-    found: list[str] = [""] * len(rows)
-    by_worker: Counter[int] = Counter()
-    folder = str(Path(options.model).resolve())
-    if rows:
-        data = ray.data.from_items(rows, override_num_blocks=max(1, -(-len(rows) // BATCH_LINES)))
-        translated = data.map_batches(
-            Worker,
-            fn_constructor_args=(folder, options.beam_size, options.device, options.threads),
-            batch_size=BATCH_LINES,
-            compute=ray.data.ActorPoolStrategy(size=options.workers),
-            num_cpus=options.threads,
-            num_gpus=options.gpus_per_worker,
-        )
-        for row in translated.iter_rows():
-            found[int(row["number"])] = str(row["text"])
-            by_worker[int(row["worker"])] += 1
-    options.output.write_text("".join(f"{line}\n" for line in found), "utf-8")
-    seconds = time.perf_counter() - began
-    shares = ", ".join(f"{count} by {worker}" for worker, count in by_worker.items())
-    sys.stderr.write(f"{len(rows)} lines in {seconds:.1f} s: {shares}\n")
+    try:
+        check_paths_differ((options.input,), (options.output, options.report))
+        find_model(options.model, Path())  # to fail here, and in one sentence
+        with LineReader(options.input, "the input") as reader:
+            lines = reader.window(EVERYTHING)
+    except EngineError as error:
+        sys.exit(f"bulk: {error.message}")
+    found, shifts = translate(lines, options)
+    with LineWriter(options.output, "--output") as writer:
+        writer.write(found)
+    report = {"lines": len(lines), "seconds": round(time.perf_counter() - began, 1), **shifts.report()}
+    if options.report:
+        options.report.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    sys.stderr.write(f"{report['lines']} lines in {report['seconds']} s\n{shifts.as_text()}")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 """The service as autoscaled replicas of Ray Serve: the very application that `translucent serve` runs.
 
-    cd deploy/ray && serve run serving:app
+    python -m deploy.ray.serving --host 0.0.0.0 --port 8000      or:      cd deploy/ray && serve run serving:app
 
-Settings are the TRANSLUCENT_ variables of docs/settings.md, taken from the environment of this command; those about
-address and port are Ray's business (`serve start --http-host`). How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS
-and RAY_MAX_REPLICAS. With several replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://….
+Settings are the TRANSLUCENT_ variables of docs/settings.md, taken from the environment of this command; address and
+port are Ray's business. How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS and RAY_MAX_REPLICAS. With several
+replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://….
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import sys
+import threading
 
+import ray
 from fastapi import FastAPI
 from ray import cloudpickle, serve
 
@@ -26,11 +30,12 @@ def build() -> FastAPI:
     """The application with its engine; runs once in each replica."""
     import asyncio
     import contextlib
+    import time
     from collections.abc import AsyncIterator
 
     from service.api.app import create_app
     from service.api.ports import Service
-    from service.api.server import engine_settings
+    from service.api.server import STALLED_SECONDS, engine_settings
     from service.engine.registry import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics
@@ -46,8 +51,10 @@ def build() -> FastAPI:
     service = Service(settings, registry, metrics, tracing=tracing)
 
     async def watch() -> None:
-        while not registry.dead:  # noqa: ASYNC110 - it dies in a thread of its own
+        well = time.monotonic()
+        while not registry.dead and time.monotonic() - well < STALLED_SECONDS:
             await asyncio.sleep(1)
+            well = well if registry.stalled else time.monotonic()
         os._exit(1)  # Serve starts another replica, as whoever watches a process would
 
     @contextlib.asynccontextmanager
@@ -95,3 +102,24 @@ Translucent = serve.deployment(
     **scaling(),
 )
 app = Translucent.bind()
+
+
+def main() -> None:
+    """Run the application until told to stop, on the cluster of RAY_ADDRESS or one of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    options = parser.parse_args()
+    ray.init()
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    serve.start(http_options={"host": options.host, "port": options.port})
+    serve.run(app)
+    stopped.wait()
+    serve.shutdown()
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -17,10 +17,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.deploy.bulk_job import made_up, prove
+from tests.deploy.stack import free_port
+
 ROOT = Path(__file__).parents[2]
 PYTHON = os.environ.get("RAY_PYTHON", "")
 MODELS = Path(os.environ.get("RAY_TEST_MODELS", ROOT / "models"))
-PORT = 8000  # of Ray Serve
 BUNDLES = sorted(path.parent for path in MODELS.glob("*/manifest.json"))
 
 pytestmark = [
@@ -32,7 +34,14 @@ pytestmark = [
 def environment(**more: str) -> dict[str, str]:
     """That of this process with Ray's own programs in front."""
     path = f"{Path(PYTHON).parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1", **more}
+    return {
+        **os.environ,
+        "PATH": path,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_raylet_start_wait_time_s": "300",
+        "OMP_NUM_THREADS": "1",
+        **more,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +51,15 @@ def address() -> Iterator[str]:
         yield given
         return
     settings = {"RAY_REPLICAS": "2", "RAY_CPUS_PER_REPLICA": "0.5", "TRANSLUCENT_MODELS_DIR": str(MODELS)}
-    command = ["serve", "run", "serving:app"]
-    with subprocess.Popen(command, cwd=ROOT / "deploy/ray", env=environment(**settings)) as process:
+    port = free_port()
+    command = [PYTHON, "-m", "deploy.ray.serving", "--port", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment(**settings)) as process:
         try:
-            wait_until_ready(f"http://127.0.0.1:{PORT}")
-            yield f"http://127.0.0.1:{PORT}"
+            wait_until_ready(f"http://127.0.0.1:{port}")
+            yield f"http://127.0.0.1:{port}"
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(90)
 
 
 def wait_until_ready(url: str, seconds: float = 300) -> None:
@@ -71,20 +81,26 @@ def replicas() -> list[int]:
     return [int(line.split()[0]) for line in listed.splitlines() if "ray::ServeReplica:default:translucent" in line]
 
 
-def in_one_process(lines: Path, output: Path) -> list[str]:
-    """What the command line makes of a file."""
+def processor_seconds(process: int) -> float:
+    """CPU time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def in_one_process(texts: list[str], folder: Path) -> dict[str, str]:
+    """What the command line makes of each text."""
+    lines, output = folder / "lines", folder / "output"
+    lines.write_text("".join(f"{text}\n" for text in texts), "utf-8")
     command = [sys.executable, "-m", "service", "translate", "--model", str(BUNDLES[0])]
     subprocess.run([*command, "--input", str(lines), "--output", str(output)], cwd=ROOT, check=True)
-    return output.read_text("utf-8").splitlines()
+    return dict(zip(texts, output.read_text("utf-8").splitlines(), strict=True))
 
 
 TEXTS = [f"I lost {number} keys{'.' if number % 2 else ' and you found them!'}" for number in range(40)]
 
 
 async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address: str, tmp_path: Path) -> None:
-    lines = tmp_path / "lines"
-    lines.write_text("".join(f"{text}\n" for text in TEXTS), "utf-8")
-    expected = dict(zip(TEXTS, in_one_process(lines, tmp_path / "out"), strict=True))
+    expected = in_one_process(TEXTS, tmp_path)
     before = replicas()
     assert len(before) == 2
     retried = 0
@@ -105,6 +121,10 @@ async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address
         raise AssertionError(f"no answer to {text!r}")
 
     async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+        idle = [processor_seconds(replica) for replica in before]
+        await asyncio.gather(*(translate(client, text) for text in TEXTS))
+        assert retried == 0
+        assert all(processor_seconds(one) > was for one, was in zip(before, idle, strict=True)), "one had nothing to do"
         running = [asyncio.create_task(translate(client, TEXTS[number % len(TEXTS)])) for number in range(400)]
         await asyncio.sleep(0.3)
         os.kill(before[0], signal.SIGKILL)
@@ -116,17 +136,9 @@ async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address
         await asyncio.sleep(1)
 
 
-def test_a_bulk_job_gives_what_the_command_line_gives_with_all_workers_busy(tmp_path: Path) -> None:
-    lines = tmp_path / "lines"
-    texts = [f"{text} {number}" for number in range(100) for text in TEXTS]
-    lines.write_text("".join(f"{text}\n" for text in [*texts, "", "  "]), "utf-8")
-    expected = in_one_process(lines, tmp_path / "expected")
-    command = [PYTHON, str(ROOT / "deploy/ray/bulk.py"), "--model", str(BUNDLES[0]), "--workers", "2"]
-    done = subprocess.run(
-        [*command, "--input", str(lines), "--output", str(tmp_path / "out")],
-        env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert (tmp_path / "out").read_text("utf-8").splitlines() == expected
-    shares = done.stderr.splitlines()[-1].split(": ")[1].split(", ")
-    assert len(shares) == 2, done.stderr[-500:]
+def test_a_bulk_job_gives_what_the_command_line_gives_with_all_workers_at_work() -> None:
+    """Small; `python -m tests.deploy.bulk_job` does it with 100,000 lines and says how busy the workers were."""
+    report = prove(BUNDLES[0], made_up(int(os.environ.get("RAY_TEST_LINES", "4100"))), 2)
+    assert report["same_bytes"], f"{report['different_lines']} lines differ"
+    assert len(report["ray"]["workers"]) == 2
+    assert sum(worker["lines"] for worker in report["ray"]["workers"]) == report["lines"]
