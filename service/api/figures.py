@@ -41,8 +41,8 @@ MEDIA_TYPES = {
 FORMATS = tuple(MEDIA_TYPES)
 VIEWS = ("heatmap", "lines", "compare", "contrast")
 LEAST_SCALE, MOST_SCALE = 0.25, 4.0
-LARGE = 3_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = "2"  # of how pictures look: part of every entity tag
+LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
+REVISION = "3"  # of how pictures look: part of every entity tag
 SECURITY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
 STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)

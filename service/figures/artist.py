@@ -7,6 +7,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,9 @@ from typing import Any, Literal
 from service.engine.errors import EngineFailure, Overloaded
 from service.figures.child import read, write
 from service.figures.library import keep, kept
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
 
 MOST_WAITING = 32
 SECONDS = 20.0
@@ -32,6 +36,7 @@ class Artist:
         self._waiting = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="artist")
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._script: bytes | None = None
         self._finalizer: Any = None
 
@@ -59,6 +64,8 @@ class Artist:
             self._finalizer()
         self._process = None
         self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._folder is not None:
+            self._folder.cleanup()
 
     async def _ask(self, job: dict[str, Any]) -> bytes:
         if self._waiting >= self._most_waiting:
@@ -96,11 +103,20 @@ class Artist:
             return self._process
         if self._finalizer is not None:
             self._finalizer()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "service.figures.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        command = [sys.executable, "-m", "service.figures.child", *self._room()]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._finalizer = weakref.finalize(self, _end, self._process)
         return self._process
+
+    def _room(self) -> list[str]:
+        """A folder for the font that the process measures with; it may be killed, so the folder is ours to remove."""
+        if self._folder is None:
+            try:
+                self._folder = tempfile.TemporaryDirectory(prefix="translucent-figures-")
+            except OSError as error:
+                log.warning("figures are drawn more slowly: there is no room for a file", **describe_exception(error))
+                return []
+        return [self._folder.name]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

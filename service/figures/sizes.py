@@ -35,5 +35,5 @@ class Sizes:
         widest = max(width(label, font) for panel in panels for label in panel.columns)
         level = widest <= step - 4
         angle = 0 if level else -45 if most <= 40 and not small else -90
-        gap = 1.5 if step >= 27 else 1.0 if step >= 15 else 0.5
+        gap = 2.0 if step >= 27 else 1.0 if step >= 12 else 0.5
         return cls(step, font, gap, angle, not small and step >= ROOM, small)
