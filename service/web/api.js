@@ -1,15 +1,17 @@
 // What the page asks of the server. Every function rejects with an Error whose message can be shown.
 
+import { key, withKey } from "./key.js";
+
 const base = document.baseURI.split("#")[0];
 
 export const address = (path) => new URL(path, base).href;
 
 async function fail(response) {
-  let message = `The server answered ${response.status}.`;
+  let found = {};
   try {
-    message = (await response.json()).error || message;
+    found = await response.json();
   } catch { /* not ours: a proxy's, for example */ }
-  throw new Error(message);
+  throw Object.assign(new Error(found.error || `The server answered ${response.status}.`), { code: found.code });
 }
 
 async function reach(url, options) {
@@ -22,21 +24,32 @@ async function reach(url, options) {
 }
 
 export async function get(path, signal) {
-  const response = await reach(address(path), { signal, headers: { Accept: "application/json" } });
+  const response = await reach(address(path), { signal, headers: withKey({ Accept: "application/json" }) });
   return response.ok ? response.json() : fail(response);
 }
 
 export async function post(path, fields, signal) {
   const response = await reach(address(path), {
-    method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields),
+    method: "POST", signal, headers: withKey({ "Content-Type": "application/json" }), body: JSON.stringify(fields),
   });
   return response.ok ? response.json() : fail(response);
+}
+
+// A file, saved under a name: for requests that need the key, which a plain link cannot send.
+export async function save(path, name) {
+  const response = await reach(address(path), { headers: withKey() });
+  if (!response.ok) await fail(response);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 // Server-sent events of a POST, as [name, data].
 export async function* events(path, fields, signal) {
   const response = await reach(address(path), {
-    method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields),
+    method: "POST", signal, headers: withKey({ "Content-Type": "application/json" }), body: JSON.stringify(fields),
   });
   if (!response.ok) await fail(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -72,5 +85,6 @@ export function curlOf(fields) {
   const parts = Object.entries(fields)
     .filter(([, value]) => value !== undefined && value !== null && value !== "")
     .map(([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
-  return [`curl -sG ${quote(address("attention"))}`, ...parts].join(" \\\n");
+  const header = key() ? [`  -H ${quote("Authorization: Bearer YOUR_API_KEY")}`] : [];
+  return [`curl -sG ${quote(address("attention"))}`, ...header, ...parts].join(" \\\n");
 }

@@ -1,7 +1,8 @@
 // Joins the form, the words and the figures; the address after # always says what is shown.
 
-import { address, attentionPath, curlOf, events, get, post } from "./api.js";
+import { address, attentionPath, curlOf, events, get, post, save } from "./api.js";
 import { draw, load, tables } from "./figure.js";
+import { key, keepKey } from "./key.js";
 import { Live } from "./live.js";
 import { Words } from "./words.js";
 
@@ -126,6 +127,14 @@ function complain(error) {
   $("error").textContent = error.message;
   $("error").hidden = false;
   say("");
+  if (["key_required", "invalid_key"].includes(error.code)) askForKey();
+}
+
+function askForKey() {
+  $("key-box").hidden = false;
+  $("models").hidden = true; // a plain link sends no key
+  $("key").value = key();
+  $("key").focus();
 }
 
 async function translate() {
@@ -278,6 +287,11 @@ function showExports() {
     link.href = address(attentionPath(fieldsOfView(format)));
     link.download = `attention-${model()?.name}-${state.view}.${format}`;
     link.textContent = label;
+    link.addEventListener("click", (event) => {
+      if (!key()) return;
+      event.preventDefault();
+      save(attentionPath(fieldsOfView(format)), link.download).catch(complain);
+    });
     const item = document.createElement("li");
     item.append(link);
     return item;
@@ -305,6 +319,11 @@ function listen() {
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
   }
+  $("key").addEventListener("change", () => {
+    keepKey($("key").value);
+    $("error").hidden = true;
+    open();
+  });
   $("target_text").addEventListener("change", () => { if (sentences.length) look().catch(complain); });
   $("live").addEventListener("change", () => { state.live = $("live").checked ? "1" : ""; remember(); });
   for (const name of ["source", "target", "model"]) {
@@ -374,10 +393,24 @@ async function start() {
   listen();
   showTheme();
   try {
+    if ((await get("frontend/settings")).keyRequired) {
+      askForKey();
+      if (!key()) return say("Give your API key to begin.");
+      $("text").focus();
+    }
+    await open();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+// Ask what there is, and show what the address says.
+async function open() {
+  try {
     [models, languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
+    say(models.length ? "" : "No model is loaded yet; try again in a moment.");
     begin();
     load().catch(() => {}); // meanwhile; who needs it then sees why it failed
-    if (!models.length) say("No model is loaded yet; try again in a moment.");
   } catch (error) {
     complain(error);
   }

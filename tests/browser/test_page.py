@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+
+from service.access.keys import add_key
+from tests.system.process import running
 
 pytestmark = pytest.mark.browser
 
@@ -217,3 +221,59 @@ def test_copied_commands_name_what_is_shown(page: Page, url: str) -> None:
     command = page.evaluate("navigator.clipboard.readText()")
     assert command.startswith(f"curl -sG '{url}/attention'")
     assert "'text=it'\\''s here'" in command
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """A server that asks for a key, and one."""
+    file = tmp_path / "keys.json"
+    key = add_key(file, "tester")
+    settings = {"TRANSLUCENT_API_KEYS_FILE": str(file), "TRANSLUCENT_REQUIRE_KEY": "true"}
+    with running("-m", "tests.browser.serve_gallery", **settings) as server:
+        server.wait_for("ready")
+        yield server.url, key
+
+
+def test_a_server_that_asks_for_a_key_gets_it_and_nobody_else(
+    browser: Browser, guarded: tuple[str, str], tmp_path: Path
+) -> None:
+    url, key = guarded
+    page = browser.new_context(accept_downloads=True).new_page()
+    complaints: list[str] = []
+    addresses: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("request", lambda request: addresses.append(request.url))
+    page.goto(url)
+    field = page.get_by_label("API key")
+    expect(field).to_be_focused()
+    expect(page.locator("#status")).to_have_text("Give your API key to begin.")
+    assert complaints == []
+    field.fill("tl_wrong")
+    field.press("Tab")
+    expect(page.get_by_role("alert")).to_have_text("Invalid API key")
+    complaints.clear()  # Chromium logs that the answer was 403
+    field.fill(key)
+    field.press("Tab")
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.get_by_label("Watch it being written").check()
+    page.get_by_label("Text", exact=True).fill("the dog sleeps")
+    page.get_by_role("button", name="Translate", exact=True).click()
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
+    expect(page.locator("#figure svg")).to_contain_text("sleeps")
+    for name, begins in (("SVG", b"<svg"), ("npz", b"PK")):
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=name, exact=True).click()
+        assert waiting.value.suggested_filename == f"attention-transformer-en-fr-heatmap.{name.lower()}"
+        waiting.value.save_as(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    assert "-H 'Authorization: Bearer YOUR_API_KEY'" in (page.locator("#curl").text_content() or "")
+    page.reload()
+    expect(page.locator("#figure svg")).to_contain_text("sleeps")
+    assert not any(key in address for address in [*addresses, page.url])
+    assert key not in page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
+    other = page.context.new_page()
+    other.goto(url)
+    expect(other.get_by_label("API key")).to_have_value("")
+    assert complaints == []
+    page.context.close()
