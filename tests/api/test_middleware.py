@@ -157,3 +157,20 @@ async def test_a_client_that_leaves_while_it_sends_is_nobodys_error(service: Ser
 
     await create_app(service)(scope_of(), messages.get, send)
     assert 'status="499"' in service.metrics.render().decode()
+
+
+async def test_a_stream_that_was_sent_whole_is_nobody_leaving(service: Service) -> None:
+    """Servers announce a disconnect as soon as an answer is complete, while a stream is still coming to its end."""
+    messages: asyncio.Queue[Message] = asyncio.Queue()
+    messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            messages.put_nowait({"type": "http.disconnect"})
+            await asyncio.sleep(0.01)
+
+    scope = {**scope_of(), "path": "/translate/stream", "raw_path": b"/translate/stream"}
+    await create_app(service)(scope, messages.get, send)
+    text = service.metrics.render().decode()
+    assert 'translucent_http_requests_total{method="POST",route="/translate/stream",status="200"} 1.0' in text
+    assert 'status="499"' not in text

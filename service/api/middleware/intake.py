@@ -86,7 +86,7 @@ class Intake:
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Run the application and watch the client; raises ClientDisconnected when it left first."""
         gone = asyncio.Event()
-        replayed = False
+        replayed = answered = False
 
         async def replay() -> Message:
             nonlocal replayed
@@ -99,10 +99,17 @@ class Intake:
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            gone.set()
-            work.cancel()
+            # Servers say this after a complete answer, too, when a stream may still be putting its things away.
+            if not answered:
+                gone.set()
+                work.cancel()
 
-        work = asyncio.create_task(_call(self.app, scope, replay, send))
+        async def note(message: Message) -> None:
+            nonlocal answered
+            answered = answered or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
+
+        work = asyncio.create_task(_call(self.app, scope, replay, note))
         watcher = asyncio.create_task(watch())
         try:
             await work
