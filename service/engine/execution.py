@@ -23,10 +23,15 @@ class Execution:
     """The running batches of one model."""
 
     def __init__(self, name: str, model: Model, ledger: Ledger, observer: Observer, clock: Callable[[], float]) -> None:
-        self.failures = 0  # in a row
+        self._failures: dict[str, int] = {}  # in a row, for each kind of run
         self._name, self._model, self._ledger, self._observer, self._clock = name, model, ledger, observer, clock
         self._batches: dict[int, Batch[SentenceTicket]] = {}
         self._next_deadline = float("inf")  # no running sentence expires before
+
+    @property
+    def failures(self) -> int:
+        """Give how many runs of one kind have failed in a row: that others work does not mend a broken decoder."""
+        return max(self._failures.values(), default=0)
 
     @property
     def rows(self) -> int:
@@ -87,6 +92,8 @@ class Execution:
         except Exception:
             self._failed("join", [*tickets, *self._clear()])
             return
+        for kind in ("encoder", "join"):
+            self._failures.pop(kind, None)
         ended = self._clock()
         for ticket in tickets:
             ticket.encoded = ended
@@ -103,7 +110,7 @@ class Execution:
             except Exception:
                 self._failed("decoder", self._clear())
                 return
-            self.failures = 0
+            self._failures.pop("decoder", None)
             now = self._clock()
             self._observer.step(self._name, rows, now - begun)
             for sentence in finished:
@@ -127,7 +134,7 @@ class Execution:
         except Exception:
             self._failed("forced", wanted)
             return
-        self.failures = 0
+        self._failures.pop("forced", None)
         self._observer.stage(self._name, "force", self._clock() - begun)
         for ticket, result in zip(wanted, results, strict=True):
             self._ledger.resolve(ticket, result)
@@ -157,7 +164,7 @@ class Execution:
         return [ticket for batch in batches.values() for ticket in batch.owners]
 
     def _failed(self, what: str, victims: Sequence[AnyTicket]) -> None:
-        self.failures += 1
+        self._failures[what] = self._failures.get(what, 0) + 1
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, what, len(victims))
         self._observer.failed(self._name)
         error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")

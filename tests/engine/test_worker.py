@@ -258,6 +258,22 @@ def test_failures_in_a_row_kill_the_worker_and_answer_everybody() -> None:
             worker.submit(job(3))
 
 
+def test_a_broken_decoder_is_not_hidden_by_scoring_that_works() -> None:
+    def fail(what: str, rows: int) -> None:
+        if what == "step":
+            raise RuntimeError("broken for good")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, _):
+        for _ in range(2):
+            with pytest.raises(EngineFailure):
+                worker.submit(job(3)).result(10)
+            assert worker.submit_forced(ForcedJob((3, EOS), (4, EOS))).result(10)
+            assert worker.alive
+        with pytest.raises(EngineFailure):
+            worker.submit(job(3)).result(10)
+        eventually(lambda: worker.state == "dead")
+
+
 def submitted_until_dead(worker: Worker) -> list[Future[SentenceResult]]:
     futures: list[Future[SentenceResult]] = []
     for _ in range(12):

@@ -84,7 +84,7 @@ async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models
             await load.until(24)
             before = set(ready)
             server.signal(fault)
-            code = await asyncio.to_thread(server.exit_code)
+            code = await asyncio.to_thread(server.exit_code, 120)
             await asyncio.wait([watching], timeout=5)
         assert code != 0  # so that compose and Kubernetes start it again
         assert before == {200}
@@ -107,8 +107,8 @@ async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(mo
             begun = time.monotonic()
             await until(lambda: status_of(server, "/health/ready") == 503)
             assert status_of(server, "/health/live") == 200
-            assert await asyncio.to_thread(server.exit_code) == 1
-        assert time.monotonic() - begun < 30
+            assert await asyncio.to_thread(server.exit_code, 120) == 1
+        assert time.monotonic() - begun < 120
         assert load.lost == []
         assert codes(load)[504] == {"deadline_exceeded"}
         assert set(load.statuses) <= {200, 503, 504}

@@ -33,15 +33,15 @@ class Server(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving(name: str, bundles: list[Path]) -> Iterator[Server]:
-    """`translucent` with these bundles, or `ctranslate2` with the first of them."""
+def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]:
+    """`translucent` with these bundles and settings, or `ctranslate2` with the first of the bundles."""
     port = _free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLUCENT_")}
     with tempfile.TemporaryDirectory() as folder:
         for bundle in bundles:
             (Path(folder) / bundle.name).symlink_to(bundle.resolve())
         if name == "translucent":
-            environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
+            environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"} | settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
             command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port)]
