@@ -53,6 +53,20 @@ def test_one_round_encodes_a_bounded_number_of_tokens_but_always_someone() -> No
     assert huge.plan(0.0, 0).admitted == ["huge"]
 
 
+def test_where_more_wait_than_fit_they_join_in_groups_and_soon() -> None:
+    queue = scheduler([waiting(str(index)) for index in range(20)], rows=16)
+    assert len(queue.plan(0.0, 0).admitted) == 16
+    assert queue.plan(0.0, 15).admitted == []
+    assert queue.plan(0.0, 12).admitted == ["16", "17", "18", "19"]
+    queue.add([waiting(str(index)) for index in range(20, 30)])
+    held = [queue.plan(0.0, 15).admitted for _ in range(8)]
+    assert held == [[], [], [], ["20"], [], [], [], ["21"]]
+
+
+def test_whoever_fits_joins_at_once_when_nobody_else_waits() -> None:
+    assert scheduler([waiting("a")], rows=16).plan(0.0, 15).admitted == ["a"]
+
+
 def test_the_late_leave_with_the_next_plan_and_are_named() -> None:
     queue = scheduler([waiting("late", deadline=5.0), waiting("later", deadline=9.0), waiting("patient")])
     assert queue.plan(5.0, 256).expired == ["late"]
