@@ -46,12 +46,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """One memory or state array; axes are sizes or the letters B, N, S, T."""
+    """One memory or state array; axes are sizes or the letters B, N, S, T, O."""
 
     name: str
     dtype: str
     axes: tuple[str | int, ...]
     kind: Literal["memory", "cache", "fixed"]
+    padding: float | None = None  # what has to stand beyond a sentence's own entries; None: anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class GraphSet:
     forced: str
     memory: tuple[ArraySpec, ...]
     state: tuple[ArraySpec, ...]
+    shortlist: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,10 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
         for graph in ("encoder", "decoder", "forced"):
             if graphs[graph] not in document["files"]:
                 yield f"graphs.{precision}.{graph}: {graphs[graph]} is not listed in files"
+        if graphs.get("shortlist", TOKENIZER_NAME) not in document["files"]:
+            yield f"graphs.{precision}.shortlist: {graphs['shortlist']} is not listed in files"
+        if "shortlist" not in graphs and any("O" in array["axes"] for array in graphs["memory"]):
+            yield f"graphs.{precision}: an array has the axis O, but there is no shortlist"
         names = [array["name"] for array in (*graphs["memory"], *graphs["state"])]
         if len(set(names)) < len(names):
             yield f"graphs.{precision}: two arrays have the same name"
@@ -251,11 +257,13 @@ def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
         forced=graphs["forced"],
         memory=tuple(_parse_array(array, "memory") for array in graphs["memory"]),
         state=tuple(_parse_array(array, array["kind"]) for array in graphs["state"]),
+        shortlist=graphs.get("shortlist"),
     )
 
 
 def _parse_array(array: dict[str, Any], kind: Literal["memory", "cache", "fixed"]) -> ArraySpec:
-    return ArraySpec(name=array["name"], dtype=array["dtype"], axes=tuple(array["axes"]), kind=kind)
+    padding = array.get("padding")
+    return ArraySpec(name=array["name"], dtype=array["dtype"], axes=tuple(array["axes"]), kind=kind, padding=padding)
 
 
 def _check_file(path: Path, checksum: str) -> None:

@@ -22,27 +22,30 @@ class EncodedSentences:
 
     def __init__(self, sources: Sequence[Sequence[int]]) -> None:
         self.lengths = [len(source) for source in sources]
+        self.listed = [0] * len(sources)  # tokens of the shortlist of each
         self._runs: list[dict[str, Any]] = []
         self._places: list[tuple[int, int]] = [(-1, -1)] * len(sources)  # sentence → run, row
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, sentences: Sequence[int], arrays: dict[str, Any]) -> None:
-        """Take in a run over these sentences: arrays [B, ...] of the host or of a device."""
+    def add(self, sentences: Sequence[int], arrays: dict[str, Any], listed: Sequence[int] = ()) -> None:
+        """Take in a run over these sentences: arrays [B, ...] of the host or of a device, and shortlists' lengths."""
         for row, sentence in enumerate(sentences):
             self._places[sentence] = (len(self._runs), row)
+        for sentence, length in zip(sentences, listed, strict=bool(listed)):
+            self.listed[sentence] = length
         self._runs.append(arrays)
 
     def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], IntArray, IntArray]]:
-        """Give, run by run, its arrays, the rows in it that are wanted, and where in `sentences` each stands."""
+        """Give, run by run, its arrays, the wanted rows of it in order, and where in `sentences` each stands."""
         for number, arrays in enumerate(self._runs):
             chosen = [(at, self._places[sentence][1]) for at, sentence in enumerate(sentences)]
             here = [
                 pair for pair, sentence in zip(chosen, sentences, strict=True) if self._places[sentence][0] == number
             ]
             if here:
-                at, rows = np.array(here, np.int64).T
+                at, rows = np.array(sorted(here, key=lambda pair: pair[1]), np.int64).T
                 yield arrays, rows, at
 
 

@@ -18,12 +18,14 @@ from service.engine.bundle import ArraySpec, GraphSet
 from service.engine.encoding import Array, Arrays, EncodedSentences
 from service.engine.growth import grown, resized
 from service.engine.model import Candidates, Encoded
+from service.engine.shortlist import LIST_STEP
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with
 MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
 KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
 SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
+STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # the same for every axis of memory that varies
 
 
 class HostLane:
@@ -39,7 +41,7 @@ class HostLane:
         self._size = 0
         self._graphs = graphs
         self._allocate()
-        self._source_lengths: IntArray = np.zeros(0, np.int64)
+        self._extents: dict[str, IntArray] = {axis: np.zeros(0, np.int64) for axis in STEPS}  # [B], of S and of O
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
         self._total = np.zeros(1, np.int32)
@@ -56,12 +58,14 @@ class HostLane:
             return
         first, self._size = self._size, self._size + len(sentences)
         self._make_room()
-        self._source_lengths[first : self._size] = [encoded.lengths[sentence] for sentence in sentences]
+        for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
+            self._extents[axis][first : self._size] = [lengths[sentence] for sentence in sentences]
         self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
-        self._fit_source(self._longest_source(), shrink=first == 0)
+        self._fit_memory(empty=first == 0)
         for arrays, rows, at in encoded.parts(sentences):
             for name, buffer in self._memory.items():
-                buffer.put(first + at, arrays[name][rows])
+                values = arrays[name]
+                buffer.put(first + at, values if len(rows) == len(values) else values[rows])
             for name, buffer in self._fixed.items():
                 initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
                 buffer.put(self._rows_of(first + at), initial)
@@ -105,11 +109,11 @@ class HostLane:
             for buffer in self._fixed.values():
                 buffer.array[to] = buffer.array[rows]
             self._move_caches(to, rows)
-            self._source_lengths[holes] = self._source_lengths[movers]
+            for extent in self._extents.values():
+                extent[holes] = extent[movers]
             self._lengths[to] = self._lengths[rows]
         if self._size:
-            longest = self._longest_source()
-            self._fit_source(longest, shrink=2 * longest <= self._source_capacity())
+            self._fit_memory()
         elif sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
             self._allocate()
 
@@ -117,7 +121,7 @@ class HostLane:
         """Begin with empty buffers."""
         graphs = self._graphs
         fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
-        self._memory = {spec.name: _Buffer(spec, SOURCE_STEP) for spec in graphs.memory}
+        self._memory = {spec.name: _Buffer(spec, 1) for spec in graphs.memory}
         self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
         self._tokens_held = LEAST_TOKENS
         self._fixed = {spec.name: _Buffer(spec, 1) for spec in fixed}
@@ -154,22 +158,21 @@ class HostLane:
         for group in (self._caches, self._fixed, self._following):
             for buffer in group.values():
                 buffer.array = grown(buffer.array, rows)
-        self._source_lengths, self._lengths = grown(self._source_lengths, size), grown(self._lengths, rows)
+        self._extents = {axis: grown(extent, size) for axis, extent in self._extents.items()}
+        self._lengths = grown(self._lengths, rows)
         self._tokens = grown(self._tokens, size)
         self._top = (grown(self._top[0], size), grown(self._top[1], size))
 
-    def _longest_source(self) -> int:
-        longest = int(self._source_lengths[: self._size].max())
-        return -(-longest // SOURCE_STEP) * SOURCE_STEP
+    def _fit_memory(self, empty: bool = False) -> None:
+        """Give memory as many entries along S and O as the longest sentence needs.
 
-    def _source_capacity(self) -> int:
-        return max((buffer.length for buffer in self._memory.values()), default=0)
-
-    def _fit_source(self, needed: int, shrink: bool) -> None:
-        """Give memory `needed` source positions if it has fewer, or, to `shrink`, if it has more."""
+        What has more is cut when it has twice as many, or when nothing is in it yet.
+        """
+        needed = {}
+        for axis, step in STEPS.items():
+            needed[axis] = -(-int(self._extents[axis][: self._size].max()) // step) * step
         for buffer in self._memory.values():
-            if buffer.axis is not None and (buffer.length < needed or (shrink and buffer.length > needed)):
-                buffer.array = resized(buffer.array, needed, buffer.axis)
+            if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
                 self._bound = False
 
     def _bind(self) -> None:
@@ -181,7 +184,7 @@ class HostLane:
             "tokens": self._tokens[:size],
             "lengths": self._lengths[:rows],
             "total_length": self._total,
-            "source_lengths": self._source_lengths[:size],
+            "source_lengths": self._extents["S"][:size],
             "candidates": self._candidates,
         }
         inputs |= {name: buffer.array[:size] for name, buffer in self._memory.items()}
@@ -197,11 +200,13 @@ class HostLane:
 
 
 class _Buffer:
-    """An array with room to spare: entries along axis 0, and perhaps an axis of varying length (S or T)."""
+    """An array with room to spare: entries along axis 0, and perhaps an axis of varying length (S, T or O)."""
 
     def __init__(self, spec: ArraySpec, length: int) -> None:
         varying = [index for index, axis in enumerate(spec.axes) if index and isinstance(axis, str)]
         self.axis = varying[0] if varying else None
+        self.letter = str(spec.axes[varying[0]]) if varying else ""
+        self._padding = spec.padding
         shape = [0, *(axis if isinstance(axis, int) else length for axis in spec.axes[1:])]
         self.array: Array = np.zeros(shape, spec.dtype)
 
@@ -217,20 +222,36 @@ class _Buffer:
         self.array = grown(before, needed, self.axis)
         return self.array is not before
 
+    def fit(self, needed: int, empty: bool) -> bool:
+        """Have the varying axis hold `needed` entries, `empty` or not much more; say whether that moved the array."""
+        assert self.axis is not None
+        before = self.length
+        if needed == before or (before // 2 < needed < before and not empty):
+            return False
+        self.array = resized(self.array, needed, self.axis)
+        if self._padding is not None:
+            self.array[(slice(None), *self._inner(needed, before))] = self._padding
+        return True
+
     def put(self, at: IntArray, values: Array) -> None:
-        """Write entries, cut or left unfilled along the varying axis where the lengths differ."""
+        """Write entries, cut or filled up with padding along the varying axis where the lengths differ."""
         if self.axis is None:
             self.array[at] = values
             return
-        part = self._inner(min(values.shape[self.axis], self.length))
-        self.array[(at, *part)] = values[(slice(None), *part)]
+        given = values.shape[self.axis]
+        part = self._inner(min(given, self.length))
+        to = self.array[at[0] : at[0] + 1] if len(at) == 1 else self.array  # a view: no list of places to go through
+        rows = slice(None) if len(at) == 1 else at
+        to[(rows, *part)] = values[(slice(None), *part)]
+        if self._padding is not None and given < self.length:
+            to[(rows, *self._inner(self.length, given))] = self._padding
 
     def move(self, to: IntArray, rows: IntArray, used: int) -> None:
         """Copy the first `used` entries of the varying axis from `rows` to `to`."""
         part = self._inner(used)
         self.array[(to, *part)] = self.array[(rows, *part)]
 
-    def _inner(self, used: int) -> tuple[Any, ...]:
-        """Index the axes behind the first up to the varying one, of which only `used` entries."""
+    def _inner(self, used: int, begin: int = 0) -> tuple[Any, ...]:
+        """Index the axes behind the first up to the varying one, of which only entries `begin` to `used`."""
         assert self.axis is not None
-        return (*(slice(None),) * (self.axis - 1), slice(used))
+        return (*(slice(None),) * (self.axis - 1), slice(begin, used))

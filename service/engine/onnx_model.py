@@ -16,6 +16,7 @@ from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.lanes import HostLane
 from service.engine.model import Lane
 from service.engine.sessions import ModelSettings, Placement, on_cpu_instead, open_session, place
+from service.engine.shortlist import Shortlist, read_shortlist
 from service.engine.types import ForcedResult
 
 ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
@@ -51,6 +52,7 @@ class OnnxModel:
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
         self._decoder = self._open(bundle.path(placement.graphs.decoder))
         self._rows = None if placement.device == "cpu" else DeviceRows(placement.device, self._open)
+        self._shortlist = self._read_shortlist()
         self._check_arrays()
 
     def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSentences:
@@ -60,10 +62,13 @@ class OnnxModel:
         for group in groups_of_like_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
             source, lengths = side_by_side([sources[index] for index in group], self._pad)
             feeds = {"source": source, "source_lengths": lengths}
+            listed: list[int] = []
+            if self._shortlist is not None:
+                feeds["shortlist"], listed = self._shortlist.together([sources[index] for index in group])
             if self._rows is not None:
                 encoded.add(group, run_on_device(self._encoder, feeds, self._rows.device))
             else:
-                encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)))
+                encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)), listed)
         return encoded
 
     def lane(self, beam_size: int, candidates: int) -> Lane:
@@ -100,6 +105,14 @@ class OnnxModel:
         sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]
         weights = sum(size.layers * size.heads for size in sizes) * longest**2
         return max(1, FORCED_WEIGHTS // weights)
+
+    def _read_shortlist(self) -> Shortlist | None:
+        name, manifest = self.placement.graphs.shortlist, self._bundle.manifest
+        if name is None:
+            return None
+        if self._rows is not None:
+            raise BundleIncompatible("graphs with a shortlist run on the CPU only")
+        return read_shortlist(self._bundle.path(name), manifest.vocabulary_size, self._pad)
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

@@ -12,6 +12,7 @@ from training.export.bahdanau_graphs import BahdanauGraphs
 from training.export.bahdanau_parameters import bahdanau_parameters, bahdanau_state
 from training.export.common import Arrays
 from training.export.graph import GraphBuilder
+from training.export.output_layer import OutputLayer
 from training.export.parameters import Parameters, StateArrays
 from training.export.transformer_graphs import TransformerGraphs
 from training.export.transformer_parameters import transformer_parameters, transformer_state
@@ -24,6 +25,7 @@ class Graphs(Protocol):
     """The three graphs of one network in one arithmetic."""
 
     arithmetic: Arithmetic
+    output: OutputLayer
     state_kind: str
 
     @property

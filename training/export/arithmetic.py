@@ -43,6 +43,8 @@ class Arithmetic:
     """float32 products with float32 weights: the reference, and what calibration runs."""
 
     dtype: int = TensorProto.FLOAT
+    shortlisted = False
+    """Whether a step scores the tokens of a sentence's own shortlist only."""
 
     def __init__(self) -> None:
         self.products: dict[str, tuple[str, ...]] = {}
@@ -71,6 +73,14 @@ class Arithmetic:
             hidden = graph.op("Mul", hidden, self.number(graph, factor))
         result = graph.op("MatMul", hidden, graph.op("Transpose", self._table(graph, table), perm=[1, 0]))
         return graph.op("Add", self.to_float(graph, result), graph.weight(OUTPUT_BIAS))
+
+    def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
+        """Scale and bias [V] that make logits of ``integers`` with a column of the table; for shortlists."""
+        raise NotImplementedError("only eight-bit graphs have shortlists")
+
+    def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
+        """The operand [..., W], reshaped to [B, K, W], times int8 [B, W, O] → int32 [B, K, O]; for shortlists."""
+        raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
         """LayerNorm(values + result) and the sum itself, each [..., W].
@@ -151,9 +161,9 @@ class Int8Arithmetic(Arithmetic):
     Scales of activations are constants found by calibration, or (where that loses too much) one for each row.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, shortlisted: bool = False) -> None:
         super().__init__()
-        self._plan = plan
+        self._plan, self.shortlisted = plan, shortlisted
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
         """Exact integer product; the bias is added where it becomes float again."""
@@ -185,6 +195,20 @@ class Int8Arithmetic(Arithmetic):
         bias = graph.op("Div", graph.weight(OUTPUT_BIAS), scale)
         unit = self.number(graph, 1.0)
         return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
+
+    def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
+        """All of it is computed when the graph is loaded; what the zero point adds to the product is in the bias."""
+        scale_of, zero = self._plan.ranges[site]
+        scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, scale_of * factor))
+        sums = graph.op("Cast", graph.weight(f"{table}.weight"), to=TensorProto.INT32)
+        sums = graph.op("Cast", graph.op("ReduceSum", sums, graph.integers(1), keepdims=0), to=TensorProto.FLOAT)
+        shift = graph.op("Mul", graph.op("Mul", sums, self.number(graph, zero)), scale)
+        return scale, graph.op("Sub", graph.weight(OUTPUT_BIAS), shift)
+
+    def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
+        """Without a zero point, for which ONNX Runtime has a quicker product of a single row."""
+        quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
+        return graph.op("MatMulInteger", graph.op("Reshape", quantised, shape), weight)
 
     def _multiply(self, graph: GraphBuilder, quantised: str, weight: str, site: Range, scale: str, bias: str) -> str:
         factor, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))

@@ -6,7 +6,7 @@ import numpy as np
 
 from training.config import BahdanauConfig
 from training.data.subwords import BOS
-from training.export.arithmetic import Arithmetic, Operand
+from training.export.arithmetic import Arithmetic
 from training.export.bahdanau_parameters import SOURCE, STATE, TARGET
 from training.export.common import (
     FLOAT,
@@ -16,10 +16,10 @@ from training.export.common import (
     Hidden,
     Target,
     forced_outputs,
-    top_candidates,
     valid_positions,
 )
 from training.export.graph import Axes, GraphBuilder
+from training.export.output_layer import SITE, OutputLayer
 from training.export.recurrent_attention_graphs import Attention, Source
 from training.export.recurrent_cells import Cell, advance, encode_layer
 
@@ -35,7 +35,7 @@ class BahdanauGraphs:
         self.memory_size = config.encoder_hidden * self.directions
         self.attention = Attention(config, arithmetic)
         self.target_table = SOURCE if config.tie_embeddings else TARGET
-        self.output_table = SOURCE if config.tie_embeddings else "output"
+        self.output = OutputLayer(arithmetic, SOURCE if config.tie_embeddings else "output", config.output_size)
 
     @property
     def memory(self) -> Arrays:
@@ -59,6 +59,7 @@ class BahdanauGraphs:
             graph.output(name, tensor, dtype, axes)
         for (name, axes), tensor in zip(self.state, state, strict=True):
             graph.output(f"initial_{name}", tensor, dtype, ["B", *axes[1:]])
+        self.output.give(graph)
 
     def decoder(self, graph: GraphBuilder) -> None:
         """One step of N = B · K rows."""
@@ -77,8 +78,7 @@ class BahdanauGraphs:
         for (name, axes), tensor in zip(self.state, following, strict=True):
             graph.output(f"next_{name}", tensor, dtype, axes)
         top = following[self.config.decoder_layers - 1]
-        logits = self._logits(graph, self._deep_output(graph, top, embedded, context))
-        top_candidates(graph, logits, rows, candidates)
+        self.output.top(graph, self._deep_output(graph, top, embedded, context), rows, candidates)
 
     def forced(self, graph: GraphBuilder) -> None:
         """Source and whole target at once: the same step inside a Scan over target positions."""
@@ -93,9 +93,9 @@ class BahdanauGraphs:
         embedded = self.arithmetic.lookup(graph, self.target_table, graph.op("Transpose", shifted, perm=[1, 0]))
         tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
         hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])
-        self.arithmetic.operand(graph, "output", hidden)
+        self.arithmetic.operand(graph, SITE, hidden)
         read = Hidden(hidden, self.arithmetic.dtype, self.config.output_size)
-        forced_outputs(graph, read, Target(target, target_lengths), self._logits)
+        forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
         weights = graph.op("Transpose", self.arithmetic.to_float(graph, weights), perm=[1, 2, 0, 3])  # [B, 1, T, S]
         attention = graph.op("Unsqueeze", weights, graph.integers(1))
         graph.output("cross_attention", attention, FLOAT, ["B", 1, 1, "T", "S"])
@@ -166,6 +166,3 @@ class BahdanauGraphs:
         mixed = self.arithmetic.product(graph, "deep_output", *operands)
         size = self.config.output_size
         return graph.op("Max", *graph.split(mixed, [size, size]))
-
-    def _logits(self, graph: GraphBuilder, hidden: str) -> str:
-        return self.arithmetic.logits(graph, self.output_table, Operand("output", hidden), 1.0)

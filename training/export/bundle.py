@@ -34,6 +34,7 @@ from training.export.manifest import (
 from training.export.parameters import Parameters
 from training.export.parity import ParityLimits, check_parity
 from training.export.quantise import float_store, make_plan, quantised_store
+from training.export.shortlist import SHORTLIST_FILE, Shortlist
 from training.export.weights import WeightStore
 from training.networks.interface import Network
 
@@ -49,6 +50,8 @@ class ExportOptions:
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     alignment: Alignment | None = None
     decoding: Decoding = field(default_factory=Decoding)
+    shortlist: Shortlist | None = None
+    """What a sentence may need of the vocabulary, for int8; None: all of it."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
     """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
 
@@ -74,8 +77,11 @@ def export_bundle(
         folder = Path(name) / out_dir.name
         folder.mkdir()
         parameters = parameters_of(recipe.network, network, recipe.max_tokens)
-        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions)
+        shortlisted = options.shortlist is not None and "int8" in options.precisions
+        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, shortlisted)
         tokenizer.save(str(folder / TOKENIZER))
+        if options.shortlist is not None and shortlisted:
+            options.shortlist.write(folder / SHORTLIST_FILE)
         if options.limits is not None:
             places: dict[str, Path] = {precision: folder for precision in options.precisions if precision != "fp16"}
             if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
@@ -102,8 +108,9 @@ def write_graphs(
     pairs: Sequence[IdPair],
     folder: Path,
     precisions: Sequence[Precision],
+    shortlisted: bool = False,
 ) -> dict[str, Any]:
-    """Write weights and graphs; returns the manifest's ``graphs`` section."""
+    """Write weights and graphs (int8 with a shortlist's arrays, if so); returns the manifest's ``graphs`` section."""
     sections: dict[str, Any] = {}
     stores: list[WeightStore] = []
     if "int8" in precisions or "fp16" in precisions:
@@ -112,7 +119,7 @@ def write_graphs(
         store = quantised_store(parameters, products, samples, plan, WEIGHTS)
         stores.append(store)
         if "int8" in precisions:
-            sections["int8"] = _write(config, Int8Arithmetic(plan), store, folder, "int8")
+            sections["int8"] = _write(config, Int8Arithmetic(plan, shortlisted), store, folder, "int8")
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:

@@ -18,6 +18,7 @@ from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.manifest import Alignment, Decoding, Precision
+from training.export.shortlist import Shortlist, learn_shortlist
 from training.prepare import RunFolder
 
 CALIBRATION_PAIRS = 200
@@ -38,6 +39,9 @@ def export(
     scores: Scores = None,
     alignment: AlignmentFile = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
+    shortlist: Annotated[
+        bool, typer.Option(help="Have int8 steps score only what a sentence's translation may need of the vocabulary.")
+    ] = True,
 ) -> None:
     """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
     folder = RunFolder(run)
@@ -52,10 +56,17 @@ def export(
         precisions=precisions,
         decoding=Decoding(),
         alignment=read_alignment(alignment) if alignment else None,
+        shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
     )
     pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
     export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
     typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
+
+
+def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:
+    """What the run's own training pairs say about which token may call for which."""
+    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    return learn_shortlist(corpora, [corpus.weight for corpus in recipe.corpora], vocabulary)
 
 
 def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import jsonschema
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from training.config import Recipe
 from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
+from training.export.shortlist import SHORTLIST_FILE
 
 MANIFEST, WEIGHTS, TOKENIZER, README = "manifest.json", "weights.bin", "tokenizer.json", "README.md"
 FORMAT_VERSION = 1
@@ -52,12 +53,17 @@ def graph_file(kind: str, precision: str) -> str:
 def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
     """The manifest's entry for the three graphs of one precision."""
     dtype = "float16" if graphs.arithmetic.dtype == TensorProto.FLOAT16 else "float32"
-    memory = [{"name": name, "dtype": dtype, "axes": list(axes)} for name, axes in graphs.memory]
+    memory: list[dict[str, Any]] = [{"name": name, "dtype": dtype, "axes": list(axes)} for name, axes in graphs.memory]
+    for array in graphs.output.arrays:
+        name = helper.tensor_dtype_to_np_dtype(array.dtype).name
+        padding = {} if array.padding is None else {"padding": array.padding}
+        memory.append({"name": array.name, "dtype": name, "axes": list(array.axes), **padding})
     state = [
         {"name": name, "dtype": dtype, "axes": list(axes), "kind": graphs.state_kind} for name, axes in graphs.state
     ]
     files = {kind: graph_file(kind, precision) for kind in GRAPH_KINDS}
-    return {"device": DEVICES[precision], **files, "memory": memory, "state": state}
+    shortlist = {"shortlist": SHORTLIST_FILE} if graphs.output.arrays else {}
+    return {"device": DEVICES[precision], **files, "memory": memory, "state": state, **shortlist}
 
 
 def manifest_document(

@@ -15,7 +15,7 @@ from torch import Tensor
 from training.config import Recipe
 from training.data.batching import Batch, collate
 from training.data.subwords import BOS, EOS, PAD
-from training.export.architecture import Graphs, make_graphs
+from training.export.architecture import make_graphs
 from training.export.arithmetic import Arithmetic
 from training.export.calibrate import IdPair
 from training.export.parameters import SUPPRESSED
@@ -85,9 +85,9 @@ def check_parity(
     """
     results: list[Comparison] = []
     batches = parity_batches(pairs, recipe.max_tokens)
+    vocabulary = torch_reference(network, batches[-1]).vocabulary
     for precision, folder in folders.items():
-        graphs = make_graphs(recipe.network, Arithmetic())
-        results += _Gate(network, graphs, folder, precision, recipe.max_tokens).compare(batches, limits)
+        results += _Gate(network, recipe, folder, precision, vocabulary).compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
@@ -130,17 +130,18 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
 class _Gate:
     """Compares one precision."""
 
-    def __init__(self, network: Network, graphs: Graphs, folder: Path, precision: str, longest: int) -> None:
-        self._network, self._precision, self._vocabulary = network, precision, 0
+    def __init__(self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int) -> None:
+        self._network, self._precision, self._vocabulary = network, precision, vocabulary
+        graphs, longest = make_graphs(recipe.network, Arithmetic()), recipe.max_tokens
         self._forced = open_session(folder / f"forced.{precision}.onnx")
-        self._stepper = Stepper(graphs, folder, precision, longest)
+        self._stepper = Stepper(graphs, folder, precision, longest, vocabulary)
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
         """All comparisons over all batches, the worst of each."""
         logprobs, attention, alone, steps, agreed = [], [], [], [], []
         for batch in batches:
             reference, result = torch_reference(self._network, batch), self._force(batch)
-            self._vocabulary, valid = reference.vocabulary, _valid(batch)
+            valid = _valid(batch)
             logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid])
             attention += [
                 differences

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from training.export.architecture import Graphs
+from training.export.output_layer import SHORTLIST
 
 Array = npt.NDArray[Any]
 
@@ -30,10 +31,13 @@ def run(session: onnxruntime.InferenceSession, feeds: dict[str, Array]) -> dict[
 
 
 class Stepper:
-    """Decodes with encoder and step graph the way the engine does: per-row lengths, caches of fixed capacity."""
+    """Decodes with encoder and step graph the way the engine does: per-row lengths, caches of fixed capacity.
 
-    def __init__(self, graphs: Graphs, folder: Path, precision: str, capacity: int) -> None:
-        self._graphs, self._capacity = graphs, capacity
+    Where the graphs take a shortlist it is the whole ``vocabulary``.
+    """
+
+    def __init__(self, graphs: Graphs, folder: Path, precision: str, capacity: int, vocabulary: int = 0) -> None:
+        self._graphs, self._capacity, self._vocabulary = graphs, capacity, vocabulary
         self._encoder = open_session(folder / f"encoder.{precision}.onnx")
         self._decoder = open_session(folder / f"decoder.{precision}.onnx")
         self._dtype = np.float16 if precision == "fp16" else np.float32
@@ -43,9 +47,14 @@ class Stepper:
 
     def start(self, source: Array, lengths: Array) -> None:
         """Encode [B, S], [B] and begin anew, one row a sentence."""
-        encoded = run(self._encoder, {"source": source, "source_lengths": lengths})
+        feeds = {"source": source, "source_lengths": lengths}
+        if any(value.name == SHORTLIST for value in self._encoder.get_inputs()):
+            feeds[SHORTLIST] = np.tile(np.arange(self._vocabulary), (len(source), 1))
+        encoded = run(self._encoder, feeds)
         self._past = 0
-        self._constant = {name: encoded[name] for name, _ in self._graphs.memory} | {"source_lengths": lengths}
+        wanted = {value.name for value in self._decoder.get_inputs()}
+        self._constant = {name: array for name, array in encoded.items() if name in wanted}
+        self._constant["source_lengths"] = lengths
         self._state = {}
         for name, axes in self._graphs.state:
             if self._graphs.state_kind == "fixed":

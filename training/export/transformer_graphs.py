@@ -10,7 +10,7 @@ import numpy as np
 
 from training.config import TransformerConfig
 from training.data.subwords import BOS
-from training.export.arithmetic import Arithmetic, Operand
+from training.export.arithmetic import Arithmetic
 from training.export.common import (
     FLOAT,
     INT32,
@@ -19,10 +19,10 @@ from training.export.common import (
     Hidden,
     Target,
     forced_outputs,
-    top_candidates,
     valid_mask,
 )
 from training.export.graph import MICROSOFT, Axes, GraphBuilder
+from training.export.output_layer import SITE, OutputLayer
 from training.export.parameters import POSITIONS
 from training.export.transformer_parameters import EMBEDDING, norm_names
 
@@ -77,6 +77,7 @@ class TransformerGraphs:
         self.head = config.width // config.heads
         # GroupQueryAttention wants heads of a multiple of 8: others are padded with zeros in the cache.
         self.cached_head = -(-self.head // 8) * 8
+        self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / math.sqrt(config.width))
 
     @property
     def memory(self) -> Arrays:
@@ -103,6 +104,7 @@ class TransformerGraphs:
         arrays, _ = self._encode(graph, source, lengths)
         for (name, axes), tensor in zip(self.memory, arrays, strict=True):
             graph.output(name, tensor, self.arithmetic.dtype, axes)
+        self.output.give(graph)
 
     def decoder(self, graph: GraphBuilder) -> None:
         """One step of N = B · K rows."""
@@ -130,7 +132,7 @@ class TransformerGraphs:
             stream.add(result)
             stream.add(self._cross_step(graph, i, stream.seen, memory[arrays], _Shape(by_head, mask)))
             stream.add(self._feed_forward(graph, f"decoder.{i}", stream.seen))
-        top_candidates(graph, self._logits(graph, stream.seen), rows, candidates)
+        self.output.top(graph, stream.seen, rows, candidates)
 
     def _own_step(
         self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
@@ -182,9 +184,9 @@ class TransformerGraphs:
             own, cross = self._forced_layer(graph, i, stream, memory[2 * i : 2 * i + 2], masks)
             own_weights.append(own)
             cross_weights.append(cross)
-        hidden = self.arithmetic.operand(graph, "output", stream.seen).tensor
+        hidden = self.arithmetic.operand(graph, SITE, stream.seen).tensor
         read = Hidden(hidden, self.arithmetic.dtype, self.config.width)
-        forced_outputs(graph, read, Target(target, target_lengths), self._logits)
+        forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
         self._output_weights(graph, "cross_attention", cross_weights, ("T", "S"))
         self._output_weights(graph, "encoder_attention", encoder_weights, ("S", "S"))
         self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
@@ -268,6 +270,3 @@ class TransformerGraphs:
         low = self.arithmetic.number(graph, float("-inf"))
         square = graph.op("Expand", low, graph.op("Concat", size, size, axis=0))
         return graph.op("Trilu", square, graph.constant(np.array(1, np.int64)), upper=1)
-
-    def _logits(self, graph: GraphBuilder, hidden: str) -> str:
-        return self.arithmetic.logits(graph, EMBEDDING, Operand("output", hidden), 1 / math.sqrt(self.config.width))

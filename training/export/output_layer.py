@@ -1,0 +1,84 @@
+"""The output layer: logits over the whole vocabulary, or in a step over the tokens that a sentence may need.
+
+What a step scores lies beside the rest of a sentence's memory: columns of the output matrix, gathered once by the
+encoder graph. So a sentence has its own list whoever stands beside it, and the K rows of a sentence share one product.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onnx import TensorProto
+
+from training.export.arithmetic import Arithmetic, Operand
+from training.export.common import FLOAT, INT64, top_candidates
+from training.export.graph import Axes, GraphBuilder
+from training.export.parameters import SUPPRESSED
+
+SHORTLIST = "shortlist"
+"""The encoder's input: the tokens that may be produced, int64 [B, O], padding where a sentence has fewer."""
+SITE = "output"
+
+
+class ShortlistArray(NamedTuple):
+    """A memory array that a shortlist needs."""
+
+    name: str
+    dtype: int
+    axes: Axes
+    padding: float | None = None
+    """What stands beyond a sentence's own tokens; None: it does not matter."""
+
+
+class OutputLayer(NamedTuple):
+    """``factor · hidden @ tableᵀ + output bias``."""
+
+    arithmetic: Arithmetic
+    table: str
+    width: int
+    factor: float = 1.0
+
+    @property
+    def arrays(self) -> list[ShortlistArray]:
+        """What the encoder gives for the step's output layer; nothing where there is no shortlist."""
+        if not self.arithmetic.shortlisted:
+            return []
+        return [
+            ShortlistArray("output_ids", INT64, ["B", "O"], 0),
+            ShortlistArray("output_weight", TensorProto.INT8, ["B", self.width, "O"]),
+            ShortlistArray("output_scale", FLOAT, ["B", 1, "O"]),
+            ShortlistArray("output_bias", FLOAT, ["B", 1, "O"], SUPPRESSED),
+        ]
+
+    def give(self, graph: GraphBuilder) -> None:
+        """The encoder's part: the chosen tokens' columns."""
+        if not self.arithmetic.shortlisted:
+            return
+        ids = graph.input(SHORTLIST, INT64, ["B", "O"])
+        weight = graph.op("Gather", graph.weight(f"{self.table}.weight"), ids)  # int8 [B, O, W]
+        columns = [
+            graph.op("Unsqueeze", graph.op("Gather", column, ids), graph.integers(1))
+            for column in self.arithmetic.columns(graph, self.table, SITE, self.factor)
+        ]
+        for array, tensor in zip(
+            self.arrays, [ids, graph.op("Transpose", weight, perm=[0, 2, 1]), *columns], strict=True
+        ):
+            graph.output(array.name, tensor, array.dtype, array.axes)
+
+    def logits(self, graph: GraphBuilder, hidden: str) -> str:
+        """Over the whole vocabulary: [..., W] → float32 [..., V]."""
+        return self.arithmetic.logits(graph, self.table, Operand(SITE, hidden), self.factor)
+
+    def top(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
+        """The step's outputs from hidden [N, 1, W] or [N, W]; rows int64 [2] = (B, K); candidates int64 [1]."""
+        if not self.arithmetic.shortlisted:
+            top_candidates(graph, self.logits(graph, hidden), rows, candidates)
+            return
+        ids, weight, scale, bias = (graph.input(array.name, array.dtype, array.axes) for array in self.arrays)
+        shape = graph.op("Concat", rows, graph.integers(self.width), axis=0)
+        product = self.arithmetic.integers(graph, Operand(SITE, hidden), shape, weight)  # int32 [B, K, O]
+        logits = graph.op("Add", graph.op("Mul", graph.op("Cast", product, to=FLOAT), scale), bias)
+        logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
+        chosen = graph.op("GatherElements", ids, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
+        graph.output("top_ids", graph.op("Reshape", chosen, graph.op("Shape", places)), INT64, ["B", "K", "C"])
+        graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])

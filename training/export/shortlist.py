@@ -1,0 +1,114 @@
+"""Which target tokens a sentence's translation may need: learned from the training pairs, written beside the graphs.
+
+A step that scores a few hundred tokens in place of the whole vocabulary is much cheaper. What a source token calls for
+is found by IBM model 1 (Brown et al., 1993); Jean et al. (arXiv 1412.2007) did the same with word alignments.
+Tokens that are frequent are always allowed, and so is every token of the source itself, for names and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from training.data.batching import epoch_entries
+from training.data.dataset import EncodedPairs
+from training.data.subwords import BOS, EOS, PAD
+
+SHORTLIST_FILE = "shortlist.npz"
+_ROUNDS = 5
+_LINKS = 12_000_000
+_LONGEST = 60
+
+Tokens = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How long the lists are."""
+
+    always: int = 256
+    """The most frequent target tokens."""
+    each: int = 48
+    """Most that a source token calls for."""
+    least: float = 0.001
+    """Probability below which it calls for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """What may be produced."""
+
+    always: Tokens
+    """[A], ascending."""
+    likely: Tokens
+    """[V, E]: what each source token calls for; padding where there is less."""
+
+    def write(self, path: Path) -> None:
+        """Write one .npz."""
+        np.savez_compressed(path, always=self.always, likely=self.likely)
+
+
+def learn_shortlist(
+    corpora: Sequence[EncodedPairs], weights: Sequence[float], vocabulary: int, sizes: Sizes | None = None
+) -> Shortlist:
+    """Learn from a sample of the pairs, mixed as in training; always the same for the same corpora."""
+    sizes = sizes or Sizes()
+    sources, targets = _sample(corpora, weights)
+    counts = np.bincount(np.concatenate(targets), minlength=vocabulary)
+    counts[[PAD, BOS]] = 0
+    counts[EOS] = counts.max() + 1
+    frequent = np.argsort(-counts, kind="stable")[: min(sizes.always, int((counts > 0).sum()))]
+    source, target, weight = _model_one(sources, targets, vocabulary)
+    likely = np.full((vocabulary, sizes.each), PAD, np.uint16)
+    likely[:, 0] = np.arange(vocabulary)
+    needed = ~np.isin(target, np.append(frequent, PAD)) & (source != target) & (weight >= sizes.least)
+    source, target, weight = source[needed], target[needed], weight[needed]
+    order = np.lexsort((target, -weight, source))
+    source, target = source[order], target[order]
+    rank = np.arange(len(source)) - np.searchsorted(source, source) + 1
+    kept = rank < sizes.each
+    likely[source[kept], rank[kept]] = target[kept]
+    return Shortlist(np.sort(frequent).astype(np.uint16), likely)
+
+
+def _sample(
+    corpora: Sequence[EncodedPairs], weights: Sequence[float]
+) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
+    """Pairs of no great length until they have enough links, without what closes them."""
+    entries = epoch_entries([len(pairs) for pairs in corpora], weights, 0, 0)
+    entries = entries[np.random.default_rng(0).permutation(len(entries))]
+    sources, targets, links = [], [], 0
+    for corpus, pair in entries.tolist():
+        source, target = (side[pair][:-1].astype(np.int64) for side in (corpora[corpus].source, corpora[corpus].target))
+        if 0 < len(source) <= _LONGEST and 0 < len(target) <= _LONGEST:
+            sources.append(source)
+            targets.append(target)
+            links += len(source) * len(target)
+        if links > _LINKS:
+            break
+    return sources, targets
+
+
+def _model_one(
+    sources: Sequence[npt.NDArray[np.int64]], targets: Sequence[npt.NDArray[np.int64]], vocabulary: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """p(target token | source token) of all that occur together: three arrays with one entry each."""
+    # Target-major within a pair, so that the links of one target token stand next to each other.
+    keys = np.concatenate(
+        [(s[None, :] * vocabulary + t[:, None]).ravel() for s, t in zip(sources, targets, strict=True)]
+    )
+    widths = np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)])
+    first = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    known, place = np.unique(keys, return_inverse=True)
+    source, target = np.divmod(known, vocabulary)
+    weight = np.ones(len(known))
+    for _ in range(_ROUNDS):
+        share = weight[place]
+        share /= np.repeat(np.add.reduceat(share, first), widths)
+        counts = np.bincount(place, share, minlength=len(known))
+        weight = counts / np.bincount(source, counts, minlength=vocabulary)[source]
+    return source, target, weight
