@@ -1,4 +1,4 @@
-"""A check of our own for schemathesis, which loads this module because SCHEMATHESIS_HOOKS names it."""
+"""A check and hooks of our own for schemathesis, which loads this module because SCHEMATHESIS_HOOKS names it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ DEPENDENT = (
     "finds out the language of a text",  # source=auto elsewhere than at /translate
     "Content-Type",
 )
+
+
+@schemathesis.hook
+def map_body(ctx: schemathesis.HookContext, body: Any) -> Any:
+    """Let three requests in four name languages that there are: random ones are all refused for the same reason."""
+    if isinstance(body, dict) and {"source", "target"} <= body.keys() and len(repr(body)) % 4:
+        return {**body, "source": "en", "target": "fr"}
+    return body
+
+
+@schemathesis.hook
+def map_query(ctx: schemathesis.HookContext, query: Any) -> Any:
+    """The same for fields in the query string."""
+    return map_body(ctx, query)
 
 
 @schemathesis.check
