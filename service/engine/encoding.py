@@ -13,8 +13,7 @@ from service.engine.types import IntArray
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
-LEAST_SHARE = 0.7  # of the longest sentence's length that one must have to be encoded beside it
-SMALL_GAP = 4  # tokens of difference that never matter
+RUN_TOKENS = 12  # starting an encoder run takes as long as so many more tokens in one (0.95 ms, 83 µs a token)
 
 
 class EncodedSentences:
@@ -59,15 +58,25 @@ def side_by_side(sequences: Sequence[Sequence[int]], pad: int) -> tuple[IntArray
 
 
 def groups_of_like_length(lengths: Sequence[int], most: Callable[[int], int]) -> Iterator[list[int]]:
-    """Split sentences into groups of similar length, longest first; a group holds at most `most(longest)`."""
-    group: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if group:
-            longest = lengths[group[0]]
-            unlike = lengths[index] < LEAST_SHARE * longest and longest - lengths[index] > SMALL_GAP
-            if unlike or len(group) >= most(longest):
-                yield group
-                group = []
-        group.append(index)
-    if group:
-        yield group
+    """Split sentences into groups of similar length, longest first; a group holds at most `most(longest)`.
+
+    The split is the one with the fewest tokens, where padding counts like text and every group RUN_TOKENS more.
+    """
+    if not lengths:
+        return
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    # A group begins only where the length changes; least[end] is the cost of the first `end` sentences and the
+    # beginning of the last group among them.
+    steps = [at for at in range(1, len(order)) if lengths[order[at]] != lengths[order[at - 1]]]
+    least = {0: (0, 0)}
+    for end in [*steps, len(order)]:
+        least[end] = min(
+            (cost + RUN_TOKENS + (end - first) * lengths[order[first]], first) for first, (cost, _) in least.items()
+        )
+    bounds, end = [], len(order)
+    while end:
+        bounds.append((least[end][1], end))
+        end = least[end][1]
+    for first, end in reversed(bounds):
+        size = most(lengths[order[first]])
+        yield from (order[at : min(at + size, end)] for at in range(first, end, size))

@@ -1,0 +1,34 @@
+"""How sentences are put together for a run: little padding, few runs, everybody once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.engine.encoding import RUN_TOKENS, groups_of_like_length
+
+
+def groups(lengths: list[int], most: int = 100) -> list[list[int]]:
+    return [[lengths[index] for index in group] for group in groups_of_like_length(lengths, lambda longest: most)]
+
+
+def test_like_lengths_stand_together_and_a_long_sentence_stands_alone() -> None:
+    assert groups([8, 9, 60, 10, 8]) == [[60], [10, 9, 8, 8]]
+
+
+def test_a_few_short_ones_are_padded_rather_than_run_by_themselves() -> None:
+    assert groups([12, 5]) == [[12, 5]]
+    assert groups([12] + [5] * 6) == [[12], [5] * 6]
+
+
+def test_a_group_is_no_larger_than_allowed() -> None:
+    assert groups([7] * 5, most=2) == [[7, 7], [7, 7], [7]]
+
+
+@given(st.lists(st.integers(1, 80), max_size=40))
+def test_everybody_is_in_one_group_and_one_run_for_all_or_for_each_is_never_better(lengths: list[int]) -> None:
+    found = groups(lengths)
+    assert sorted(length for group in found for length in group) == sorted(lengths)
+    cost = sum(RUN_TOKENS + len(group) * max(group) for group in found)
+    assert cost <= sum(length + RUN_TOKENS for length in lengths)
+    assert cost <= RUN_TOKENS + len(lengths) * max(lengths, default=0)
