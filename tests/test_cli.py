@@ -69,6 +69,12 @@ def test_the_version_is_shown() -> None:
         (["serve"], {"TRANSLUCENT_PORT": "abc"}, "TRANSLUCENT_PORT='abc' is not accepted: it must be a whole", 2),
         (["serve"], {"TRANSLUCENT_PROT": "1"}, "did you mean TRANSLUCENT_PORT?", 2),
         (["serve", "--models-dir", "/nowhere"], {}, "/nowhere", 1),
+        (
+            ["serve"],
+            {"TRANSLUCENT_TRACING": "true", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf",
+            2,
+        ),
         (["models", "--models-dir", "/nowhere"], {}, "/nowhere: there is no such folder", 1),
         (["nonsense"], {}, "No such command", 2),
     ],
