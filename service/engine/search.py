@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from service.engine.errors import InvalidOption
 from service.engine.options import check_search
-from service.engine.types import MAX_BEAM_SIZE, SearchOptions, TranslationOptions
+from service.engine.types import MAX_BEAM_SIZE, ForcedResult, Hypothesis, SearchOptions, TranslationOptions
 
 SPARE_TOKENS = 8  # unless told otherwise, a translation may be twice as long as its source and this much longer
 
@@ -42,3 +43,9 @@ def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -
 def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     """Give the score of a translation: the sum of its log-probabilities over its length to the penalty."""
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
+
+
+def over_vocabulary(found: Hypothesis, forced: ForcedResult, length_penalty: float) -> Hypothesis:
+    """Give a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
+    logprobs = tuple(float(value) for value in forced.logprobs[: len(found.ids)])
+    return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)

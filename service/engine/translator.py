@@ -21,14 +21,13 @@ from service.engine.health import coverage
 from service.engine.jobs import SentenceWorker, run_forced, run_sentences, within
 from service.engine.observer import NULL_OBSERVER, CallStage, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
-from service.engine.search import check_options, normalised_score, settle
+from service.engine.search import check_options, normalised_score, over_vocabulary, settle
 from service.engine.stages import sentence_stages
 from service.engine.streaming import stream_passage
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    FloatArray,
     ForcedJob,
     ForcedResult,
     Hypothesis,
@@ -207,12 +206,15 @@ class Translator:
             ForcedJob(ids, self._closed(result.hypotheses[0]), deadline)
             for ids, result in zip(sources, results, strict=True)
         ]
-        readings: list[FloatArray] = []
+        outcomes: list[Outcome] = []
         # A few at a time, of which one head is kept: all weights of a long text would fill the memory.
         for first in range(0, len(forced), FORCED_TOGETHER):
-            weights = await self._attended(forced[first : first + FORCED_TOGETHER])
-            readings.extend(reading(each.cross_attention, self._align).copy() for each in weights)
-        return [Outcome(result.hypotheses, weights) for result, weights in zip(results, readings, strict=True)]
+            scored = await self._attended(forced[first : first + FORCED_TOGETHER])
+            for result, each in zip(results[first : first + FORCED_TOGETHER], scored, strict=True):
+                best = over_vocabulary(result.hypotheses[0], each, options.length_penalty)
+                weights = reading(each.cross_attention, self._align).copy()
+                outcomes.append(Outcome((best, *result.hypotheses[1:]), weights))
+        return outcomes
 
     async def _sentences(
         self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
@@ -244,6 +246,7 @@ class Translator:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline)
         best = result.hypotheses[0]
         [forced] = await self._attended([ForcedJob(source, self._closed(best), deadline)])
+        best = over_vocabulary(best, forced, options.length_penalty)
         target = self._tokenizer.locate(best.ids)
         return ScoredPair(
             text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
