@@ -116,11 +116,11 @@ class Server(uvicorn.Server):
             )
         log.info("ready", seconds=round(time.perf_counter() - began, 3))
 
-    def fail(self) -> None:
-        """Stop without a delay, with an exit code that tells whoever restarts us that it was not asked for."""
+    def fail(self, delay: float = 0.0) -> None:
+        """Stop after `delay` seconds, with an exit code that tells whoever restarts us that it was not asked for."""
         self.exit_code = 1
         self.service.draining = True
-        self._stop_at = time.monotonic()
+        self._stop_at = time.monotonic() + delay
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal starts the drain, the next one stops at once."""
@@ -141,7 +141,7 @@ class Server(uvicorn.Server):
     def _see_to_the_engine(self) -> None:
         if self.registry.dead:
             log.critical("a model has failed for good; stopping so that the process is restarted")
-            self.fail()
+            self.fail(self.service.settings.drain_delay_seconds)  # in which whoever comes is told, and goes elsewhere
         elif not self.registry.stalled:
             self._stalled_since = None
         elif self._stalled_since is None:
@@ -150,7 +150,7 @@ class Server(uvicorn.Server):
             log.error("a model hangs; not ready until it goes on")
         elif time.monotonic() - self._stalled_since >= STALLED_SECONDS:
             log.critical("a model hangs; stopping so that the process is restarted")
-            self.fail()
+            self.fail(self.service.settings.drain_delay_seconds)
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Say where we listen, in one line that a program can read."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from service.engine import alignment
 from service.engine.bundle import AlignHead
-from service.engine.jobs import SentenceWorker, run_forced
+from service.engine.jobs import SentenceWorker, run_forced, within
 from service.engine.passage import Passage
 from service.engine.segmenter import join
 from service.engine.tokenizer import Tokenizer
@@ -80,7 +80,7 @@ async def _stream_sentence(
     result.add_done_callback(lambda _: news.put_nowait(None))
     try:
         while not result.done():
-            chosen = await _next(news)
+            chosen = await within(job.deadline, _next(news))  # the worker may hang
             if chosen and not result.done():
                 for event in await _events(chosen, job, sentence, worker, tokenizer, align):
                     yield event
@@ -136,5 +136,6 @@ async def _weights(
 ) -> FloatArray:
     """Give [T or T + 1, S], the aligning head's weights for the tokens so far."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
-    [forced] = await run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)])
+    scoring = run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)])
+    [forced] = await within(job.deadline, scoring)
     return alignment.choose(forced.cross_attention, "align", "align", align)

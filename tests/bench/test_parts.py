@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import itertools
 import math
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.bench.corpora import load_corpus
 from tests.bench.load.arrivals import next_rate, percentile, poisson
+from tests.bench.overload.client import LOST, Pool
 from tests.bench.tables import markdown, put
 
 
@@ -55,6 +58,36 @@ def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:
 def test_without_the_test_set_our_own_sentences_are_used(tmp_path: Path) -> None:
     corpus = load_corpus("some", "en-fr", 30, tmp_path)
     assert (corpus.name, len(corpus.sources), len(corpus.references)) == ("own", 30, 30)
+
+
+async def test_the_load_generator_tells_answers_from_lost_and_extra_ones() -> None:
+    answers = {
+        b"good": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"full": b"HTTP/1.1 503 No\r\nRetry-After: 3\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        b"twice": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * 2,
+        b"gone": b"",
+        b"half": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+    }
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while word := await reader.read(100):
+            for part in (answers[word][:20], answers[word][20:]):
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.005)
+            if word in (b"gone", b"half"):
+                break
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    pool = Pool(server.sockets[0].getsockname()[1])
+    for word in (b"good", b"good", b"full", b"gone", b"half", b"twice"):
+        pool.send(word, time.perf_counter())
+        await pool.close(5)
+    server.close()
+    assert [outcome.status for outcome in pool.tally.outcomes] == [200, 200, 503, LOST, LOST, 200]
+    assert [outcome.retry_after for outcome in pool.tally.outcomes] == [False, False, True, False, False, False]
+    assert (pool.tally.sent, pool.open, pool.tally.extra) == (6, 0, 1)
 
 
 def test_a_table_is_replaced_where_it_stands(tmp_path: Path) -> None:

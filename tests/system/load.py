@@ -40,6 +40,11 @@ class Load:
         self._running = False
         await asyncio.gather(*self._tasks)
 
+    async def over(self) -> None:
+        """Wait until everybody has met a closed door."""
+        async with asyncio.timeout(120):
+            await asyncio.gather(*self._tasks)
+
     @property
     def statuses(self) -> Counter[int]:
         """How many answers there are of each status."""

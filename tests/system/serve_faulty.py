@@ -1,8 +1,8 @@
-"""The real server over real bundles whose engine can be harmed: `python -m tests.system.serve_faulty`.
+"""The real server over real bundles whose engine can be harmed: `python -m tests.system.serve_faulty SECONDS`.
 
 The fault comes in where every model does, through `load_model` of the registry: the model given to the engine is the
 real one with a lane that looks for trouble before each step. SIGUSR1: one step fails. SIGUSR2: the thread is killed.
-SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail.
+SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail. SECONDS: how long an engine may hang, twice.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def load_troubled(bundle: Bundle, settings: ModelSettings) -> TroubledModel:
     return TroubledModel(load_model(bundle, settings))
 
 
-def main() -> int:
-    registry.load_model = load_troubled  # type: ignore[assignment]
-    translator.STALLED_SECONDS = 1.5
-    server.STALLED_SECONDS = 5.0
+def main(patience: float) -> int:
+    registry.load_model = load_troubled  # type: ignore[assignment, attr-defined]
+    translator.STALLED_SECONDS = patience
+    server.STALLED_SECONDS = patience
     for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, THREE_FAILURES):
         signal.signal(number, lambda kind, _: trouble.extend([kind] * (3 if kind == THREE_FAILURES else 1)))
     return serve_models(load_settings())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(float(sys.argv[1])))

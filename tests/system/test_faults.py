@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
 from collections.abc import Iterator
@@ -28,9 +29,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def faulty(models: Path, **settings: str) -> Iterator[ServerProcess]:
+def faulty(models: Path, patience: float = 60.0, **settings: str) -> Iterator[ServerProcess]:
     common = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_DEVICE": "cpu"}
-    with running("-m", "tests.system.serve_faulty", **common, **settings) as server:
+    with running("-m", "tests.system.serve_faulty", str(patience), **common, **settings) as server:
         server.wait_for("ready")
         yield server
 
@@ -70,14 +71,15 @@ async def test_a_step_that_fails_costs_those_in_flight_and_nobody_else(models: P
 
 @pytest.mark.parametrize("fault", [signal.SIGUSR2, signal.SIGRTMIN + 1], ids=["thread killed", "three failures"])
 async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models: Path, fault: int) -> None:
-    with faulty(models, TRANSLUCENT_DRAIN_SECONDS="10") as server:
+    with faulty(models, TRANSLUCENT_DRAIN_DELAY_SECONDS="3") as server:
         ready: list[int] = []
 
         async def watch() -> None:
             async with httpx.AsyncClient(base_url=server.url) as client:
-                while True:
-                    ready.append((await client.get("/health/ready")).status_code)
-                    await asyncio.sleep(0.01)
+                with contextlib.suppress(httpx.TransportError):  # until it is gone
+                    while True:
+                        ready.append((await client.get("/health/ready")).status_code)
+                        await asyncio.sleep(0.05)
 
         watching = asyncio.create_task(watch())
         async with Load(server.url, callers=12) as load:
@@ -88,7 +90,7 @@ async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models
             await asyncio.wait([watching], timeout=5)
         assert code != 0  # so that compose and Kubernetes start it again
         assert before == {200}
-        assert set(ready) <= {200, 503}
+        assert set(ready) == {200, 503}
         assert watching.done()
         assert load.lost == []
         assert 500 in load.statuses
@@ -99,8 +101,8 @@ async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models
 
 
 async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(models: Path) -> None:
-    limits = {"TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "1", "TRANSLUCENT_DRAIN_SECONDS": "1"}
-    with faulty(models, **limits) as server:
+    limits = {"TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "3", "TRANSLUCENT_DRAIN_DELAY_SECONDS": "3"}
+    with faulty(models, 4.0, **limits) as server:
         async with Load(server.url, callers=4) as load:
             await load.until(8)
             server.signal(signal.SIGRTMIN)
@@ -116,9 +118,9 @@ async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(mo
 
 
 def test_a_server_that_was_paused_goes_on(models: Path) -> None:
-    with faulty(models) as server:
+    with faulty(models, 3.0) as server:
         server.signal(signal.SIGSTOP)
-        time.sleep(2.5)  # longer than an engine may be silent here
+        time.sleep(5)  # longer than an engine may be silent here
         server.signal(signal.SIGCONT)
         time.sleep(0.5)
         assert translate(server) == 200

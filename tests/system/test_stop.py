@@ -1,0 +1,36 @@
+"""SIGTERM under load on a real engine: every request that was accepted is answered in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+
+from tests.engine.toy_onnx import write_speaking_bundle
+from tests.system.load import Load
+from tests.system.process import running
+
+
+def whole(answer: httpx.Response) -> bool:
+    """Say whether an answer is complete: streams have an end of their own."""
+    if "event-stream" in answer.headers["content-type"]:
+        return "\nevent: done\n" in answer.text and "event: error" not in answer.text
+    return bool(json.loads(answer.content))
+
+
+async def test_a_stop_under_load_loses_nothing_of_any_kind(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_DRAIN_DELAY_SECONDS": "3"}
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        server.wait_for("ready")
+        async with Load(server.url, callers=24) as load:
+            await load.until(48)
+            server.signal()
+            before = len(load.answers)
+            await load.over()  # they go on asking until nobody listens any more
+        assert server.exit_code(120) == 0
+    assert load.lost == []
+    assert set(load.statuses) == {200}
+    assert len(load.answers) > before
+    assert all(whole(answer) for _, answer in load.answers)
