@@ -21,7 +21,7 @@ from service.logs import describe_exception, get_logger
 log = get_logger(__name__)
 
 MOST_WAITING = 32
-SECONDS = 20.0
+SECONDS = 60.0  # not less: on a busy machine the lowest priority has to wait, and starting is work
 
 
 class DrawingFailed(EngineFailure):

@@ -109,11 +109,11 @@ class Studio:
 
 def main() -> None:
     """Serve jobs until the input ends."""
-    os.nice(19)  # translating comes first
     # Only answers may go to standard output, whatever a library prints.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     studio = Studio(sys.argv[1] if len(sys.argv) > 1 else None)
+    os.nice(10)  # translating comes first, but on a machine with other work figures must come, too
 
     while (message := read(sys.stdin.buffer)) is not None:
         job = json.loads(message)

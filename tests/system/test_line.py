@@ -13,8 +13,18 @@ import numpy as np
 import pytest
 import sacrebleu
 
+from tests.system.drawn import check_picture, check_scale
 from tests.system.process import ROOT, running
 
+# What nobody taught the toys: other words, other scripts, markup, numbers.
+UNSEEN = (
+    "Yesterday my neighbours sold their old house by the sea.",
+    "“No,” she said, “I've never been to Łódź — have you?”",
+    "It costs 1,250.50 € (or 40 % less) & more...",
+    'Type <b>hello</b> and press "Enter".',
+    "He wrote 你好世界 and مرحبا on the wall 🙂.",
+    "o",
+)
 RECIPES = {"transformer": "toy", "bahdanau": "toy-bahdanau"}
 
 
@@ -78,3 +88,17 @@ def test_the_server_translates_and_shows_whose_attention_it_was(
     assert weights.shape == (len(shown["target"]["tokens"]), len(shown["source"]["tokens"]))
     assert np.allclose(weights.sum(-1), 1, atol=1e-3)
     assert all(source[t["start"] : t["end"]] == t["text"] for t in shown["source"]["tokens"])
+
+
+def test_pictures_of_a_hundred_sentences_hold_their_numbers_and_words(line: tuple[Path, Path]) -> None:
+    rows = (ROOT / "training" / "recipes" / "toy.tsv").read_text(encoding="utf-8").splitlines()
+    sentences = [row.split("\t")[0] for row in rows[:: len(rows) // (100 - len(UNSEEN))]][: 100 - len(UNSEEN)]
+    assert len({*sentences, *UNSEEN}) == 100
+    with running("-m", "service", "serve", "--models-dir", str(line[1]), "--device", "cpu") as server:
+        server.wait_for("ready", 120)
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            for number, text in enumerate([*UNSEEN, *sentences]):
+                fields = {"text": text, "source": "en", "target": "fr", "theme": "light"}
+                check_picture(client, fields)
+                if number % 10 == 0:
+                    check_scale(client, fields)
