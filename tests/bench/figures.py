@@ -2,8 +2,8 @@
 
 Starts the real server, asks for a first figure, then for SVG and PNG of 20 × 20 tokens in turn, and then for
 translations: blocks of them alone and blocks with figures being drawn beside them alternate, so that whatever else the
-machine does falls on both. The seconds of processor time of the drawing process are told too: on a busy machine they say more than
-the clock. Takes about a minute on a quiet machine.
+machine does falls on both. The drawing process's seconds of processor time are told too: on a busy machine they say
+more than the clock. Takes about a minute on a quiet machine.
 """
 
 from __future__ import annotations
