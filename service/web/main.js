@@ -11,7 +11,7 @@ const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
   live: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
 };
-const FILES = [["svg", "SVG"], ["png", "PNG"], ["html", "HTML"], ["csv", "CSV"], ["npz", "npz"], ["json", "JSON"], ["bertviz", "BertViz"], ["vega", "Vega-Lite"]];
+const FILES = [["svg", "SVG"], ["png", "PNG"], ["html", "HTML"], ["csv", "CSV"], ["npz", "npz"], ["json", "JSON"], ["bertviz", "BertViz"], ["pharaoh", "Pharaoh"], ["vega", "Vega-Lite"]];
 const VIEWS = ["heatmap", "lines", "grid", "compare", "contrast", "table"];
 
 const state = { ...DEFAULTS };
@@ -282,10 +282,11 @@ function showTabs() {
 
 function showExports() {
   const single = !["compare", "contrast"].includes(state.view);
-  $("downloads").replaceChildren(...FILES.filter(([format]) => single || format !== "bertviz").map(([format, label]) => {
+  const offered = { bertviz: single, pharaoh: single && state.kind === "cross" };
+  $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
     const link = document.createElement("a");
     link.href = address(attentionPath(fieldsOfView(format)));
-    link.download = `attention-${model()?.name}-${state.view}.${format}`;
+    link.download = `attention-${model()?.name}-${state.view}.${{ pharaoh: "txt", bertviz: "json" }[format] ?? format}`;
     link.textContent = label;
     link.addEventListener("click", (event) => {
       if (!key()) return;

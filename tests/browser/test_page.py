@@ -112,7 +112,7 @@ def test_another_model_can_be_chosen(page: Page, url: str) -> None:
 def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> None:
     translate(page, url, "<b>dog</b> & قط 猫")
     contents = {}
-    for name in ("SVG", "PNG", "JSON", "CSV", "BertViz"):
+    for name in ("SVG", "PNG", "JSON", "CSV", "BertViz", "Pharaoh"):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=name, exact=True).click()
         path = tmp_path / name
@@ -123,6 +123,7 @@ def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> Non
     assert contents["PNG"].startswith(b"\x89PNG")
     assert json.loads(contents["JSON"])["source"]["tokens"][2]["text"] == "قط"
     assert len(json.loads(contents["BertViz"])["cross_attention"]) == 2
+    assert contents["Pharaoh"].startswith(b"0-0 1-1 ")
     assert page.locator("#figure svg b").count() == 0
 
 
