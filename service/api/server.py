@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -34,7 +35,9 @@ log = get_logger(__name__)
 
 KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
 STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
+DESCRIPTORS = 65_536
 LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
+LONGEST_READ_SECONDS = 2.0  # where the machine is busy and has not come to read it
 
 
 class ManagedRegistry(RegistryPort, Protocol):
@@ -161,6 +164,17 @@ class Server(uvicorn.Server):
                     host, port = sock.getsockname()[:2]
                     log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
+    async def _read_the_last(self) -> None:
+        """Wait for the requests that are on their way, longer where a connection has not brought any yet."""
+        begun = time.monotonic()
+        await asyncio.sleep(LAST_READ_SECONDS)
+        while time.monotonic() < begun + LONGEST_READ_SECONDS:
+            if all(
+                getattr(connection, "cycle", connection) is not None for connection in self.server_state.connections
+            ):
+                return
+            await asyncio.sleep(LAST_READ_SECONDS / 4)
+
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Stop listening, take what is already on its way, then let what runs finish."""
         log.info("stopping", connections=len(self.server_state.connections), tasks=len(self.server_state.tasks))
@@ -168,7 +182,7 @@ class Server(uvicorn.Server):
             listener.close()
         if not self.force_exit:
             # Uvicorn would reset connections whose request it has accepted but not read.
-            await asyncio.sleep(LAST_READ_SECONDS)
+            await self._read_the_last()
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
 
@@ -188,12 +202,21 @@ def engine_settings(settings: Settings) -> EngineSettings:
     return EngineSettings(model=model, worker=WorkerSettings(budget=budget))
 
 
+def raise_descriptor_limit() -> None:
+    """Let the process have as many connections as the queue has places; some shells and services allow 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def serve_models(settings: Settings) -> int:
     """Load all models of the folder and serve them until told to stop; returns the exit code of the process.
 
     Raises BundleError, DeviceUnavailable or TracingError before anything listens.
     """
     configure_logging(settings.log_level, settings.log_format)
+    raise_descriptor_limit()
     metrics = Metrics()
     tracing = start_tracing(settings)
     registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics))

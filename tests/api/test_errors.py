@@ -27,7 +27,7 @@ def tree(root: type[engine.EngineError] = engine.EngineError) -> Iterator[type[e
 
 def test_every_error_of_the_engine_has_a_status_of_its_own() -> None:
     assert set(tree()) == set(STATUS)
-    assert all(status_of(kind("x")) in {400, 404, 500, 503, 504} for kind in tree())
+    assert all(status_of(kind("x")) in {400, 404, 409, 500, 503, 504} for kind in tree())
 
 
 def test_a_new_error_takes_the_status_of_its_parent() -> None:

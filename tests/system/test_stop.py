@@ -24,8 +24,8 @@ async def test_a_stop_under_load_loses_nothing_of_any_kind(tmp_path: Path) -> No
     settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_DRAIN_DELAY_SECONDS": "3"}
     with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
         server.wait_for("ready")
-        async with Load(server.url, callers=24) as load:
-            await load.until(48)
+        async with Load(server.url, callers=12) as load:
+            await load.until(16)
             server.signal()
             before = len(load.answers)
             await load.over()  # they go on asking until nobody listens any more
