@@ -18,8 +18,8 @@ from service.engine.passage import Passage
 from service.engine.segmenter import join
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
-    FloatArray,
     ForcedJob,
+    ForcedResult,
     SentenceJob,
     SentenceResult,
     StreamedEnd,
@@ -119,23 +119,23 @@ async def _events(
         return []
     known = len(sentence.ids)
     sentence.ids += [token for token, _ in chosen]
-    weights = await _weights(job, sentence.ids, worker, tokenizer, align)
+    forced = await _forced(job, sentence.ids, worker, tokenizer)
+    weights = alignment.choose(forced.cross_attention, "align", "align", align)  # [T or T + 1, S]
     events = []
-    for at, (_, logprob) in enumerate(chosen, start=known):
+    for at in range(known, len(sentence.ids)):
         decoded = tokenizer.locate(sentence.ids[: at + 1], shift=sentence.start)
         added = ""
         if decoded.text.startswith(sentence.text) and not decoded.text.endswith(UNFINISHED):
             added = decoded.text[len(sentence.text) :]
             sentence.text = decoded.text
+        # Over the whole vocabulary: the step's own may be among a shortlist.
+        logprob = float(forced.logprobs[at])
         events.append(StreamedToken(sentence.number, decoded.tokens[-1], added, logprob, weights[at]))
     return events
 
 
-async def _weights(
-    job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
-) -> FloatArray:
-    """Give [T or T + 1, S], the aligning head's weights for the tokens so far."""
+async def _forced(job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer) -> ForcedResult:
+    """Score the tokens so far, closed by </s>."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
-    scoring = run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)])
-    [forced] = await within(job.deadline, scoring)
-    return alignment.choose(forced.cross_attention, "align", "align", align)
+    [forced] = await within(job.deadline, run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)]))
+    return forced
