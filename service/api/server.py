@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import signal
+import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from types import FrameType
 from typing import Protocol
 
@@ -164,6 +166,16 @@ class Server(uvicorn.Server):
                     host, port = sock.getsockname()[:2]
                     log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
+    async def _take(self, connection: socket.socket) -> None:
+        """Serve a connection that the loop has not accepted itself."""
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(
+            lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+            ),
+            connection,
+        )
+
     async def _read_the_last(self) -> None:
         """Wait for the requests that are on their way, longer where a connection has not brought any yet."""
         begun = time.monotonic()
@@ -178,13 +190,31 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Stop listening, take what is already on its way, then let what runs finish."""
         log.info("stopping", connections=len(self.server_state.connections), tasks=len(self.server_state.tasks))
+        late = []
         for listener in self.servers:
+            if not self.force_exit:
+                late += [connection for each in listener.sockets for connection in waiting_connections(each.fileno())]
             listener.close()
+        for connection in late:
+            await self._take(connection)
         if not self.force_exit:
             # Uvicorn would reset connections whose request it has accepted but not read.
             await self._read_the_last()
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
+
+
+def waiting_connections(listener: int) -> Iterator[socket.socket]:
+    """Accept what still waits in the kernel at a listening socket: closing it would reset those connections."""
+    with socket.socket(fileno=os.dup(listener)) as copy:
+        copy.setblocking(False)
+        while True:
+            try:
+                connection, _ = copy.accept()
+            except BlockingIOError:
+                return
+            connection.setblocking(False)
+            yield connection
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
