@@ -39,9 +39,9 @@ def percentile(values: list[float], share: float) -> float:
 class Bench:
     """One server and what is asked of it."""
 
-    def __init__(self, url: str, pair: tuple[str, str]) -> None:
+    def __init__(self, url: str, pair: dict[str, str]) -> None:
         self.client = httpx.Client(base_url=url, timeout=60)
-        self.pair = {"source": pair[0], "target": pair[1]}
+        self.pair = pair
         self.text = self.of_length("text", {})
         self.target = self.of_length("target_text", {"text": self.text})
 
@@ -144,8 +144,9 @@ def main(models_dir: str) -> None:
     """Measure and print."""
     with running("-m", "service", "serve", TRANSLUCENT_MODELS_DIR=models_dir) as server:
         server.wait_for("ready")
-        model = httpx.get(f"{server.url}/models").json()["models"][0]
-        bench = Bench(server.url, (model["source"], model["target"]))
+        models = httpx.get(f"{server.url}/models").json()["models"]
+        model = next(each for each in models if each["architecture"] == "transformer")  # it has layers to choose from
+        bench = Bench(server.url, {key: model[key] for key in ("source", "target")} | {"model": model["name"]})
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")  # noqa: T201
         for name, value in measure(bench, server.process.pid).items():
             print(f"{name:36} {value:8.2f}")  # noqa: T201
