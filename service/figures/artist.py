@@ -9,19 +9,21 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine.errors import EngineFailure, Overloaded
-from service.figures.child import read, write
+from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
 MOST_WAITING = 32
-SECONDS = 60.0  # not less: on a busy machine the lowest priority has to wait, and starting is work
+SECONDS = 60.0  # not less: on a busy machine a low priority has to wait, and starting is work
+LEISURE_SECONDS = 5.0  # after which a process that takes only time nobody else wants is not going to get enough of it
 
 
 class DrawingFailed(EngineFailure):
@@ -35,6 +37,7 @@ class Artist:
         self._seconds, self._most_waiting = seconds, most_waiting
         self._waiting = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="artist")
+        self._hurried = False  # whether the machine has proved too busy for a process that takes only idle time
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._script: bytes | None = None
@@ -79,10 +82,26 @@ class Artist:
 
     def _exchange(self, job: dict[str, Any]) -> bytes:
         """Ask the process; runs in the thread."""
+        seconds = self._seconds if self._hurried else min(LEISURE_SECONDS, self._seconds)
+        answer, in_time = self._ask_once(job, seconds)
+        if not in_time and seconds < self._seconds:
+            self._hurried = True
+            log.warning("figures take a share of the processor from now on: there was no idle time to draw in")
+            answer, _ = self._ask_once(job, self._seconds)
+        if answer is None:
+            raise DrawingFailed("The picture could not be drawn; the numbers can be had as json, csv or npz.")
+        status, result = answer
+        if status != b"ok":
+            raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
+        return result
+
+    def _ask_once(self, job: dict[str, Any], seconds: float) -> tuple[tuple[bytes, bytes] | None, bool]:
+        """Give the process' answer, None if it died, and whether it was not too late; what failed is ended."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        watch = threading.Timer(self._seconds, process.kill)
+        watch = threading.Timer(seconds, process.kill)
+        begun = time.monotonic()
         watch.start()
         try:
             write(process.stdin, json.dumps(job).encode("utf-8"))  # type: ignore[arg-type]
@@ -93,17 +112,15 @@ class Artist:
             watch.cancel()
         if status is None or result is None:
             _end(process)
-            raise DrawingFailed("The picture could not be drawn; the numbers can be had as json, csv or npz.")
-        if status != b"ok":
-            raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
-        return result
+            return None, time.monotonic() - begun < seconds
+        return (status, result), True
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
         if self._finalizer is not None:
             self._finalizer()
-        command = [sys.executable, "-m", "service.figures.child", *self._room()]
+        command = [sys.executable, "-m", "service.figures.child", PRESSED if self._hurried else LEISURE, *self._room()]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._finalizer = weakref.finalize(self, _end, self._process)
         return self._process

@@ -21,6 +21,7 @@ from service.figures.fonts import Fonts
 from service.figures.lettering import Lettering
 
 VEGA_LITE = "6.4"
+LEISURE, PRESSED = "leisure", "pressed"  # how it is started: to take only idle time, or a small share of a busy machine
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
 
@@ -107,13 +108,22 @@ class Studio:
         return lettering.outlined(drawn) if outlined else lettering.restored(drawn)
 
 
+def yield_to_others(entirely: bool) -> None:
+    """Let translating come first: take only time that nobody else wants, or (it may never come) a small share."""
+    if entirely and hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(10)
+
+
 def main() -> None:
     """Serve jobs until the input ends."""
     # Only answers may go to standard output, whatever a library prints.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    studio = Studio(sys.argv[1] if len(sys.argv) > 1 else None)
-    os.nice(10)  # translating comes first, but on a machine with other work figures must come, too
+    leisure, *room = sys.argv[1:]
+    studio = Studio(room[0] if room else None)
+    yield_to_others(entirely=leisure == LEISURE)
 
     while (message := read(sys.stdin.buffer)) is not None:
         job = json.loads(message)

@@ -8,13 +8,14 @@ more than the clock. Takes about a minute on a quiet machine.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import httpx
@@ -41,7 +42,7 @@ class Bench:
 
     def __init__(self, url: str, pair: dict[str, str]) -> None:
         self.client = httpx.Client(base_url=url, timeout=60)
-        self.pair = pair
+        self.url, self.pair = url, pair
         self.text = self.of_length("text", {})
         self.target = self.of_length("target_text", {"text": self.text})
 
@@ -76,21 +77,24 @@ class Bench:
     @contextmanager
     def drawing(self) -> Iterator[None]:
         """Figures drawn one after the other, SVG and PNG in turn, by another client."""
-        stop = threading.Event()
-
-        def draw() -> None:
-            number = 0
-            while not stop.is_set():
-                self.figure(("svg", "png")[number % 2], number)
-                number += 1
-
-        drawer = threading.Thread(target=draw)
+        # A process of its own: a thread would take turns with the one that measures.
+        stop = multiprocessing.get_context("spawn").Event()
+        drawer = multiprocessing.get_context("spawn").Process(target=draw, args=(self.url, self.pair, stop))
         drawer.start()
+        stop.wait(1.0)  # until it has started
         try:
             yield
         finally:
             stop.set()
             drawer.join()
+
+
+def draw(url: str, pair: dict[str, str], stop: Event) -> None:
+    """Ask for figures until told to stop."""
+    bench, number = Bench(url, pair), 0
+    while not stop.is_set():
+        bench.figure(("svg", "png")[number % 2], number)
+        number += 1
 
 
 def drawing_seconds(server: int) -> float:

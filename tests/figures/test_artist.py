@@ -115,3 +115,25 @@ def test_definitions_are_numbered_in_tags_only() -> None:
     assert settled(svg) == (
         '<g fill="url(#gradient_0)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip1)"/>'
     )
+
+
+async def test_a_figure_comes_on_a_machine_without_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that takes only idle time is replaced by one that takes its share."""
+    monkeypatch.setattr("service.figures.artist.LEISURE_SECONDS", 0.01)  # as if nothing came of it
+    artist = Artist()
+    try:
+        drawn = await artist.draw(specification(one(make_map())), "svg")
+        hurried = artist.process_id
+        assert hurried is not None
+        assert os.sched_getscheduler(hurried) == os.SCHED_OTHER
+        assert os.getpriority(os.PRIO_PROCESS, hurried) > os.getpriority(os.PRIO_PROCESS, 0)
+    finally:
+        artist.close()
+    assert drawn.startswith(b"<svg")
+
+
+async def test_drawing_takes_only_time_that_nobody_else_wants(artist: Artist) -> None:
+    await artist.draw(specification(one(make_map())), "svg")
+
+    assert artist.process_id is not None
+    assert os.sched_getscheduler(artist.process_id) == os.SCHED_IDLE
