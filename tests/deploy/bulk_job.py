@@ -60,7 +60,9 @@ def write(path: Path, lines: Sequence[str]) -> Path:
     return path
 
 
-def command_line(model: Path, lines: Sequence[str], parts: int, folder: Path) -> tuple[bytes, dict[str, float]]:
+def command_line(
+    model: Path, lines: Sequence[str], parts: int, folder: Path, options: Sequence[str]
+) -> tuple[bytes, dict[str, float]]:
     """What `translucent translate` makes of the lines, and the seconds it took."""
     size = -(-len(lines) // parts)
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -68,7 +70,7 @@ def command_line(model: Path, lines: Sequence[str], parts: int, folder: Path) ->
     for part in range(parts):
         source = write(folder / f"lines.{part}", lines[part * size : (part + 1) * size])
         command = [sys.executable, "-m", "service", "translate", "--model", str(model)]
-        command += ["--input", str(source), "--output", str(folder / f"expected.{part}")]
+        command += ["--input", str(source), "--output", str(folder / f"expected.{part}"), *options]
         running.append(subprocess.Popen(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}))
     codes = [process.wait() for process in running]
     assert codes == [0] * parts, f"translucent translate ended with {codes}"
@@ -78,11 +80,23 @@ def command_line(model: Path, lines: Sequence[str], parts: int, folder: Path) ->
     return b"".join((folder / f"expected.{part}").read_bytes() for part in range(parts)), took
 
 
-def with_ray(model: Path, lines: Sequence[str], workers: int, folder: Path) -> tuple[bytes, dict[str, Any]]:
+def with_ray(
+    model: Path, lines: Sequence[str], workers: int, folder: Path, options: Sequence[str]
+) -> tuple[bytes, dict[str, Any]]:
     """What the Ray job makes of the lines, and what it says about its workers."""
     source, output, report = write(folder / "lines", lines), folder / "output", folder / "report.json"
     command = [os.environ.get("RAY_PYTHON", sys.executable), "-m", "deploy.ray.bulk", "--model", str(model)]
-    command += ["--input", str(source), "--output", str(output), "--report", str(report), "--workers", str(workers)]
+    command += [
+        "--input",
+        str(source),
+        "--output",
+        str(output),
+        "--report",
+        str(report),
+        "--workers",
+        str(workers),
+        *options,
+    ]
     environment = {
         **os.environ,
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -94,16 +108,18 @@ def with_ray(model: Path, lines: Sequence[str], workers: int, folder: Path) -> t
     return output.read_bytes(), json.loads(report.read_text("utf-8"))
 
 
-def prove(model: Path, lines: Sequence[str], workers: int) -> dict[str, Any]:
+def prove(model: Path, lines: Sequence[str], workers: int, beam_size: int | None = None) -> dict[str, Any]:
     """Translate the lines both ways and say how it went."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        output, job = with_ray(model, lines, workers, folder)
-        expected, alone = command_line(model, lines, workers, folder)
+        options = [] if beam_size is None else ["--beam-size", str(beam_size)]
+        output, job = with_ray(model, lines, workers, folder, options)
+        expected, alone = command_line(model, lines, workers, folder, options)
     pairs = zip(output.split(b"\n"), expected.split(b"\n"), strict=False)
     shares = [worker["occupied_share"] for worker in job["workers"]]
     return {
         "model": model.name,
+        "beam_size": beam_size,
         "lines": len(lines),
         "distinct_lines": len(set(lines)),
         "same_bytes": output == expected,
@@ -121,10 +137,11 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--corpus", type=Path, help="gzipped, tab-separated; its first column is translated")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--beam-size", type=int, help="default: the model's")
     options = parser.parse_args()
     lines = of_corpus(options.corpus, options.lines) if options.corpus else made_up(options.lines)
     report = {"corpus": options.corpus.name if options.corpus else "made up"}
-    report |= prove(options.model.resolve(), lines, options.workers)
+    report |= prove(options.model.resolve(), lines, options.workers, options.beam_size)
     print(json.dumps(report, indent=1))  # noqa: T201 - a command's output
     return 0 if report["same_bytes"] and report["all_workers_busy"] else 1
 

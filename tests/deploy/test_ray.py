@@ -23,7 +23,7 @@ from tests.deploy.stack import free_port, wait_until
 ROOT = Path(__file__).parents[2]
 PYTHON = os.environ.get("RAY_PYTHON", "")
 MODELS = Path(os.environ.get("RAY_TEST_MODELS", ROOT / "models"))
-BUNDLES = sorted(path.parent for path in MODELS.glob("*/manifest.json"))
+BUNDLES = sorted(path.parent for path in MODELS.glob("*-en-fr/manifest.json"))
 
 pytestmark = [
     pytest.mark.slow,
