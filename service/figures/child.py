@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from service.figures import ruler
 from service.figures.fonts import Fonts
 from service.figures.lettering import Lettering
+from service.figures.outlines import joined
 
 VEGA_LITE = "6.4"
 LEISURE, PRESSED = "leisure", "pressed"  # how it is started: to take only idle time, or a small share of a busy machine
@@ -91,7 +92,8 @@ class Studio:
 
     def png(self, job: dict[str, Any]) -> bytes:
         """A specification as PNG, `scale` pixels for each of the SVG's."""
-        return bytes(self._library.svg_to_png(self._drawn(job["spec"], outlined=True), scale=job["scale"]))
+        svg = joined(self._drawn(job["spec"], outlined=True))
+        return bytes(self._library.svg_to_png(svg, scale=job["scale"]))
 
     def script(self, _job: dict[str, Any]) -> bytes:
         """Vega, Vega-Lite and Vega-Embed as one script."""

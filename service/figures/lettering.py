@@ -7,11 +7,11 @@ letters into outlines takes it as long again. Both are done here with fonts that
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any
 
-from service.figures import ruler
-from service.figures.fonts import Fonts, Glyph, Line, Rest
+from service.figures import outlines, ruler
+from service.figures.fonts import Fonts, Line, Rest
 from service.figures.theme import FONT
 
 Spec = dict[str, Any]
@@ -19,11 +19,12 @@ BOLD = 600
 
 _STAND_IN = re.compile(ruler.LETTERS)
 _FAMILY = f'font-family="{ruler.FAMILY}"'
-_TEXT = re.compile(rf"<text ([^>]*{_FAMILY}[^>]*)>(.*?)</text>")
+_TEXT = re.compile(r"<text ([^>]*)>(.*?)</text>")
 _LINE = re.compile(rf'(?:<tspan(?: x="0" dy="([-\d.]+)")?>)?({ruler.LETTERS})(?:</tspan>)?')
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _ANCHORS = {"start": 0.0, "middle": 0.5, "end": 1.0}
 _INHERITED = ("fill", "opacity")
+_BOLD = ("600", "bold")
 
 
 class Lettering:
@@ -43,7 +44,8 @@ class Lettering:
         self._family = config.get("font", FONT)
         given = {"labelFont": ruler.FAMILY, "titleFont": ruler.FAMILY}
         title = {"font": ruler.FAMILY, "subtitleFont": ruler.FAMILY}
-        faces = {"axis": given, "title": title, "text": {"font": ruler.FAMILY}}
+        legend = {"titleFont": ruler.FAMILY}  # its numbers are Vega's
+        faces = {"axis": given, "legend": legend, "title": title, "text": {"font": ruler.FAMILY}}
         config = {**config, **{name: {**config.get(name, {}), **more} for name, more in faces.items()}}
         weight = config["title"].get("fontWeight", BOLD)
         return {**self._inside(spec, weight), "config": config}
@@ -85,6 +87,9 @@ class Lettering:
             axis = encoding.get(name, {}).get("axis")
             if axis and axis.get("title"):
                 done[name] = {**encoding[name], "axis": {**axis, "title": self.stand_in(axis["title"])}}
+        colour = encoding.get("color", {})
+        if legend := colour.get("legend"):
+            done["color"] = {**colour, "legend": {**legend, "title": self.stand_in(legend["title"])}}
         return done
 
     def stand_in(self, text: str, bold: bool = False) -> str:
@@ -121,24 +126,31 @@ class Lettering:
     def _drawn(self, found: re.Match[str]) -> str:
         attributes = dict(_ATTRIBUTE.findall(found.group(1)))
         size, anchor = float(attributes["font-size"].removesuffix("px")), _ANCHORS[attributes["text-anchor"]]
-        paths, down = [], 0.0
-        for step, stand_in in _LINE.findall(found.group(2)):
-            down += float(step or 0)
-            line = self._line(*self._texts[stand_in])
-            if line.parts is None:
+        path, rests, down = list[str](), list[str](), 0.0
+        for step, line in self._lines(attributes, found.group(2)):
+            if line is None or line.parts is None:
                 return found.group()
+            down += step
             left = -anchor * line.width * size
-            paths += [self._part(part, size, left, down) for part in line.parts]
+            for part in line.parts:
+                x = left + part.x * size
+                if isinstance(part, Rest):
+                    rests.append(self._rest(part.text, size, x, down))
+                elif part.outline:
+                    path.append(outlines.placed(part.outline, part.scale * size, x, down + part.y * size))
         kept = " ".join(f'{name}="{attributes[name]}"' for name in ("transform", *_INHERITED) if name in attributes)
-        return f"<g {kept}>{''.join(paths)}</g>"
+        return f'<g {kept}><path transform="{outlines.SHRUNK}" d="{"".join(path)}"/>{"".join(rests)}</g>'
 
-    def _part(self, part: Glyph | Rest, size: float, left: float, down: float) -> str:
-        x = left + part.x * size
-        if isinstance(part, Rest):
-            family = escape(self._family, quote=False)
-            place = f'x="{x:.3f}" y="{down:.3f}" font-size="{size:g}px" font-family="{family}"'
-            return f"<text {place}>{escape(part.text)}</text>"
-        if not part.outline:
-            return ""
-        scale, y = part.scale * size, down + part.y * size
-        return f'<path d="{part.outline}" transform="matrix({scale:.6f} 0 0 {-scale:.6f} {x:.3f} {y:.3f})"/>'
+    def _lines(self, attributes: dict[str, str], content: str) -> list[tuple[float, Line | None]]:
+        """Each line of a text element and how far it is below the one before; None for what is not ours to draw."""
+        family = unescape(attributes.get("font-family", ""))
+        if family == ruler.FAMILY:
+            lines = _LINE.findall(content)
+            return [(float(step or 0), self._line(*self._texts[stand_in])) for step, stand_in in lines]
+        if family == self._family and "<" not in content:  # what Vega itself writes, such as numbers of a legend
+            return [(0.0, self._line(unescape(content), attributes.get("font-weight") in _BOLD))]
+        return [(0.0, None)]
+
+    def _rest(self, text: str, size: float, x: float, y: float) -> str:
+        family = escape(self._family, quote=False)
+        return f'<text x="{x:.3f}" y="{y:.3f}" font-size="{size:g}px" font-family="{family}">{escape(text)}</text>'
