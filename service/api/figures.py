@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal, cast
 
@@ -142,12 +142,16 @@ def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
 
 def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
     """What figures call translations, layers and heads."""
-    aligning = {}
+    aligning: dict[str, tuple[int, int]] = {}
+    later: set[str] = set()
     for info in infos:
         align = info.attention.get("align") or {}
         if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
             aligning[info.name] = (align["layer"], align["head"])
-    return Naming(aligning=aligning) if drawing.other_text is None else Naming(("first", "second"), aligning)
+            if align.get("step") == "consume":
+                later.add(info.name)
+    naming = Naming(aligning=aligning, later=frozenset(later))
+    return naming if drawing.other_text is None else replace(naming, translations=("first", "second"))
 
 
 def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:

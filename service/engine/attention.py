@@ -101,6 +101,8 @@ def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead, 
     }[options.kind]
     if weights is None:
         raise InvalidOption(f"{info.name} has no {options.kind} self-attention; kind must be cross.")
+    if options.kind == "cross" and options.layer == options.head == "align":
+        return alignment.reading(weights, align)  # at the step that aligns, as everything else that says "align"
     return alignment.choose(weights, options.layer, options.head, align)
 
 

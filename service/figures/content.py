@@ -32,6 +32,7 @@ class Naming:
 
     translations: tuple[str, str] = ("the model’s own", "yours")  # of a contrast
     aligning: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # layer and head, by model
+    later: frozenset[str] = frozenset()  # models whose aligning head is read at the step after a token's own
 
 
 DEFAULT_NAMING = Naming()
@@ -232,7 +233,10 @@ def _selected(found: AttentionMap, naming: Naming) -> str:
     layer, head = aligning if aligning is not None else (found.layer, found.head)
     chosen = (layer if found.layer == "align" else found.layer, head if found.head == "align" else found.head)
     told = f"{_selector('layer', chosen[0])}, {_selector('head', chosen[1])}"
-    return f"{told} (aligning)" if aligning is not None and "align" in (found.layer, found.head) else told
+    if aligning is None or "align" not in (found.layer, found.head):
+        return told
+    whole = found.layer == found.head == "align"
+    return f"{told} (aligning, a step later)" if whole and found.model in naming.later else f"{told} (aligning)"
 
 
 def _selector(name: str, chosen: Selector) -> str:

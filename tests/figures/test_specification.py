@@ -73,6 +73,11 @@ def test_a_picture_names_the_layer_and_head_that_align() -> None:
     assert any("layer 1, head 2 (aligning)" in note for note in figure.notes)
 
 
+def test_a_picture_says_that_its_rows_are_those_of_the_next_step() -> None:
+    naming = Naming(aligning={"transformer-en-fr": (1, 2)}, later=frozenset({"transformer-en-fr"}))
+    assert any("layer 1, head 2 (aligning, a step later)" in note for note in one(make_map(), naming=naming).notes)
+
+
 @pytest.mark.parametrize(("tokens", "shape"), [(100, ()), (200, ()), (60, (6, 4))])
 def test_what_nobody_could_read_is_refused(tokens: int, shape: tuple[int, ...]) -> None:
     with pytest.raises(TooLargeToDraw, match="too much for one picture"):

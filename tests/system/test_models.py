@@ -157,6 +157,18 @@ def test_attention_has_its_shape_and_points_into_the_text(
             assert answer.status_code == 200, answer.text
 
 
+def test_align_shows_the_rows_that_alignments_are_read_from(
+    server: ServerProcess, models: list[dict[str, Any]]
+) -> None:
+    for model in models:
+        align = model["attention"]["align"]
+        fields = of(model, text="My sister never told me why.")
+        shown = httpx.get(f"{server.url}/attention", params=fields, timeout=30).json()["weights"]
+        numbers = {"layer": align["layer"], "head": align["head"]}
+        raw = httpx.get(f"{server.url}/attention", params=fields | numbers, timeout=30).json()["weights"]
+        assert shown == ([*raw[1:], raw[-1]] if align["step"] == "consume" else raw)
+
+
 def test_attention_is_that_of_the_translation_returned(server: ServerProcess, models: list[dict[str, Any]]) -> None:
     for model in models:
         text = "He lost my keys."
