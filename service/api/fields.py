@@ -35,6 +35,9 @@ def optional_text(fields: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
+MOST_DIGITS = 400  # of a number that came as text: Python refuses to read several thousand
+
+
 def whole(value: Any) -> Any:
     """The number 4 for 4.0, which is the same number in JSON; every other value as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -46,7 +49,7 @@ def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int
     if value is None:
         return None
     bounds = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-    if isinstance(value, str) and len(value) <= 20 and value.strip().lstrip("+-").isdecimal():
+    if isinstance(value, str) and len(value) <= MOST_DIGITS and value.strip().lstrip("+-").isdecimal():
         value = int(value)
     value = whole(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < lowest or (highest and value > highest):

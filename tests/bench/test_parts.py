@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import itertools
 import math
@@ -69,7 +70,10 @@ async def test_the_load_generator_tells_answers_from_lost_and_extra_ones() -> No
         b"half": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
     }
 
+    served = set[asyncio.Task[None] | None]()
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.add(asyncio.current_task())
         while word := await reader.read(100):
             for part in (answers[word][:20], answers[word][20:]):
                 writer.write(part)
@@ -78,6 +82,8 @@ async def test_the_load_generator_tells_answers_from_lost_and_extra_ones() -> No
             if word in (b"gone", b"half"):
                 break
         writer.close()
+        with contextlib.suppress(ConnectionError):  # the client may have left first
+            await writer.wait_closed()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     pool = Pool(server.sockets[0].getsockname()[1])
@@ -85,6 +91,7 @@ async def test_the_load_generator_tells_answers_from_lost_and_extra_ones() -> No
         pool.send(word, time.perf_counter())
         await pool.close(5)
     server.close()
+    await asyncio.gather(*(task for task in served if task is not None))
     assert [outcome.status for outcome in pool.tally.outcomes] == [200, 200, 503, LOST, LOST, 200]
     assert [outcome.retry_after for outcome in pool.tally.outcomes] == [False, False, True, False, False, False]
     assert (pool.tally.sent, pool.open, pool.tally.extra) == (6, 0, 1)
