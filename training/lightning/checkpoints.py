@@ -20,7 +20,8 @@ def newest_checkpoint(folder: RunFolder) -> Path | None:
 def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
     """The mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
 
-    Older ones may lie there too, from before ``keep_checkpoints`` was changed. Raises FileNotFoundError when there is none.
+    Older ones may lie there too, from before ``keep_checkpoints`` was changed. Raises FileNotFoundError when there is
+    none.
     """
     paths = sorted(folder.checkpoints.glob("[0-9]*.ckpt"), key=lambda path: int(path.stem))[-last:]
     if not paths:
