@@ -45,7 +45,7 @@ class Scripted:
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
         raise NotImplementedError
 
-    def logits(self, hidden: Tensor) -> Tensor:
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
         raise NotImplementedError
 
     def start(self, memory: Memory) -> State:
