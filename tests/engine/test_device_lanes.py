@@ -13,7 +13,8 @@ from service.engine.device_lanes import DeviceRows
 from service.engine.onnx_model import OnnxModel, load_model
 from service.engine.sessions import ModelSettings
 from service.engine.types import SearchOptions, SentenceJob
-from tests.engine.test_onnx_model import decode, sentences
+from tests.engine.decoding import decode
+from tests.engine.test_onnx_model import sentences
 from tests.engine.toy_onnx import write_toy_bundle
 
 

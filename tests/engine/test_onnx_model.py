@@ -13,6 +13,7 @@ from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.onnx_model import OnnxModel, load_model
 from service.engine.sessions import ModelSettings
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from tests.engine.decoding import decode
 from tests.engine.scripted import EOS, ScriptedModel
 from tests.engine.toy_onnx import VOCABULARY, toy_rule, write_toy_bundle
 
@@ -25,22 +26,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
 def sentences(count: int, seed: int = 0) -> list[tuple[int, ...]]:
     random = np.random.default_rng(seed)
     return [(*random.integers(3, VOCABULARY, random.integers(1, 30)).tolist(), EOS) for _ in range(count)]
-
-
-def decode(model: OnnxModel | ScriptedModel, jobs: list[SentenceJob], arrivals: list[int]) -> list[Hypothesis]:
-    """Decode jobs of one beam width; job i joins before step arrivals[i]."""
-    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
-    found: dict[int, Hypothesis] = {}
-    step = 0
-    while len(found) < len(jobs):
-        joining = [at for at, arrival in enumerate(arrivals) if arrival == step]
-        if joining:
-            encoded = model.encode([jobs[at].source_ids for at in joining])
-            batch.join(encoded, range(len(joining)), [(at, jobs[at]) for at in joining])
-        if len(batch):
-            found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
-        step += 1
-    return [found[at] for at in range(len(jobs))]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3, 8])

@@ -12,12 +12,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from service.engine.batch import Batch
 from service.engine.bundle import load_bundle
 from service.engine.errors import BundleCorrupt
-from service.engine.onnx_model import OnnxModel, load_model
+from service.engine.onnx_model import load_model
 from service.engine.sessions import ModelSettings
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from service.engine.types import SearchOptions, SentenceJob
+from tests.engine.decoding import decode
 from tests.training.export.exported import id_pairs, recipe_of
 from tests.training.export.test_bundle import CARD, LOOSE
 from tests.training.tiny import bahdanau, transformer
@@ -56,20 +56,9 @@ def bundles(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
-def decode(model: OnnxModel, jobs: list[SentenceJob], together: int) -> list[Hypothesis]:
-    """Decode jobs of one beam width; `together` of them join every other step."""
-    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
-    found: dict[int, Hypothesis] = {}
-    waiting, step = list(range(len(jobs))), 0
-    while len(found) < len(jobs):
-        joining, waiting = (waiting[:together], waiting[together:]) if step % 2 == 0 else ([], waiting)
-        if joining:
-            encoded = model.encode([jobs[at].source_ids for at in joining])
-            batch.join(encoded, range(len(joining)), [(at, jobs[at]) for at in joining])
-        if len(batch):
-            found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
-        step += 1
-    return [found[at] for at in range(len(jobs))]
+def in_groups(jobs: list[SentenceJob], together: int) -> list[int]:
+    """When each job joins: so many of them every other step."""
+    return [2 * (at // together) for at in range(len(jobs))]
 
 
 def jobs_of(beam_size: int) -> list[SentenceJob]:
@@ -80,14 +69,16 @@ def jobs_of(beam_size: int) -> list[SentenceJob]:
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_company_changes_no_bit(bundles: Path, beam_size: int) -> None:
     model, jobs = load_model(load_bundle(bundles / "listed"), ModelSettings()), jobs_of(beam_size)
-    assert decode(model, jobs, 7) == [decode(model, [job], 1)[0] for job in jobs]
+    assert decode(model, jobs, in_groups(jobs, 7)) == [decode(model, [job], [0])[0] for job in jobs]
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_only_what_is_listed_is_produced(bundles: Path, beam_size: int) -> None:
     jobs = jobs_of(beam_size)
     for job, found in zip(
-        jobs, decode(load_model(load_bundle(bundles / "listed"), ModelSettings()), jobs, 7), strict=True
+        jobs,
+        decode(load_model(load_bundle(bundles / "listed"), ModelSettings()), jobs, in_groups(jobs, 7)),
+        strict=True,
     ):
         allowed = {*LISTED.always.tolist(), *LISTED.likely[list(job.source_ids)].ravel().tolist()} - {0}
         assert set(found.ids) <= allowed
@@ -95,7 +86,7 @@ def test_only_what_is_listed_is_produced(bundles: Path, beam_size: int) -> None:
 
 def test_a_list_of_everything_changes_nothing(bundles: Path) -> None:
     everything, none = (
-        decode(load_model(load_bundle(bundles / name), ModelSettings()), jobs_of(4), 5)
+        decode(load_model(load_bundle(bundles / name), ModelSettings()), jobs_of(4), in_groups(jobs_of(4), 5))
         for name in ("everything", "none")
     )
     same = [one.ids == other.ids for one, other in zip(everything, none, strict=True)]

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-Links = frozenset[tuple[int, int]]
-"""(source token, target token), 0-based."""
+from training.align import Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class LinkTable:
 
     @staticmethod
     def of(sentences: Sequence[Links]) -> LinkTable:
-        """The table of a corpus, a set of links a sentence pair."""
+        """The table of a corpus, a set of links between tokens a sentence pair."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(links) for links in sentences], out=offsets[1:])
         flat = [link for links in sentences for link in sorted(links)]
