@@ -53,8 +53,8 @@ class Lettering:
     def _inside(self, part: Spec, weight: object) -> Spec:
         """A chart with the charts in it."""
         done = dict(part)
-        for name, work in (("title", self._title), ("params", self._params), ("data", None), ("encoding", None)):
-            if name in part and work is not None:
+        for name, work in (("title", self._title), ("params", self._params)):
+            if name in part:
                 done[name] = work(part[name], weight)
         if "encoding" in part:
             done["encoding"] = self._encoding(part["encoding"])
