@@ -163,8 +163,10 @@ class OptimisationConfig(_Section):
     weight_decay: float = Field(0.0, ge=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     sampled_pieces: int = Field(0, ge=0)
-    """Until the cooldown, the softmax covers the batch's own target pieces and this many random ones, which stand
-    for all others (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
+    """The softmax covers the batch's own target pieces and this many random ones, which stand for all others
+    (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
+    whole_softmax_updates: int | None = Field(None, ge=0)
+    """The last updates, whose softmax covers the whole vocabulary; as many as ``cooldown_updates`` if not given."""
     guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"

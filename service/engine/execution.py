@@ -1,37 +1,31 @@
-"""Carries out what the scheduler decided: encoder runs, decoder steps and scoring, and what happens when one fails.
+"""Carries out what the scheduler decided: encoder runs and decoder steps, and what happens when one fails.
 
 Everything here runs in the worker's thread. One batch per beam width that is in use; they take turns.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Sequence
 
 from service.engine.batch import Batch
-from service.engine.errors import DeadlineExceeded, EngineFailure
+from service.engine.faults import Faults
 from service.engine.health import repeats
 from service.engine.model import Model
 from service.engine.observer import FinishedSentence, Observer
-from service.engine.tickets import AnyTicket, ForcedTicket, Ledger, SentenceTicket
+from service.engine.tickets import Ledger, SentenceTicket
 from service.engine.types import Hypothesis, SentenceResult
-
-_LOG = logging.getLogger(__name__)
 
 
 class Execution:
     """The running batches of one model."""
 
-    def __init__(self, name: str, model: Model, ledger: Ledger, observer: Observer, clock: Callable[[], float]) -> None:
-        self._failures: dict[str, int] = {}  # in a row, for each kind of run
-        self._name, self._model, self._ledger, self._observer, self._clock = name, model, ledger, observer, clock
+    def __init__(
+        self, name: str, model: Model, ledger: Ledger, faults: Faults, observer: Observer, clock: Callable[[], float]
+    ) -> None:
+        self._name, self._model, self._ledger, self._faults = name, model, ledger, faults
+        self._observer, self._clock = observer, clock
         self._batches: dict[int, Batch[SentenceTicket]] = {}
         self._next_deadline = float("inf")  # no running sentence expires before
-
-    @property
-    def failures(self) -> int:
-        """Give how many runs of one kind have failed in a row: that others work does not mend a broken decoder."""
-        return max(self._failures.values(), default=0)
 
     @property
     def rows(self) -> int:
@@ -59,14 +53,9 @@ class Execution:
             return
         for batch in self._batches.values():
             for ticket in batch.drop(lambda ticket: ticket.job.deadline is not None and ticket.job.deadline <= now):
-                self.expire(ticket)
+                self._faults.late(ticket)
         owners = (ticket for batch in self._batches.values() for ticket in batch.owners)
         self._next_deadline = min((deadline for deadline in map(_deadline, owners)), default=float("inf"))
-
-    def expire(self, ticket: AnyTicket) -> None:
-        """Tell a caller that the time is up."""
-        if self._ledger.fail(ticket, DeadlineExceeded("The translation was not finished in the time allowed.")):
-            self._observer.rejected(self._name, DeadlineExceeded.code)
 
     def admit(self, tickets: Sequence[SentenceTicket]) -> None:
         """Encode sentences and let them join the batches of their beam widths."""
@@ -80,7 +69,7 @@ class Execution:
             encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
         except Exception:
             # The running sentences are untouched: only the newcomers are lost.
-            self._failed("encoder", tickets)
+            self._faults.failed("encoder", tickets)
             return
         try:
             for beam_size in sorted({ticket.job.search.beam_size for ticket in tickets}):
@@ -90,10 +79,10 @@ class Execution:
                     batch = self._batches[beam_size] = Batch(self._model, beam_size)
                 batch.join(encoded, chosen, [(tickets[at], tickets[at].job) for at in chosen])
         except Exception:
-            self._failed("join", [*tickets, *self._clear()])
+            self._faults.failed("join", [*tickets, *self._clear()])
             return
         for kind in ("encoder", "join"):
-            self._failures.pop(kind, None)
+            self._faults.worked(kind)
         ended = self._clock()
         for ticket in tickets:
             ticket.encoded = ended
@@ -108,36 +97,15 @@ class Execution:
             try:
                 finished = batch.step()
             except Exception:
-                self._failed("decoder", self._clear())
+                self._faults.failed("decoder", self._clear())
                 return
-            self._failures.pop("decoder", None)
+            self._faults.worked("decoder")
             now = self._clock()
             self._observer.step(self._name, rows, now - begun)
             for sentence in finished:
                 self._deliver(sentence.owner, sentence.hypotheses, now)
             if batch.beam_size == 1:
                 _tell(batch)
-
-    def force(self, tickets: Sequence[ForcedTicket]) -> None:
-        """Score given translations together and hand the results over."""
-        begun = self._clock()
-        wanted: list[ForcedTicket] = []
-        for ticket in tickets:
-            if ticket.job.deadline is not None and ticket.job.deadline <= begun:
-                self.expire(ticket)
-            elif not ticket.future.cancelled():
-                wanted.append(ticket)
-        if not wanted:
-            return
-        try:
-            results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
-        except Exception:
-            self._failed("forced", wanted)
-            return
-        self._failures.pop("forced", None)
-        self._observer.stage(self._name, "force", self._clock() - begun)
-        for ticket, result in zip(wanted, results, strict=True):
-            self._ledger.resolve(ticket, result)
 
     def _deliver(self, ticket: SentenceTicket, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
         queued, computed = ticket.started - ticket.submitted, now - ticket.started
@@ -162,14 +130,6 @@ class Execution:
         """Take every sentence out of every batch; no array of theirs is trusted any more."""
         batches, self._batches = self._batches, {}
         return [ticket for batch in batches.values() for ticket in batch.owners]
-
-    def _failed(self, what: str, victims: Sequence[AnyTicket]) -> None:
-        self._failures[what] = self._failures.get(what, 0) + 1
-        _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, what, len(victims))
-        self._observer.failed(self._name)
-        error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
-        for ticket in victims:
-            self._ledger.fail(ticket, error)
 
 
 def _tell(batch: Batch[SentenceTicket]) -> None:

@@ -17,7 +17,10 @@ Result = TypeVar("Result")
 class SentenceWorker(Protocol):
     """What a translator asks of the thread that runs its model: see service.engine.worker.Worker."""
 
-    heartbeat: float
+    @property
+    def heartbeat(self) -> float:
+        """Give when it last showed that it lives, on the monotonic clock."""
+        ...
 
     @property
     def alive(self) -> bool:

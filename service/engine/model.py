@@ -49,7 +49,7 @@ class Lane(Protocol):
 
 
 class Model(Protocol):
-    """A translation model; used by one thread at a time."""
+    """A translation model; used by one thread at a time, but for `force`, which another may call meanwhile."""
 
     @property
     def bos(self) -> int:

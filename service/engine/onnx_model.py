@@ -40,7 +40,7 @@ def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
 
 
 class OnnxModel:
-    """Runs a bundle's graphs; satisfies model.Model and is used by one thread at a time."""
+    """Runs a bundle's graphs; satisfies model.Model."""
 
     def __init__(self, bundle: Bundle, placement: Placement, settings: ModelSettings) -> None:
         manifest = bundle.manifest

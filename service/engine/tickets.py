@@ -38,7 +38,7 @@ class Ledger:
     """
 
     def __init__(self, changed: threading.Condition) -> None:
-        self._changed = changed
+        self.changed = changed  # held for every change, and notified
         self._open: set[AnyTicket] = set()
         self._abandoned: set[AnyTicket] = set()
 
@@ -47,7 +47,7 @@ class Ledger:
 
     def open(self, ticket: AnyTicket) -> None:
         """Take responsibility for a ticket."""
-        with self._changed:
+        with self.changed:
             self._open.add(ticket)
         # Outside the lock: it runs at once if the future is already cancelled.
         ticket.future.add_done_callback(lambda future: self._left(ticket) if future.cancelled() else None)
@@ -58,7 +58,7 @@ class Ledger:
 
     def take_abandoned(self) -> set[AnyTicket]:
         """Give the tickets whose callers left since the last call."""
-        with self._changed:
+        with self.changed:
             abandoned, self._abandoned = self._abandoned, set()
         return abandoned
 
@@ -80,15 +80,15 @@ class Ledger:
             self.fail(ticket, error)
 
     def _close(self, ticket: Ticket[Any, Any]) -> bool:
-        with self._changed:
+        with self.changed:
             if ticket not in self._open:
                 return False
             self._open.discard(ticket)
-            self._changed.notify_all()
+            self.changed.notify_all()
         return ticket.future.set_running_or_notify_cancel()
 
     def _left(self, ticket: AnyTicket) -> None:
-        with self._changed:
+        with self.changed:
             self._abandoned.add(ticket)
             self._open.discard(ticket)
-            self._changed.notify_all()
+            self.changed.notify_all()

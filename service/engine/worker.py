@@ -1,8 +1,9 @@
 """One model's thread: takes jobs from any thread, decodes them together, and resolves every future it gave out.
 
 Between two decoder steps the loop drops whoever left or is too late and lets waiting sentences join; an idle worker
-starts at once. A step that fails fails the sentences in flight; several failures in a row, or anything that ends the
-thread, make the worker dead: everybody waiting gets an error and nothing is accepted any more.
+starts at once. A second thread scores given translations. A step that fails fails the sentences in flight; several
+failures in a row, or anything that ends a thread, make the worker dead: everybody waiting gets an error and nothing is
+accepted any more.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from service.engine.errors import EngineFailure, NotReady, Overloaded
 from service.engine.execution import Execution
+from service.engine.faults import Faults
+from service.engine.forcing import Forcing, Together
 from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
@@ -40,7 +43,7 @@ class WorkerSettings:
     """How much a worker takes on and how much failure it bears."""
 
     budget: Budget = field(default_factory=Budget)
-    forced_together: int = 16  # forced jobs run between two steps
+    forced_together: int = 16  # forced jobs in one run
     failures: int = 3  # in a row, after which the worker is dead
 
 
@@ -66,7 +69,7 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        self.heartbeat = clock()  # when the loop last came round; at most IDLE_SECONDS ago unless a run hangs
+        self._heartbeat = clock()
         self._model = model
         self._settings = settings or WorkerSettings()
         self._observer = observer
@@ -74,9 +77,13 @@ class Worker:
         self._changed = threading.Condition()
         self._state: State = "new"
         self._scheduler: Scheduler[SentenceTicket] = Scheduler(self._settings.budget)
-        self._forced: deque[ForcedTicket] = deque()
         self._ledger = Ledger(self._changed)
-        self._execution = Execution(name, model, self._ledger, observer, clock)
+        self._faults = Faults(name, self._ledger, observer)
+        self._execution = Execution(name, model, self._ledger, self._faults, observer, clock)
+        forced = Together(self._settings.forced_together, self._settings.budget.admitted_tokens)
+        self._forcing = Forcing(
+            model, self._ledger, self._faults, partial(observer.stage, name, "force"), clock, forced
+        )
         self._pace = Pace()
         self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
@@ -92,9 +99,15 @@ class Worker:
         return self._state in ("running", "draining") and self._thread.is_alive()
 
     @property
+    def heartbeat(self) -> float:
+        """Give when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
+        begun = self._forcing.begun
+        return self._heartbeat if begun is None else min(self._heartbeat, begun)
+
+    @property
     def load(self) -> Load:
         """Give the present counts of waiting and running sentences and rows."""
-        return Load(len(self._scheduler), len(self._forced), self._execution.sentences, self._execution.rows)
+        return Load(len(self._scheduler), len(self._forcing), self._execution.sentences, self._execution.rows)
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""
@@ -133,10 +146,10 @@ class Worker:
         check_forced(job, self._model.source_limit, self._model.target_limit)
         with self._changed:
             self._require_running()
-            if len(self._forced) >= self._settings.budget.queued_sentences:
+            if len(self._forcing) >= self._settings.budget.queued_sentences:
                 raise self._overloaded()
             ticket = ForcedTicket(job, self._clock())
-            self._forced.append(ticket)
+            self._forcing.add(ticket)
             self._ledger.open(ticket)
             self._changed.notify_all()
         return ticket.future
@@ -150,6 +163,7 @@ class Worker:
         with self._changed:
             self._state = "running"
         self._thread.start()
+        self._forcing.start()
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
@@ -162,6 +176,7 @@ class Worker:
             self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
+        self._forcing.join(timeout=10.0)
         self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
     def retire(self) -> None:
@@ -197,8 +212,6 @@ class Worker:
         try:
             while self._wait_for_work():
                 self._round()
-                if self._execution.failures >= self._settings.failures:
-                    break
         except BaseException:
             # Whatever it is, nobody above us in this thread could do better than to record it.
             _LOG.exception("The engine thread of %s ended unexpectedly", self.name)
@@ -207,6 +220,7 @@ class Worker:
                 if self._state != "stopped":
                     self._state = "dead"
                 dead = self._state == "dead"
+                self._forcing.end()
                 self._changed.notify_all()
             if not dead:
                 _LOG.info("The engine thread of %s has ended", self.name)
@@ -219,29 +233,30 @@ class Worker:
     def _wait_for_work(self) -> bool:
         """Wait until there is something to do; False when there is nothing more ever."""
         with self._changed:
-            while self._state in ("running", "draining"):
-                self.heartbeat = self._clock()
-                if self._execution.rows or len(self._scheduler) or self._forced or self._ledger.has_abandoned():
+            while self._state in ("running", "draining") and not self._broken():
+                self._heartbeat = self._clock()
+                if self._execution.rows or len(self._scheduler) or self._ledger.has_abandoned():
                     return True
                 self._changed.wait(IDLE_SECONDS)
         return False
 
+    def _broken(self) -> bool:
+        """Say whether the model has failed too often, or the thread beside this one has ended."""
+        return self._forcing.died or self._faults.in_a_row >= self._settings.failures
+
     def _round(self) -> None:
-        """Drop whoever left, admit whoever may join, step once, score what waits for scoring."""
+        """Drop whoever left, admit whoever may join, step once."""
         now = self._clock()
         self._let_go(now)
         with self._changed:
             before = self._scheduler.tokens
             plan = self._scheduler.plan(now, self._execution.rows)
             self._pace.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
-            forced = self._take_forced()
         for ticket in plan.expired:
-            self._execution.expire(ticket)
+            self._faults.late(ticket)
         self._execution.admit(plan.admitted)
         self._tell_load()
         self._execution.step()
-        if forced:
-            self._execution.force(forced)
         if not self._execution.rows:
             self._tell_load()
 
@@ -251,17 +266,6 @@ class Worker:
         if load != self._told:
             self._told = load
             self._observer.rows_changed(self.name, *load)
-
-    def _take_forced(self) -> list[ForcedTicket]:
-        """Take the next forced jobs, so many that the running sentences do not wait long for them."""
-        taken: list[ForcedTicket] = []
-        tokens = 0
-        while self._forced and len(taken) < self._settings.forced_together:
-            tokens += len(self._forced[0].job.source_ids) + len(self._forced[0].job.target_ids)
-            if taken and tokens > self._settings.budget.admitted_tokens:
-                break
-            taken.append(self._forced.popleft())
-        return taken
 
     def _let_go(self, now: float) -> None:
         """Drop the sentences whose callers left or whose time is up."""

@@ -22,7 +22,7 @@ from service.engine.errors import (
 )
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.scheduler import Budget
-from service.engine.types import ForcedJob, ForcedResult, SearchOptions, SentenceJob, SentenceResult
+from service.engine.types import ForcedJob, SearchOptions, SentenceJob, SentenceResult
 from service.engine.worker import Worker, WorkerSettings
 from tests.engine.scripted import EOS, ScriptedModel, copying_rule, hashed_rule
 
@@ -299,12 +299,66 @@ def test_a_thread_that_dies_leaves_no_future_unresolved(
         futures = [worker.submit(job(3, beam_size=8)) for _ in range(4)]
         forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
         gate.open()
-        everyone: list[Future[SentenceResult] | Future[ForcedResult]] = [*futures, forced]
-        for future in everyone:
+        for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
+        eventually(forced.done)  # another thread's: it may have been scored in time
         assert not worker.alive
     assert "ended unexpectedly" in caplog.text
+
+
+def test_a_scoring_thread_that_dies_ends_the_worker_too(caplog: pytest.LogCaptureFixture) -> None:
+    gate = Gate("force")
+
+    def die(what: str, rows: int) -> None:
+        gate(what, rows)
+        if what == "force":
+            raise SystemExit
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=die)) as (worker, _):
+        futures = [worker.submit_forced(ForcedJob((3, EOS), (4, EOS))) for _ in range(3)]
+        gate.open()
+        for future in futures:
+            with pytest.raises(EngineFailure):
+                future.result(10)
+        eventually(lambda: worker.state == "dead" and not worker.alive)
+    assert "ended unexpectedly" in caplog.text
+
+
+def test_broken_scoring_kills_the_worker_although_nobody_translates() -> None:
+    def fail(what: str, rows: int) -> None:
+        if what == "force":
+            raise RuntimeError("broken for good")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, _):
+        for _ in range(3):
+            with pytest.raises(EngineFailure):
+                worker.submit_forced(ForcedJob((3, EOS), (4, EOS))).result(10)
+        eventually(lambda: worker.state == "dead")
+
+
+def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
+    gate = Gate("force")
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
+        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
+        assert not forced.done()
+        gate.open()
+        assert forced.result(10)
+
+
+def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.engine.worker.IDLE_SECONDS", 0.01)
+    gate = Gate("force")
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
+        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        assert gate.arrived.wait(10)
+        stopped = worker.heartbeat
+        time.sleep(0.05)
+        assert worker.heartbeat == stopped
+        gate.open()
+        forced.result(10)
+        eventually(lambda: worker.heartbeat > stopped)
 
 
 def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:

@@ -15,7 +15,7 @@ from training.config import Recipe
 from training.data.batching import Batch
 from training.decode import translate_greedy
 from training.lightning.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
-from training.lightning.schedule import rate_factor
+from training.lightning.schedule import rate_factor, sampled_pieces
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
 
@@ -77,9 +77,7 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The mean smoothed loss of a batch's tokens, in nats."""
-        optimisation = self.recipe.optimisation
-        cooling = optimisation.max_updates - self.global_step <= optimisation.cooldown_updates
-        losses = self.losses(batch, 0 if cooling else optimisation.sampled_pieces)
+        losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation))
         self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
         if losses.guided is None:
             return losses.smoothed / losses.tokens

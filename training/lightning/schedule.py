@@ -1,4 +1,4 @@
-"""The learning rate of every update: a pure function."""
+"""What changes from update to update, the learning rate above all: pure functions."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def rate_factor(update: int, config: OptimisationConfig) -> float:
     if config.cooldown_updates and remaining < config.cooldown_updates:
         factor *= max(0.0, remaining / config.cooldown_updates)
     return factor
+
+
+def sampled_pieces(update: int, config: OptimisationConfig) -> int:
+    """How many random pieces stand for the rest of the vocabulary at an update (0-based); 0: the whole softmax."""
+    whole = config.whole_softmax_updates
+    last = config.cooldown_updates if whole is None else whole
+    return 0 if config.max_updates - update <= last else config.sampled_pieces

@@ -1,0 +1,126 @@
+"""A model's second thread: scores given translations beside the decoding, so that no running sentence waits for it.
+
+A forced run reads nothing of the running batches, takes as long as several decoder steps, and the first one opens the
+graph; ONNX Runtime lets go of the interpreter's lock meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from service.engine.faults import Faults
+from service.engine.model import Model
+from service.engine.tickets import ForcedTicket, Ledger
+
+_LOG = logging.getLogger(__name__)
+
+
+class Together(NamedTuple):
+    """How much is scored in one run."""
+
+    jobs: int
+    tokens: int  # of both sides; a single job may have more
+
+
+class Forcing:
+    """Takes forced jobs in the order they came, several at once."""
+
+    def __init__(
+        self,
+        model: Model,
+        ledger: Ledger,
+        faults: Faults,
+        finished: Callable[[float], None],
+        clock: Callable[[], float],
+        most: Together,
+    ) -> None:
+        self.died = False
+        self._model, self._changed, self._ledger, self._faults = model, ledger.changed, ledger, faults
+        self._finished = finished  # told how many seconds a run took
+        self._clock, self._most = clock, most
+        self._waiting: deque[ForcedTicket] = deque()
+        self._begun: float | None = None  # when the run that is under way began
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="forcing", daemon=True)
+
+    def __len__(self) -> int:
+        """Give the number of jobs that wait."""
+        return len(self._waiting)
+
+    @property
+    def begun(self) -> float | None:
+        """Give when the run that is under way began, if one is."""
+        return self._begun
+
+    def add(self, ticket: ForcedTicket) -> None:
+        """Queue a job; the caller holds the condition and notifies."""
+        self._waiting.append(ticket)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Take nothing more; the caller holds the condition and notifies."""
+        self._ended = True
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended, if it was ever started."""
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        """Be the thread."""
+        try:
+            while tickets := self._next():
+                self._begun = self._clock()
+                self._force(tickets, self._begun)
+                self._begun = None
+        except BaseException:
+            # Whatever it is, nobody above us in this thread could do better than to record it; the worker ends too.
+            _LOG.exception("The thread that scores given translations ended unexpectedly")
+            with self._changed:
+                self.died = True
+                self._changed.notify_all()
+
+    def _next(self) -> list[ForcedTicket]:
+        """Wait for jobs and take the first few; none when there will be none."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            return [] if self._ended else self._take()
+
+    def _take(self) -> list[ForcedTicket]:
+        taken: list[ForcedTicket] = []
+        tokens = 0
+        while self._waiting and len(taken) < self._most.jobs:
+            tokens += len(self._waiting[0].job.source_ids) + len(self._waiting[0].job.target_ids)
+            if taken and tokens > self._most.tokens:
+                break
+            taken.append(self._waiting.popleft())
+        return taken
+
+    def _force(self, tickets: list[ForcedTicket], begun: float) -> None:
+        """Score given translations together and hand the results over."""
+        wanted: list[ForcedTicket] = []
+        for ticket in tickets:
+            if ticket.job.deadline is not None and ticket.job.deadline <= begun:
+                self._faults.late(ticket)
+            elif not ticket.future.cancelled():
+                wanted.append(ticket)
+        if not wanted:
+            return
+        try:
+            results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
+        except Exception:
+            self._faults.failed("forced", wanted)
+            with self._changed:
+                self._changed.notify_all()  # the worker may have to end
+            return
+        self._faults.worked("forced")
+        self._finished(self._clock() - begun)
+        for ticket, result in zip(wanted, results, strict=True):
+            self._ledger.resolve(ticket, result)
