@@ -42,7 +42,7 @@ FORMATS = tuple(MEDIA_TYPES)
 VIEWS = ("heatmap", "lines", "compare", "contrast")
 LEAST_SCALE, MOST_SCALE = 0.25, 4.0
 LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = "3"  # of how pictures look: part of every entity tag
+REVISION = f"3 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
 SECURITY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
 STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
@@ -67,7 +67,7 @@ class Drawing:
         """What decides over the bytes of an answer, and nothing else."""
         scale = self.scale if self.form == "png" else 1.0
         theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
-        return (self.form, self.view, theme, scale, self.other_text, REVISION, version("vl-convert-python"))
+        return (self.form, self.view, theme, scale, self.other_text, REVISION)
 
 
 def read_drawing(fields: Mapping[str, Any], accept: str) -> Drawing:
