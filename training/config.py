@@ -35,8 +35,17 @@ class CorpusConfig(_Section):
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)
     """Keep at most this many pairs, chosen by hash so that the choice is stable."""
+    variants_of: str | None = None
+    """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
+    with things to copy (``training.data.variants``). The vocabulary is not learnt from them."""
     development: int = Field(0, ge=0)
     """How many distinct source sentences of this corpus are held out as development data."""
+
+    @model_validator(mode="after")
+    def _variants_are_counted(self) -> CorpusConfig:
+        if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
+            raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
+        return self
 
 
 class CleaningConfig(_Section):
@@ -201,6 +210,15 @@ class Recipe(_Section):
     """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
     start_from: Path | None = None
     """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
+
+    @model_validator(mode="after")
+    def _variants_have_an_origin(self) -> Recipe:
+        origins = {corpus.name for corpus in self.corpora if corpus.variants_of is None}
+        for corpus in self.corpora:
+            if corpus.variants_of is not None and corpus.variants_of not in origins:
+                known = ", ".join(sorted(origins))
+                raise ValueError(f"corpus {corpus.name}: variants_of must be one of {known}, not {corpus.variants_of}")
+        return self
 
 
 def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:

@@ -18,6 +18,7 @@ from training.data.dataset import EncodedPairs, encode_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
+from training.data.variants import variants
 
 
 class RunFolder:
@@ -69,16 +70,19 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     Development sentences of any corpus are held out of all of them.
     """
     folder.path.mkdir(parents=True, exist_ok=True)
-    corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in recipe.corpora]
-    chosen = [held_out(pairs, c.development) for c, pairs in zip(recipe.corpora, corpora, strict=True)]
+    texts = [corpus for corpus in recipe.corpora if corpus.variants_of is None]
+    corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in texts]
+    chosen = [held_out(pairs, c.development) for c, pairs in zip(texts, corpora, strict=True)]
     everywhere = set().union(*chosen)
-    training: list[list[Pair]] = []
+    training: dict[str, list[Pair]] = {}
     development: list[tuple[str, Pair]] = []
-    for config, pairs, own in zip(recipe.corpora, corpora, chosen, strict=True):
-        kept, held = split(pairs, everywhere)
-        training.append(kept)
+    for config, pairs, own in zip(texts, corpora, chosen, strict=True):
+        training[config.name], held = split(pairs, everywhere)
         development += [(config.name, pair) for pair in split(held, own)[1]]
-    tokenizer = train_tokenizer(_vocabulary_text(training, recipe), recipe.vocabulary)
+    tokenizer = train_tokenizer(_vocabulary_text(training, texts, recipe.seed), recipe.vocabulary)
+    for corpus in recipe.corpora:
+        if corpus.variants_of is not None and corpus.max_pairs is not None:
+            training[corpus.name] = list(variants(training[corpus.variants_of], corpus.max_pairs, recipe.seed))
     tokenizer.save(str(folder.tokenizer))
     counts = _write_pairs(training, development, tokenizer, recipe, folder)
     folder.save_recipe(recipe)
@@ -98,23 +102,24 @@ def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cac
     return subset(cleaned, config.max_pairs)
 
 
-def _vocabulary_text(training: list[list[Pair]], recipe: Recipe) -> Iterator[str]:
+def _vocabulary_text(training: dict[str, list[Pair]], corpora: list[CorpusConfig], seed: int) -> Iterator[str]:
     """The text of one epoch, so that the vocabulary fits the mix that is trained on."""
-    entries = epoch_entries([len(p) for p in training], [c.weight for c in recipe.corpora], recipe.seed, 0)
+    texts = [training[corpus.name] for corpus in corpora]
+    entries = epoch_entries([len(pairs) for pairs in texts], [corpus.weight for corpus in corpora], seed, 0)
     for corpus, pair in entries.tolist():
-        yield from training[corpus][pair]
+        yield from texts[corpus][pair]
 
 
 def _write_pairs(
-    training: list[list[Pair]],
+    training: dict[str, list[Pair]],
     development: list[tuple[str, Pair]],
     tokenizer: Tokenizer,
     recipe: Recipe,
     folder: RunFolder,
 ) -> dict[str, object]:
     counts: dict[str, object] = {}
-    for config, pairs in zip(recipe.corpora, training, strict=True):
-        encoded = encode_pairs(pairs, tokenizer, recipe.max_tokens)
+    for config in recipe.corpora:
+        encoded = encode_pairs(training[config.name], tokenizer, recipe.max_tokens)
         encoded.save(folder.corpus(config.name))
         counts[config.name] = _count(encoded, config)
     fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]

@@ -1,0 +1,113 @@
+"""Variants of pairs: what each way does to both sides, and that a prepared run has them beside its vocabulary."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from training.config import Recipe, load_recipe
+from training.data.dataset import EncodedPairs
+from training.data.variants import copying, lowered, mistyped, raised, renamed, renumbered, unfinished, variants
+from training.prepare import RunFolder, prepare
+
+PAIRS = [
+    ("Tom paid 30 dollars for it.", "Tom l'a payé 30 dollars."),
+    ("I like hot coffee.", "J'aime le café brûlant."),
+    ("Is she at home?", "Est-elle à la maison ?"),
+]
+TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
+
+
+def draw(seed: int = 1) -> random.Random:
+    return random.Random(seed)
+
+
+def test_case_changes_on_the_side_that_a_user_types() -> None:
+    assert lowered(PAIRS[0], draw()) == ("tom paid 30 dollars for it.", PAIRS[0][1])
+    assert raised(PAIRS[1], draw()) == ("I LIKE HOT COFFEE.", "J'AIME LE CAFÉ BRÛLANT.")
+
+
+def test_the_final_mark_goes_on_both_sides_or_on_none() -> None:
+    assert unfinished(PAIRS[2], draw()) == ("Is she at home", "Est-elle à la maison")
+    assert unfinished(("Go.", "Va !"), draw()) is None
+
+
+def test_a_typo_is_in_the_source_and_small() -> None:
+    for seed in range(50):
+        found = mistyped(PAIRS[1], draw(seed))
+        assert found is not None
+        assert found[1] == PAIRS[1][1]
+        assert abs(len(found[0]) - len(PAIRS[1][0])) <= 2
+    assert mistyped(("Go.", "Va !"), draw()) is None
+
+
+def test_numbers_and_names_change_on_both_sides_alike() -> None:
+    numbered, named = renumbered(PAIRS[0], draw()), renamed(PAIRS[0], draw())
+    assert numbered is not None
+    number = numbered[0].split()[2]
+    assert number.isdigit()
+    assert number != "30"
+    assert f" {number} dollars" in numbered[1]
+    assert named is not None
+    name = named[0].split()[0]
+    assert name != "Tom"
+    assert named[1].split()[0] == name
+    assert renumbered(PAIRS[1], draw()) is None
+    assert renamed(PAIRS[1], draw()) is None
+
+
+def test_a_part_of_a_number_or_of_a_word_is_left_alone() -> None:
+    assert renumbered(("It is 3.50 at 10:30.", "C'est 3.50 à 10:30."), draw()) is None
+    assert renamed(("McTom laughs.", "McTom rit."), draw()) is None
+
+
+def test_what_is_copied_is_the_same_on_both_sides() -> None:
+    for seed in range(100):
+        source, target = copying(PAIRS[1], draw(seed))
+        assert source.replace(PAIRS[1][0], "") == target.replace(PAIRS[1][1], "")
+        assert source != PAIRS[1][0]
+
+
+def test_the_same_seed_gives_the_same_variants_and_each_way_its_share() -> None:
+    made = list(variants(PAIRS, 400, 7))
+
+    assert made == list(variants(PAIRS, 400, 7))
+    assert made != list(variants(PAIRS, 400, 8))
+    capitals = sum(source.isupper() and len(source.split()) > 2 for source, _ in made)
+    assert 25 < capitals < 100  # one way of eight, and more where others do not suit
+
+
+def toy_with_variants(**changes: object) -> Recipe:
+    recipe = load_recipe(TOY).model_dump()
+    typed = {"name": "typed", "variants_of": "toy", "max_pairs": 50, "weight": 0.5, **changes}
+    recipe["corpora"] = [*recipe["corpora"], typed]
+    return Recipe.model_validate(recipe)
+
+
+def test_prepare_adds_variants_and_learns_no_vocabulary_from_them(tmp_path: Path) -> None:
+    plain, varied = RunFolder(tmp_path / "plain"), RunFolder(tmp_path / "varied")
+    prepare(load_recipe(TOY), plain, None, tmp_path)
+    counts = prepare(toy_with_variants(), varied, None, tmp_path)
+
+    assert varied.tokenizer.read_bytes() == plain.tokenizer.read_bytes()
+    typed = counts["typed"]
+    assert isinstance(typed, dict)
+    assert typed["pairs"] == len(EncodedPairs.load(varied.corpus("typed"))) > 40  # longer than the limit are left out
+    assert json.loads(varied.statistics.read_text())["typed"]["weight"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"variants_of": "tatoeba"}, "variants_of must be one of toy, not tatoeba"),
+        ({"variants_of": "typed"}, "variants_of must be one of toy, not typed"),
+        ({"max_pairs": None}, "needs max_pairs"),
+        ({"development": 10}, "neither path nor development"),
+    ],
+)
+def test_what_variants_cannot_be_made_of_is_said(changes: dict[str, object], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        toy_with_variants(**changes)

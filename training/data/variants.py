@@ -1,0 +1,191 @@
+"""Pairs as users type them, made from clean ones: other case, no full stop, typos, and things that are copied.
+
+Parallel text is tidy and holds few addresses, codes or rare names, so a model learns from it neither to read carelessly
+typed text nor to copy. What is right for a variant follows from the pair it was made from; nothing is invented.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import string
+from collections.abc import Callable, Iterator, Sequence
+
+from training.data.cleaning import Pair
+
+_NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
+_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_FINAL = re.compile(r"\s?([.!?])$")
+_SYLLABLES = [
+    "ka",
+    "mi",
+    "ro",
+    "ten",
+    "bel",
+    "sha",
+    "vor",
+    "lin",
+    "da",
+    "gu",
+    "ster",
+    "mo",
+    "ri",
+    "zen",
+    "pa",
+    "tik",
+    "no",
+    "fer",
+    "xa",
+    "ju",
+    "wi",
+    "ham",
+    "col",
+    "bri",
+    "quo",
+    "dal",
+]
+_WORDS = [
+    "index",
+    "about",
+    "news",
+    "user",
+    "file",
+    "search",
+    "main",
+    "list",
+    "page",
+    "help",
+    "data",
+    "item",
+    "test",
+    "docs",
+    "login",
+    "blog",
+    "shop",
+    "video",
+    "team",
+]
+_ENDINGS = ["com", "org", "net", "io", "fr", "de", "co.uk", "eu", "info", "dev"]
+_SUFFIXES = ["txt", "py", "pdf", "jpg", "html", "json", "csv", "conf", "sh", "log"]
+_EMOJI = ["😀", "😂", "👍", "❤️", "🎉", "🙏", "🔥", "😢", "🚀", "☕", "✅", "🐶", "🌍", "📦", "🤔"]
+_FRAMES = ("{text} {thing}", "{thing} {text}", "{thing}: {text}", "{text} ({thing})", "({thing}) {text}", "{thing}")
+
+
+def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
+    """Yield `count` pairs, each made of a pair of `pairs`, every way of making one as often as the others.
+
+    What does not suit a pair (no number to change, say) is left to the next way. Same arguments, same pairs.
+    """
+    chosen = random.Random(seed)
+    ways = itertools.cycle(_WAYS)
+    for at in range(count):
+        pair = pairs[chosen.randrange(len(pairs))]
+        draw = random.Random(f"{seed} {at}")
+        yield next(found for found in (way(pair, draw) for way in ways) if found is not None and all(found))
+
+
+def lowered(pair: Pair, _draw: random.Random) -> Pair:
+    """All of the source in lower case; its translation as it was."""
+    return pair[0].lower(), pair[1]
+
+
+def raised(pair: Pair, _draw: random.Random) -> Pair:
+    """Both sides in capitals."""
+    return pair[0].upper(), pair[1].upper()
+
+
+def unfinished(pair: Pair, _draw: random.Random) -> Pair | None:
+    """Both sides without the mark that ends them, where it is the same."""
+    ends = [_FINAL.search(side) for side in pair]
+    if ends[0] is None or ends[1] is None or ends[0].group(1) != ends[1].group(1):
+        return None
+    return pair[0][: ends[0].start()], pair[1][: ends[1].start()]
+
+
+def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
+    """One or two slips in the source: letters swapped, dropped, doubled or replaced; its translation as it was."""
+    source = pair[0]
+    if sum(map(str.isalpha, source)) < 8:
+        return None
+    for _ in range(draw.choice((1, 1, 2))):
+        source = _slip(source, draw)
+    return source, pair[1]
+
+
+def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
+    """Another number where both sides have the same one."""
+    found = [_NUMBER.findall(side) for side in pair]
+    common = [number for number in found[0] if [side.count(number) for side in found] == [1, 1]]
+    return _replaced(pair, draw.choice(common), str(draw.randrange(10 ** draw.randint(1, 7)))) if common else None
+
+
+def renamed(pair: Pair, draw: random.Random) -> Pair | None:
+    """Another name where both sides have the same one."""
+    names = [name for name in _NAME.findall(pair[0]) if pair[0].count(name) == pair[1].count(name) == 1]
+    return _replaced(pair, draw.choice(names), _name(draw)) if names else None
+
+
+def copying(pair: Pair, draw: random.Random) -> Pair:
+    """Something that is the same in every language beside both sides, or alone."""
+    thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
+    return frame.format(text=pair[0], thing=thing), frame.format(text=pair[1], thing=thing)
+
+
+def _replaced(pair: Pair, old: str, new: str) -> Pair:
+    return pair[0].replace(old, new), pair[1].replace(old, new)
+
+
+def _slip(text: str, draw: random.Random) -> str:
+    at = draw.choice([i for i in range(len(text) - 1) if text[i].isalpha() and text[i + 1].isalpha()] or [0])
+    kind = draw.randrange(4)
+    middle = (text[at + 1] + text[at], text[at + 1], text[at] + text[at : at + 2], _letter(draw) + text[at + 1])[kind]
+    return text[:at] + middle + text[at + 2 :]
+
+
+def _letter(draw: random.Random) -> str:
+    return draw.choice(string.ascii_lowercase)
+
+
+def _name(draw: random.Random) -> str:
+    return "".join(draw.choice(_SYLLABLES) for _ in range(draw.randint(2, 3))).capitalize()
+
+
+def _word(draw: random.Random) -> str:
+    return draw.choice(_WORDS) if draw.random() < 0.5 else _name(draw).lower()
+
+
+def _address(draw: random.Random) -> str:
+    host = f"{draw.choice(('www.', '', '', 'docs.'))}{_word(draw)}.{draw.choice(_ENDINGS)}"
+    path = "".join(f"/{_word(draw)}" for _ in range(draw.randint(0, 2)))
+    query = f"?{_word(draw)}={draw.randrange(1000)}" if draw.random() < 0.2 else ""
+    return f"{draw.choice(('https://', 'https://', 'http://', ''))}{host}{path}{query}"
+
+
+def _mail(draw: random.Random) -> str:
+    return f"{_word(draw)}{draw.choice(('.', '_', ''))}{_word(draw)}@{_word(draw)}.{draw.choice(_ENDINGS)}"
+
+
+def _figure(draw: random.Random) -> str:
+    number = draw.randrange(10 ** draw.randint(1, 7))
+    return draw.choice((f"{number}", f"{number}", f"{number}%", f"#{number}", f"v{number % 10}.{number % 37}"))
+
+
+def _code(draw: random.Random) -> str:
+    one, other = _word(draw), _word(draw)
+    path = f"/{one}/{other}.{draw.choice(_SUFFIXES)}"
+    return draw.choice((f"{one}_{other}()", f"{one}.{other}", f"`{one} --{other}`", path, path[1:], f"${one.upper()}"))
+
+
+def _tag(draw: random.Random) -> str:
+    return draw.choice("@#") + _word(draw)
+
+
+def _picture(draw: random.Random) -> str:
+    return draw.choice(_EMOJI)
+
+
+_THINGS: tuple[Callable[[random.Random], str], ...] = (_address, _mail, _figure, _code, _tag, _picture, _name)
+_WAYS: tuple[Callable[[Pair, random.Random], Pair | None], ...] = (
+    copying, lowered, mistyped, renamed, copying, unfinished, renumbered, raised
+)  # fmt: skip
