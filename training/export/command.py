@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -79,7 +80,7 @@ def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], not
     """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
     return ModelCard(
-        data=tuple(_credit(corpus, statistics[corpus.name]) for corpus in recipe.corpora),
+        data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
         seed=recipe.seed,
         git_revision=_git_revision(),
         scores=scores,
@@ -122,11 +123,16 @@ def read_alignment(path: Path) -> Alignment:
         raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
 
 
-def _credit(corpus: CorpusConfig, counts: dict[str, Any]) -> DataCredit:
+def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
+    """Whom to credit for a corpus of a recipe, and under which licence it is; variants are their origin's."""
+    if corpus.variants_of is not None:
+        origin = next(other for other in recipe.corpora if other.name == corpus.variants_of)
+        credit = data_credit(recipe, origin, pairs)
+        return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
     if corpus.path is not None:
-        return DataCredit(corpus.name, counts["pairs"], "not stated", f"local file {corpus.path.name}")
+        return DataCredit(corpus.name, pairs, "not stated", f"local file {corpus.path.name}")
     known = find_corpus(corpus.name)
-    return DataCredit(corpus.name, counts["pairs"], known.licence, known.credit)
+    return DataCredit(corpus.name, pairs, known.licence, known.credit)
 
 
 def _git_revision() -> str:

@@ -11,6 +11,7 @@ import pytest
 from training.config import Recipe, load_recipe
 from training.data.dataset import EncodedPairs
 from training.data.variants import copying, lowered, mistyped, raised, renamed, renumbered, unfinished, variants
+from training.export.command import data_credit
 from training.prepare import RunFolder, prepare
 
 PAIRS = [
@@ -111,3 +112,12 @@ def test_prepare_adds_variants_and_learns_no_vocabulary_from_them(tmp_path: Path
 def test_what_variants_cannot_be_made_of_is_said(changes: dict[str, object], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
         toy_with_variants(**changes)
+
+
+def test_variants_are_credited_to_what_they_are_made_from() -> None:
+    recipe = toy_with_variants()
+
+    credit = data_credit(recipe, recipe.corpora[1], 50)
+
+    assert (credit.name, credit.pairs, credit.licence) == ("typed", 50, "not stated")
+    assert credit.credit == "made from toy: local file toy.tsv"
