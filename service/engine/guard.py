@@ -2,9 +2,9 @@
 
 A hypothesis ends in a cycle of period p when each of its last tokens equals the one p places before it. The guard
 counts, for every row and every period up to MAX_PERIOD, for how many tokens in a row that has held, and forbids a
-token that would bring the count to the limit of its period: LEAST_RUN tokens or MORE_COPIES whole copies beyond the
-first, whichever is longer. A source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: the limits
-are then raised to twice its own longest run. </s> is never forbidden, because it never occurs inside a hypothesis.
+token that would bring the count to the limit of its period, one more copy and FURTHER tokens: no four tokens in a row
+occur a third time. A source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: the limits are then
+raised to twice its own longest run. </s> is never forbidden, because it never occurs inside a hypothesis.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from service.engine.growth import grown
 from service.engine.types import IntArray
 
 MAX_PERIOD = 16  # longest cycle that is noticed, in tokens
-LEAST_RUN = 12
-MORE_COPIES = 3
-_PERIODS = np.arange(1, MAX_PERIOD + 1)
-_LIMITS: npt.NDArray[np.int32] = np.maximum(LEAST_RUN, MORE_COPIES * _PERIODS).astype(np.int32)
+FURTHER = 4
+LEAST_RUN = 1 + FURTHER  # the lowest limit
+_LIMITS: npt.NDArray[np.int32] = np.arange(1 + FURTHER, MAX_PERIOD + FURTHER + 1, dtype=np.int32)
 _NOTHING = -1  # stands for the places before the first token: equal to no id
 
 
@@ -74,17 +73,15 @@ class RepetitionGuard:
 def longest_run(ids: Sequence[int]) -> int:
     """Give the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
 
-    Runs under six tokens could not raise any limit, so they are not told apart.
+    Runs under three tokens could not raise any limit, so they are not told apart.
     """
-    if len(ids) - len(set(ids)) < 6:
+    if len(ids) - len(set(ids)) < 3:
         return 0
     tokens = np.asarray(ids)
     same = np.zeros((MAX_PERIOD, len(tokens)), bool)
     for period in range(1, min(MAX_PERIOD, len(tokens) - 1) + 1):
         same[period - 1, period:] = tokens[period:] == tokens[:-period]
-    two = same[:, 1:] & same[:, :-1]
-    four = two[:, 2:] & two[:, :-2]
-    if not (four[:, 2:] & four[:, :-2]).any():
+    if not (same[:, 2:] & same[:, 1:-1] & same[:, :-2]).any():
         return 0
     longest, run = np.zeros(MAX_PERIOD, np.int64), np.zeros(MAX_PERIOD, np.int64)
     for column in same.T:

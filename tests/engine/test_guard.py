@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.engine.guard import LEAST_RUN, MAX_PERIOD, MORE_COPIES, RepetitionGuard, longest_run
+from service.engine.guard import FURTHER, LEAST_RUN, MAX_PERIOD, RepetitionGuard, longest_run
 
 FOREVER = 300
 
@@ -25,7 +25,7 @@ def allowed_copies(period: int, source: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("period", range(1, MAX_PERIOD + 1))
 def test_a_cycle_of_any_period_is_stopped(period: int) -> None:
-    assert allowed_copies(period, (5, 6, 2)) == max(LEAST_RUN, MORE_COPIES * period) - 1
+    assert allowed_copies(period, (5, 6, 2)) == period + FURTHER - 1
 
 
 def test_longer_cycles_are_no_business_of_the_guard() -> None:
@@ -59,7 +59,14 @@ def test_counts_follow_the_hypothesis_when_slots_change() -> None:
 
 @pytest.mark.parametrize(
     ("ids", "longest"),
-    [((1, 2, 3, 4, 5, 6, 7, 8), 0), ((7,) * 10, 9), ((3, 4) * 6, 10), ((1, 2, 3, 9, 9, 9), 0), ((5,) * 7, 6)],
+    [
+        ((1, 2, 3, 4, 5, 6, 7, 8), 0),
+        ((7,) * 10, 9),
+        ((3, 4) * 6, 10),
+        ((1, 2, 3, 9, 9, 9), 0),
+        ((5,) * 7, 6),
+        ((8, 5, 5, 5, 5), 3),
+    ],
 )
 def test_the_longest_run_of_a_source(ids: tuple[int, ...], longest: int) -> None:
     assert longest_run(ids) == longest

@@ -353,8 +353,9 @@ def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch)
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
         forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
         assert gate.arrived.wait(10)
+        time.sleep(0.1)  # the other thread's last sign of life may be from before the run
         stopped = worker.heartbeat
-        time.sleep(0.05)
+        time.sleep(0.1)
         assert worker.heartbeat == stopped
         gate.open()
         forced.result(10)
