@@ -18,7 +18,7 @@ from service.engine.growth import grown
 from service.engine.types import IntArray
 
 MAX_PERIOD = 16  # longest cycle that is noticed, in tokens
-FURTHER = 4
+FURTHER = 3
 LEAST_RUN = 1 + FURTHER  # the lowest limit
 _LIMITS: npt.NDArray[np.int32] = np.arange(1 + FURTHER, MAX_PERIOD + FURTHER + 1, dtype=np.int32)
 _NOTHING = -1  # stands for the places before the first token: equal to no id

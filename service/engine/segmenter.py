@@ -1,8 +1,9 @@
 """Which parts of a text are translated, and how the parts and what lies between them become one text again.
 
 Text is never altered: sentences are ranges over it, and all that lies outside them (spaces, line breaks, tabs, list
-markers, emoji, bare numbers and links) is copied as it is. A line break or a tab always ends a sentence; within a
-line `sentencex` decides, except that no sentence ends inside a word. Everything here is pure.
+markers, emoji, bare numbers, and addresses, which a model of subwords would misspell) is copied as it is. A line break
+or a tab always ends a sentence, and so does an address; within a line `sentencex` decides, except that no sentence ends
+inside a word. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ Span = tuple[int, int]
 _LINE = re.compile(r"[^\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)])(?=\s)")
 _WORD = re.compile(r"\S+")
-_LINK = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
+_LINK = re.compile(
+    r"""(?:(?:https?|ftp)://|\bwww\.)[^\s<>"]*[^\s<>".,;:!?)'\]}»…]"""
+    r"""|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"""
+)
 _NUMBER_FOLLOWS = re.compile(
     r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
 )
@@ -57,8 +61,8 @@ def whole_text(text: str) -> list[Span]:
 
 
 def is_translatable(text: str) -> bool:
-    """Say whether there is anything to translate: a letter, outside of a link."""
-    return any(map(str.isalpha, text)) and not _LINK.fullmatch(text.strip())
+    """Say whether there is anything to translate: a letter, outside of an address."""
+    return any(map(str.isalpha, _LINK.sub("", text) if "." in text else text))
 
 
 def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joined:
@@ -121,9 +125,17 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
     for part in parts:
         position += len(part)
         if position == end or _may_end(text, begin, position):
-            spans.extend(_trimmed(text, begin, position))
+            spans.extend(_between_links(text, begin, position))
             begin = position
     return spans
+
+
+def _between_links(text: str, start: int, end: int) -> list[Span]:
+    spans: list[Span] = []
+    for link in _LINK.finditer(text, start, end):
+        spans.extend(_trimmed(text, start, link.start()))
+        start = link.end()
+    return [*spans, *_trimmed(text, start, end)]
 
 
 def _may_end(text: str, begin: int, position: int) -> bool:
