@@ -233,8 +233,7 @@ class Translator:
         self._tell(CallStage("force", began, time.monotonic(), {"sentences": len(jobs)}))
         if self._warm:  # what it is warmed up with is cut off early
             for result in results:
-                weights = result.cross_attention[self._align.layer, self._align.head]
-                self._observer.attended(self.name, coverage(weights))
+                self._observer.attended(self.name, coverage(reading(result.cross_attention, self._align)))
         return results
 
     def _tell(self, stage: CallStage) -> None:
