@@ -46,8 +46,11 @@ class Advance:
 
 
 def candidates_for(beam_size: int) -> int:
-    """Say how many candidates a row the search needs: enough to replace every finished hypothesis."""
-    return 2 * beam_size
+    """Say how many candidates a row the search needs: enough to replace every finished hypothesis.
+
+    Three for a single one, which may have to pass over both a repetition and an end that comes too early.
+    """
+    return max(2 * beam_size, 3)
 
 
 class Beam:

@@ -57,36 +57,54 @@ class Execution:
         owners = (ticket for batch in self._batches.values() for ticket in batch.owners)
         self._next_deadline = min((deadline for deadline in map(_deadline, owners)), default=float("inf"))
 
-    def admit(self, tickets: Sequence[SentenceTicket]) -> None:
-        """Encode sentences and let them join the batches of their beam widths."""
+    def admit(self, tickets: Sequence[SentenceTicket], following: Sequence[SentenceTicket]) -> None:
+        """Let sentences join the batches of their beam widths; whoever is not encoded yet is, and who follows, too."""
         if not tickets:
             return
         begun = self._clock()
         for ticket in tickets:
             ticket.started = begun
             self._next_deadline = min(self._next_deadline, _deadline(ticket))
+        fresh = [ticket for ticket in tickets if ticket.memory is None]
         try:
-            encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
+            if fresh:
+                self._encode([*fresh, *(ticket for ticket in following if ticket.memory is None)])
         except Exception:
-            # The running sentences are untouched: only the newcomers are lost.
-            self._faults.failed("encoder", tickets)
-            return
+            # The running sentences are untouched, and so is who waits: only newcomers are lost.
+            self._faults.failed("encoder", fresh)
+            tickets = [ticket for ticket in tickets if ticket.memory is not None]
+        else:
+            self._faults.worked("encoder")
         try:
-            for beam_size in sorted({ticket.job.search.beam_size for ticket in tickets}):
-                chosen = [at for at, ticket in enumerate(tickets) if ticket.job.search.beam_size == beam_size]
-                batch = self._batches.get(beam_size)
-                if batch is None:
-                    batch = self._batches[beam_size] = Batch(self._model, beam_size)
-                batch.join(encoded, chosen, [(tickets[at], tickets[at].job) for at in chosen])
+            self._join(tickets)
         except Exception:
             self._faults.failed("join", [*tickets, *self._clear()])
             return
-        for kind in ("encoder", "join"):
-            self._faults.worked(kind)
+        self._faults.worked("join")
         ended = self._clock()
         for ticket in tickets:
             ticket.encoded = ended
         self._observer.stage(self._name, "encode", ended - begun)
+
+    def _encode(self, tickets: Sequence[SentenceTicket]) -> None:
+        encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
+        for at, ticket in enumerate(tickets):
+            ticket.memory = (encoded, at)
+
+    def _join(self, tickets: Sequence[SentenceTicket]) -> None:
+        """Let encoded sentences join; those of one encoder run and one beam width do so together."""
+        parties: dict[tuple[int, int], list[SentenceTicket]] = {}
+        for ticket in tickets:
+            assert ticket.memory is not None
+            parties.setdefault((ticket.job.search.beam_size, id(ticket.memory[0])), []).append(ticket)
+        for (beam_size, _), party in parties.items():
+            batch = self._batches.get(beam_size)
+            if batch is None:
+                batch = self._batches[beam_size] = Batch(self._model, beam_size)
+            memories = [ticket.memory for ticket in party if ticket.memory is not None]
+            batch.join(memories[0][0], [at for _, at in memories], [(ticket, ticket.job) for ticket in party])
+            for ticket in party:
+                ticket.memory = None  # the batch has a copy of it
 
     def step(self) -> None:
         """Decode one token of every row of every batch and hand over what is finished."""

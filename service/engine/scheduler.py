@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 from service.engine.types import MAX_BEAM_SIZE
@@ -23,6 +23,9 @@ Owner = TypeVar("Owner")
 LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
 GROUP_SHARE = 4  # one part in so many of the rows is worth an admission when more wait than fit
 GROUP_ROUNDS = 3  # for which those who fit are kept waiting for that
+# Who waits is encoded with who joins: runs over sentences of like length, and fewer of them. The running sentences wait
+# for it, so not for long: 20 ms on one core without VNNI.
+AHEAD_SENTENCES, AHEAD_TOKENS = 32, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,17 @@ class Scheduler(Generic[Owner]):
                 break
         self._queue.extendleft(reversed(passed))
         return Plan(admitted, expired)
+
+    def following(self) -> list[Owner]:
+        """Say who comes next, as far as it pays to encode them together with who joins now."""
+        found: list[Owner] = []
+        tokens = 0
+        for entry in islice(self._queue, AHEAD_SENTENCES):
+            tokens += entry.tokens
+            if tokens > AHEAD_TOKENS:
+                break
+            found.append(entry.owner)
+        return found
 
     def discard(self, owners: Container[object]) -> list[Owner]:
         """Take these out of the queue, those of them that are in it."""

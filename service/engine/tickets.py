@@ -22,6 +22,7 @@ class Ticket(Generic[Job, Result]):
     submitted: float
     started: float = 0.0
     encoded: float = 0.0
+    memory: tuple[Any, int] | None = None  # what the encoder made of several sentences, and which of them this is
     future: Future[Result] = field(default_factory=Future)
 
 

@@ -251,10 +251,11 @@ class Worker:
         with self._changed:
             before = self._scheduler.tokens
             plan = self._scheduler.plan(now, self._execution.rows)
+            following = self._scheduler.following() if plan.admitted else []
             self._pace.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
         for ticket in plan.expired:
             self._faults.late(ticket)
-        self._execution.admit(plan.admitted)
+        self._execution.admit(plan.admitted, following)
         self._tell_load()
         self._execution.step()
         if not self._execution.rows:

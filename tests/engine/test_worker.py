@@ -140,6 +140,51 @@ def test_never_more_rows_run_than_the_budget_allows() -> None:
     assert max(rows for what, rows in model.calls if what == "step") <= 10
 
 
+def test_who_waits_is_encoded_with_who_joins() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY))
+    with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
+        futures = worker.submit_all([job(*range(3, 4 + at % 5), beam_size=4) for at in range(24)])
+        for at, future in enumerate(futures):
+            assert future.result(10).hypotheses[0].ids == (*range(3, 4 + at % 5), EOS)
+    encoded = [sentences for what, sentences in model.calls if what == "encode"]
+    assert sum(encoded) == 24
+    assert len(encoded) <= 2
+
+
+def test_who_left_or_came_too_late_after_being_encoded_is_not_decoded() -> None:
+    gate = Gate()
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
+        soon = time.monotonic() + 0.05
+        running, left, late, patient = worker.submit_all(
+            [job(3, beam_size=8), job(4, beam_size=8), job(5, beam_size=8, deadline=soon), job(6, beam_size=8)]
+        )
+        assert gate.arrived.wait(10)
+        assert left.cancel()
+        time.sleep(0.06)
+        gate.open()
+        assert running.result(10).hypotheses[0].ids == (3, EOS)
+        assert patient.result(10).hypotheses[0].ids == (6, EOS)
+        with pytest.raises(DeadlineExceeded):
+            late.result(10)
+    assert [sentences for what, sentences in model.calls if what == "encode"] == [4]
+
+
+def test_an_encoder_that_fails_costs_newcomers_and_nobody_who_waits() -> None:
+    failing = [True]
+
+    def fail(what: str, rows: int) -> None:
+        if what == "encode" and failing.pop():
+            failing.append(False)
+            raise RuntimeError("out of luck")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(Budget(rows=8))) as (worker, _):
+        first, *others = worker.submit_all([job(at, beam_size=8) for at in range(3, 7)])
+        with pytest.raises(EngineFailure):
+            first.result(10)
+        assert [future.result(10).hypotheses[0].ids for future in others] == [(4, EOS), (5, EOS), (6, EOS)]
+
+
 def test_a_request_is_queued_whole_or_refused_whole() -> None:
     gate = Gate("encode")
     settings = WorkerSettings(Budget(queued_sentences=5))
