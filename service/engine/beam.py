@@ -66,7 +66,7 @@ class Beam:
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN nothing can be a repetition
         self._has_shortest = False  # whether anybody asked for a least length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
-        self._own_slots = np.arange(beam_size)
+        self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
         self._arrays: dict[str, npt.NDArray[Any]] = {
             "steps": np.empty(one, np.int64),  # tokens chosen so far
@@ -95,6 +95,7 @@ class Beam:
             for name, array in self._arrays.items():
                 self._arrays[name] = grown(array, self.size)
             self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
+            self._own_slots = np.tile(np.arange(self.beam_size), (len(self._own_rows), 1))
         arrays = self._arrays
         arrays["steps"][index] = arrays["closed"][index] = 0
         arrays["penalty"][index] = search.length_penalty
@@ -132,14 +133,14 @@ class Beam:
         possible = best.scores > IMPOSSIBLE
         last = arrays["steps"][:size] + 1 >= arrays["longest"][:size]
         closing = ((ending | last[:, None]) & possible)[:, : self.beam_size]
-        if closing.any():
+        if np.count_nonzero(closing):
             self._finish(best, closing)
-        if not possible[:, 0].all():
-            self._strand(np.flatnonzero(~possible[:, 0]).tolist())
+        if np.count_nonzero(possible[:, 0]) < size:
+            self._strand((~possible[:, 0]).nonzero()[0].tolist())
         survivors = self._placed(first_living(best, possible & ~ending, self.beam_size))
         self._remember(survivors)
         done = self._done(last)
-        return Advance(survivors.tokens, self._row_parents(survivors.parents, done), np.flatnonzero(done).tolist())
+        return Advance(survivors.tokens, self._row_parents(survivors.parents, done), done.nonzero()[0].tolist())
 
     def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
         """Take a step of single hypotheses whose likeliest tokens are all allowed; None where one is not.
@@ -148,11 +149,11 @@ class Beam:
         """
         size, arrays = self.size, self._arrays
         steps, tokens, gains = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
-        if self._allowed(ids, logprobs) is not logprobs or gains.min() <= IMPOSSIBLE:
+        if self._allowed(ids, logprobs) is not logprobs or np.count_nonzero(gains <= IMPOSSIBLE):
             return None
         done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
         scores: npt.NDArray[np.float64] = arrays["scores"][:size] + gains
-        leaving: list[int] = np.flatnonzero(done).tolist()
+        leaving: list[int] = done.nonzero()[0].tolist()
         for index in leaving:
             step, token = int(steps[index]), int(tokens[index, 0])
             score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
@@ -177,11 +178,10 @@ class Beam:
         gains = self._allowed(ids, logprobs)
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
         totals = (scores + gains).reshape(size, -1)
-        ids, gains = ids.reshape(size, -1), gains.reshape(size, -1)
         # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
-        order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.beam_size]
-        rows = self._own_rows[:size]
-        return Survivors(order // width, ids[rows, order], gains[rows, order], totals[rows, order])
+        order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
+        at = order + self._own_rows[:size] * totals.shape[1]  # in the flat arrays: a third of the price of two indices
+        return Survivors(order // width, ids.take(at), gains.take(at), totals.take(at))
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
@@ -189,7 +189,7 @@ class Beam:
         if self._has_shortest:
             early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
             ends = early[:, None, None] & (ids == self._eos)
-            if ends.any():
+            if np.count_nonzero(ends):
                 forbidden = ends if forbidden is None else forbidden | ends
         if forbidden is None:
             return logprobs
@@ -235,18 +235,19 @@ class Beam:
         size, beam_size = survivors.tokens.shape
         if beam_size == 1:
             return survivors
-        own, rows = self._own_slots, self._own_rows[:size]
+        own, rows = self._own_slots[:size], self._own_rows[:size]
         # Worst first, so that of several claims to one slot the best child's stays.
         occupant = np.full((size, beam_size), -1)
-        occupant[rows, survivors.parents[:, ::-1]] = own[::-1]
+        occupant[rows, survivors.parents[:, ::-1]] = own[:, ::-1]
         placed = occupant[rows, survivors.parents] == own
-        if not placed.all():
+        if np.count_nonzero(placed) < placed.size:
             # As many slots of a sentence are free as it has survivors without one: both in order.
-            occupant[occupant < 0] = np.broadcast_to(own, placed.shape)[~placed]
-        survivors = survivors.taken(rows, occupant)
+            occupant[occupant < 0] = own[~placed]
+        survivors = survivors.taken(occupant + rows * beam_size)
         # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
         still = (survivors.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
-        return survivors._replace(parents=np.where(still, own, survivors.parents))
+        np.copyto(survivors.parents, own, where=still)
+        return survivors
 
     def _remember(self, survivors: Survivors) -> None:
         """Write the step into the history and make it the present."""
@@ -268,7 +269,7 @@ class Beam:
         """Say which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
         closed = arrays["closed"][:size]
-        if not closed.any():
+        if not np.count_nonzero(closed):
             return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
@@ -283,8 +284,8 @@ class Beam:
         """Turn slots within sentences into rows of the batch; sentences that leave need no moves."""
         if self.beam_size == 1:
             return None
-        if done.any():
-            parents = np.where(done[:, None], self._own_slots, parents)
+        if np.count_nonzero(done):
+            parents = np.where(done[:, None], self._own_slots[: self.size], parents)
         rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()
         return rows
 

@@ -45,7 +45,7 @@ class RepetitionGuard:
         """Say which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
         size = len(ids)
         near = self._runs[:size] + 1 >= self._limits[:size, None, :]
-        if not near.any():
+        if not np.count_nonzero(near):
             return None
         same = ids[:, :, :, None] == self._recent[:size, :, None, :]
         prolonging: npt.NDArray[np.bool_] = (same & near[:, :, None, :]).any(axis=-1)

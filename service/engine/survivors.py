@@ -29,18 +29,18 @@ class Survivors(NamedTuple):
     gains: FloatArray
     scores: npt.NDArray[np.float64]
 
-    def taken(self, rows: IntArray, places: IntArray) -> Survivors:
-        """Pick, for every sentence, the entries at `places`."""
-        at = (rows, places)
-        return Survivors(self.parents[at], self.tokens[at], self.gains[at], self.scores[at])
+    def taken(self, at: IntArray) -> Survivors:
+        """Pick the entries at these places of the flattened arrays; copies."""
+        return Survivors(self.parents.take(at), self.tokens.take(at), self.gains.take(at), self.scores.take(at))
 
 
 def first_living(best: Survivors, living: npt.NDArray[np.bool_], beam_size: int) -> Survivors:
     """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
-    if living[:, :beam_size].all():
-        first = np.s_[:, :beam_size]
-        return Survivors(best.parents[first], best.tokens[first], best.gains[first], best.scores[first])
+    first = living[:, :beam_size]
+    if np.count_nonzero(first) == first.size:
+        slots = np.s_[:, :beam_size]
+        return Survivors(best.parents[slots], best.tokens[slots], best.gains[slots], best.scores[slots])
     rows = np.arange(len(living))[:, None]
-    chosen = np.argsort(~living, axis=1, kind="stable")[:, :beam_size]
-    survivors = best.taken(rows, chosen)
+    chosen = (~living).argsort(axis=1, kind="stable")[:, :beam_size]
+    survivors = best.taken(chosen + rows * living.shape[1])
     return survivors._replace(scores=np.where(living[rows, chosen], survivors.scores, -np.inf))
