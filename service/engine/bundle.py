@@ -104,6 +104,7 @@ class DecodingDefaults:
 
     beam_size: int
     length_penalty: float
+    wrap_tokens: int | None = None  # sentences of more source tokens are translated in parts
 
 
 @dataclass(frozen=True, slots=True)

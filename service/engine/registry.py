@@ -29,6 +29,7 @@ from service.engine.types import ModelInfo
 from service.engine.worker import Worker, WorkerSettings
 
 DEFAULT_ARCHITECTURE = "transformer"
+WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
 _LOG = logging.getLogger(__name__)
 
 
@@ -38,8 +39,7 @@ class EngineSettings:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
-    # Longer sentences are wrapped although the model takes more: it has seen few of that length.
-    wrap_tokens: int | None = 128
+    wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
 
 
 def open_translator(
@@ -70,7 +70,8 @@ def open_translator(
         card=manifest.card,
     )
     worker = Worker(manifest.name, model, settings.worker, observer)
-    return Translator(manifest, info, tokenizer, worker, observer, settings.wrap_tokens)
+    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
+    return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
 
 
 class Registry:

@@ -17,6 +17,7 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.registry import EngineSettings, Registry
+from service.engine.types import TranslationOptions
 from tests.engine.manifests import write_bundle
 from tests.engine.models_folder import WriteModel, model_writer
 from tests.engine.vocabulary import tokenizer_json
@@ -85,6 +86,19 @@ async def test_starting_loads_what_is_not_loaded(tmp_path: Path, write_model: Wr
     assert (registry.ready, registry.models()) == (False, [])
     await registry.start()
     assert len(registry.models()) == 1
+    await registry.stop(0.0)
+
+
+@pytest.mark.parametrize(("decoding", "parts"), [({}, 1), ({"wrap_tokens": 16}, 3)])
+async def test_a_manifest_says_which_sentences_are_translated_in_parts(
+    decoding: dict[str, int], parts: int, tmp_path: Path, write_model: WriteModel
+) -> None:
+    write_model("transformer-en-fr", decoding={"beam_size": 1, "length_penalty": 1.0, **decoding})
+    registry = Registry(tmp_path)
+    await registry.start()
+    text = "abc, abc, abc, abc, abc, abc, abc, abc."
+    [translation] = await registry.resolve("en", "fr").translate([text], TranslationOptions(beam_size=1, details=True))
+    assert len(translation.sentences) == parts
     await registry.stop(0.0)
 
 

@@ -40,6 +40,12 @@ def export(
     scores: Scores = None,
     alignment: AlignmentFile = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
+    wrap_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=8, help="Translate sentences of more source tokens in parts: better for models of short ones."
+        ),
+    ] = None,
     shortlist: Annotated[
         bool, typer.Option(help="Have int8 steps score only what a sentence's translation may need of the vocabulary.")
     ] = True,
@@ -55,7 +61,7 @@ def export(
         card=card,
         version=version,
         precisions=precisions,
-        decoding=Decoding(),
+        decoding=Decoding(wrap_tokens=wrap_tokens),
         alignment=read_alignment(alignment) if alignment else None,
         shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
     )

@@ -43,6 +43,8 @@ class Decoding:
 
     beam_size: int = 4
     length_penalty: float = 1.0
+    wrap_tokens: int | None = None
+    """Sentences of more source tokens are translated in parts; None: as the service likes."""
 
 
 def graph_file(kind: str, precision: str) -> str:
@@ -90,7 +92,7 @@ def manifest_document(
         "limits": {"source_tokens": recipe.max_tokens, "target_tokens": recipe.max_tokens},
         "graphs": graphs,
         "attention": {**sizes, "align": asdict(align)},
-        "decoding": asdict(decoding),
+        "decoding": {name: value for name, value in asdict(decoding).items() if value is not None},
     }
 
 

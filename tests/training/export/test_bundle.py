@@ -23,7 +23,7 @@ from training.data.subwords import BOS, PAD, train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
-from training.export.manifest import Alignment
+from training.export.manifest import Alignment, Decoding
 from training.export.parity import ParityError, ParityLimits, torch_reference
 from training.networks.build import build_network
 
@@ -57,6 +57,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         card=CARD,
         version="3",
         precisions=("int8", "fp16", "fp32"),
+        decoding=Decoding(wrap_tokens=24),
         alignment=Alignment(0, 0, "consume", 0.2, 25.0, "ten sentences"),
         limits=LOOSE,
     )
@@ -71,6 +72,7 @@ def test_the_engine_takes_it(folder: Path, tokenizer: Tokenizer) -> None:
     assert bundle.manifest.version == "3"
     assert set(bundle.manifest.graphs) == {"int8", "fp16", "fp32"}
     assert bundle.manifest.attention.align.step == "consume"
+    assert bundle.manifest.decoding.wrap_tokens == 24
 
 
 def test_every_file_has_its_checksum(folder: Path) -> None:
