@@ -1,7 +1,7 @@
-"""Pairs as users type them, made from clean ones: other case, no full stop, typos, and things that are copied.
+"""Pairs as users type them, made from clean ones: other case, no full stop, typos, several sentences, things to copy.
 
 Parallel text is tidy and holds few addresses, codes or rare names, so a model learns from it neither to read carelessly
-typed text nor to copy. What is right for a variant follows from the pair it was made from; nothing is invented.
+typed text nor to copy; and a corpus of short sentences teaches it nothing of what lies beyond them. What is right for a variant follows from the pair it was made from; nothing is invented.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from training.data.cleaning import Pair
 
@@ -78,7 +79,7 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
     What does not suit a pair (no number to change, say) is left to the next way. Same arguments, same pairs.
     """
     chosen = random.Random(seed)
-    ways = itertools.cycle(_WAYS)
+    ways = itertools.cycle((*_WAYS, partial(joined, pairs)))
     for at in range(count):
         pair = pairs[chosen.randrange(len(pairs))]
         draw = random.Random(f"{seed} {at}")
@@ -130,6 +131,12 @@ def copying(pair: Pair, draw: random.Random) -> Pair:
     """Something that is the same in every language beside both sides, or alone."""
     thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
     return frame.format(text=pair[0], thing=thing), frame.format(text=pair[1], thing=thing)
+
+
+def joined(pairs: Sequence[Pair], pair: Pair, draw: random.Random) -> Pair:
+    """Two to four sentences in a row, the others drawn from ``pairs``."""
+    row = [pair, *(pairs[draw.randrange(len(pairs))] for _ in range(draw.randint(1, 3)))]
+    return " ".join(source for source, _ in row), " ".join(target for _, target in row)
 
 
 def _replaced(pair: Pair, old: str, new: str) -> Pair:
