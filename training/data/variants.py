@@ -1,7 +1,8 @@
 """Pairs as users type them, made from clean ones: other case, no full stop, typos, several sentences, things to copy.
 
 Parallel text is tidy and holds few addresses, codes or rare names, so a model learns from it neither to read carelessly
-typed text nor to copy; and a corpus of short sentences teaches it nothing of what lies beyond them. What is right for a variant follows from the pair it was made from; nothing is invented.
+typed text nor to copy; and a corpus of short sentences teaches it nothing of what lies beyond them. What is right for a
+variant follows from the pair it was made from; nothing is invented.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from training.data.cleaning import Pair
+
+Way = Callable[[Pair, random.Random], Pair | None]
+"""Makes a variant of a pair, or None where the pair does not suit."""
 
 _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
@@ -79,7 +83,8 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
     What does not suit a pair (no number to change, say) is left to the next way. Same arguments, same pairs.
     """
     chosen = random.Random(seed)
-    ways = itertools.cycle((*_WAYS, partial(joined, pairs)))
+    every: tuple[Way, ...] = (*_WAYS, partial(joined, pairs))
+    ways = itertools.cycle(every)
     for at in range(count):
         pair = pairs[chosen.randrange(len(pairs))]
         draw = random.Random(f"{seed} {at}")
@@ -193,6 +198,6 @@ def _picture(draw: random.Random) -> str:
 
 
 _THINGS: tuple[Callable[[random.Random], str], ...] = (_address, _mail, _figure, _code, _tag, _picture, _name)
-_WAYS: tuple[Callable[[Pair, random.Random], Pair | None], ...] = (
+_WAYS: tuple[Way, ...] = (
     copying, lowered, mistyped, renamed, copying, unfinished, renumbered, raised
 )  # fmt: skip
