@@ -23,7 +23,8 @@ LIMIT = 11
 def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: int) -> served.Hypothesis:
     """The service's search over one sentence, fed by the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
-    beam.add(settle(served.TranslationOptions(beam_size), len(source) + 1, LIMIT), [*source, EOS])
+    # Untrained networks repeat themselves, which only the service stops: it is told that the source does so, too.
+    beam.add(settle(served.TranslationOptions(beam_size), len(source) + 1, LIMIT), [7] * (LIMIT + 2))
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)
     while True:
