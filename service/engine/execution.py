@@ -73,8 +73,8 @@ class Execution:
             # The running sentences are untouched, and so is who waits: only newcomers are lost.
             self._faults.failed("encoder", fresh)
             tickets = [ticket for ticket in tickets if ticket.memory is not None]
-        else:
-            self._faults.worked("encoder")
+            if not tickets:
+                return
         try:
             self._join(tickets)
         except Exception:
@@ -88,6 +88,7 @@ class Execution:
 
     def _encode(self, tickets: Sequence[SentenceTicket]) -> None:
         encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
+        self._faults.worked("encoder")
         for at, ticket in enumerate(tickets):
             ticket.memory = (encoded, at)
 

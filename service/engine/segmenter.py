@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import sentencex
@@ -87,14 +87,12 @@ def without_long_words(text: str, tokens: Sequence[Span], limit: int) -> list[Sp
     have none.
     """
     starts = [start for start, _ in tokens]
-    spans: list[Span] = []
-    begin = 0
-    for word in _WORD.finditer(text):
+
+    def is_long(word: re.Match[str]) -> bool:
         too_long = bisect_left(starts, word.end()) - bisect_left(starts, word.start()) > limit
-        if too_long and not any(unicodedata.category(character) == "Lo" for character in word[0]):
-            spans.extend(_trimmed(text, begin, word.start()))
-            begin = word.end()
-    return [*spans, *_trimmed(text, begin, len(text))]
+        return too_long and not any(unicodedata.category(character) == "Lo" for character in word[0])
+
+    return _outside(text, 0, len(text), filter(is_long, _WORD.finditer(text)))
 
 
 def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
@@ -125,16 +123,17 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
     for part in parts:
         position += len(part)
         if position == end or _may_end(text, begin, position):
-            spans.extend(_between_links(text, begin, position))
+            spans.extend(_outside(text, begin, position, _LINK.finditer(text, begin, position)))
             begin = position
     return spans
 
 
-def _between_links(text: str, start: int, end: int) -> list[Span]:
+def _outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]) -> list[Span]:
+    """Give what is worth translating of a range between these parts of it, which stay as they are."""
     spans: list[Span] = []
-    for link in _LINK.finditer(text, start, end):
-        spans.extend(_trimmed(text, start, link.start()))
-        start = link.end()
+    for part in left_alone:
+        spans.extend(_trimmed(text, start, part.start()))
+        start = part.end()
     return [*spans, *_trimmed(text, start, end)]
 
 
