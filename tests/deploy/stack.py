@@ -16,7 +16,8 @@ from typing import Any
 
 import httpx
 
-ROOT = Path(__file__).parents[2]
+from tests.deploy.sources import LABEL, ROOT, digest
+
 IMAGE = "localhost/translucent"
 PROMETHEUS_IMAGE = "docker.io/prom/prometheus:v2"
 EXAMPLE = {"q": "I lost.", "source": "en", "target": "fr"}
@@ -38,6 +39,9 @@ def missing(*images: str, programs: Sequence[str] = ("podman",)) -> str:
             return f"podman has no image {image}: see `make containers`"
     if not list(ROOT.glob("models/*/manifest.json")):
         return "there are no models"
+    label = f'{{{{index .Labels "{LABEL}"}}}}'
+    if IMAGE in images and podman("image", "inspect", IMAGE, "--format", label) != digest():
+        return f"{IMAGE} was built from other sources than these: see `make containers`"
     return ""
 
 

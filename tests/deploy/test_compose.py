@@ -16,7 +16,8 @@ import httpx
 import pytest
 import yaml
 
-from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, ROOT, Stack, missing, podman, up, wait_until
+from tests.deploy.sources import ROOT
+from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, Stack, missing, podman, up, wait_until
 
 REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]

@@ -12,7 +12,8 @@ import httpx
 import pytest
 import yaml
 
-from tests.deploy.stack import EXAMPLE, IMAGE, ROOT, missing, podman, wait_until
+from tests.deploy.sources import ROOT
+from tests.deploy.stack import EXAMPLE, IMAGE, missing, podman, wait_until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
