@@ -60,4 +60,4 @@ def _lines(side: Side, pairs: npt.NDArray[np.int64]) -> list[str]:
 
 def _linked_share(table: LinkTable, corpus: EncodedPairs) -> float:
     linked = sum(len(np.unique(table[i][:, 1])) for i in range(len(table)))
-    return linked / int(corpus.target.offsets[-1])
+    return linked / max(1, int(corpus.target.offsets[-1]))  # a corpus may be development data as a whole

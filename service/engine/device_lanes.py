@@ -13,9 +13,9 @@ import numpy as np
 import onnxruntime
 
 from service.engine.bundle import ArraySpec, GraphSet
-from service.engine.encoding import Array, EncodedSentences
+from service.engine.encoding import SOURCE_STEP, Array, EncodedSentences
 from service.engine.growth import capacity_for
-from service.engine.lanes import LEAST_TOKENS, SOURCE_STEP
+from service.engine.lanes import LEAST_TOKENS
 from service.engine.model import Candidates, Encoded
 from service.engine.row_graphs import RowOperation, row_graph
 from service.engine.types import IntArray

@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime
 
 from service.engine.bundle import ArraySpec, GraphSet
-from service.engine.encoding import Array, Arrays, EncodedSentences
+from service.engine.encoding import SOURCE_STEP, Array, Arrays, EncodedSentences
 from service.engine.growth import grown, resized
 from service.engine.model import Candidates, Encoded
 from service.engine.shortlist import LIST_STEP
@@ -24,8 +24,7 @@ from service.engine.types import IntArray
 LEAST_TOKENS = 32  # capacity of caches to begin with
 MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
 KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
-SOURCE_STEP = 8  # source positions are padded to a multiple of this, so that capacities change seldom
-STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # the same for every axis of memory that varies
+STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # what every axis of memory that varies is padded to a multiple of
 
 
 class HostLane:

@@ -11,7 +11,14 @@ import onnxruntime
 
 from service.engine.bundle import Bundle
 from service.engine.device_lanes import DeviceLane, DeviceRows, run_on_device
-from service.engine.encoding import Array, Arrays, EncodedSentences, groups_of_like_length, side_by_side
+from service.engine.encoding import (
+    SOURCE_STEP,
+    Array,
+    Arrays,
+    EncodedSentences,
+    groups_of_like_length,
+    side_by_side,
+)
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.lanes import HostLane
 from service.engine.model import Lane
@@ -82,7 +89,7 @@ class OnnxModel:
         longer = [max(len(source), len(target)) for source, target in pairs]
         results: dict[int, ForcedResult] = {}
         for group in groups_of_like_length(longer, self._forced_together):
-            source, source_lengths = side_by_side([pairs[index][0] for index in group], self._pad)
+            source, source_lengths = side_by_side([pairs[index][0] for index in group], self._pad, SOURCE_STEP)
             target, target_lengths = side_by_side([pairs[index][1] for index in group], self._pad)
             feeds = {
                 "source": source,

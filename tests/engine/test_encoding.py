@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.engine.encoding import RUN_TOKENS, groups_of_like_length
+from service.engine.encoding import RUN_TOKENS, groups_of_like_length, side_by_side
 
 
 def groups(lengths: list[int], most: int = 100) -> list[list[int]]:
@@ -23,6 +23,13 @@ def test_a_few_short_ones_are_padded_rather_than_run_by_themselves() -> None:
 
 def test_a_group_is_no_larger_than_allowed() -> None:
     assert groups([7] * 5, most=2) == [[7, 7], [7, 7], [7]]
+
+
+def test_an_array_grows_in_steps_so_that_company_seldom_changes_its_width() -> None:
+    short, lengths = side_by_side([[4, 5, 6, 7, 8, 9, 1]], 0, step=8)
+    assert short.tolist() == [[4, 5, 6, 7, 8, 9, 1, 0]]
+    assert lengths.tolist() == [7]
+    assert side_by_side([[4, 1], [5, 6, 1]], 0)[0].tolist() == [[4, 1, 0], [5, 6, 1]]
 
 
 @given(st.lists(st.integers(1, 80), max_size=40))
