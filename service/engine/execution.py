@@ -1,4 +1,4 @@
-"""Carries out what the scheduler decided: encoder runs and decoder steps, and what happens when one fails.
+"""Carries out what the scheduler decided: who joins, decoder steps, and what happens when one fails.
 
 Everything here runs in the worker's thread. One batch per beam width that is in use; they take turns.
 """
@@ -57,43 +57,23 @@ class Execution:
         owners = (ticket for batch in self._batches.values() for ticket in batch.owners)
         self._next_deadline = min((deadline for deadline in map(_deadline, owners)), default=float("inf"))
 
-    def admit(self, tickets: Sequence[SentenceTicket], following: Sequence[SentenceTicket]) -> None:
-        """Let sentences join the batches of their beam widths; whoever is not encoded yet is, and who follows, too."""
+    def admit(self, tickets: Sequence[SentenceTicket]) -> None:
+        """Let encoded sentences join the batches of their beam widths."""
         if not tickets:
             return
-        begun = self._clock()
+        now = self._clock()
         for ticket in tickets:
-            ticket.started = begun
+            ticket.joined = now
             self._next_deadline = min(self._next_deadline, _deadline(ticket))
-        fresh = [ticket for ticket in tickets if ticket.memory is None]
-        try:
-            if fresh:
-                self._encode([*fresh, *(ticket for ticket in following if ticket.memory is None)])
-        except Exception:
-            # The running sentences are untouched, and so is who waits: only newcomers are lost.
-            self._faults.failed("encoder", fresh)
-            tickets = [ticket for ticket in tickets if ticket.memory is not None]
-            if not tickets:
-                return
         try:
             self._join(tickets)
         except Exception:
             self._faults.failed("join", [*tickets, *self._clear()])
             return
         self._faults.worked("join")
-        ended = self._clock()
-        for ticket in tickets:
-            ticket.encoded = ended
-        self._observer.stage(self._name, "encode", ended - begun)
-
-    def _encode(self, tickets: Sequence[SentenceTicket]) -> None:
-        encoded = self._model.encode([ticket.job.source_ids for ticket in tickets])
-        self._faults.worked("encoder")
-        for at, ticket in enumerate(tickets):
-            ticket.memory = (encoded, at)
 
     def _join(self, tickets: Sequence[SentenceTicket]) -> None:
-        """Let encoded sentences join; those of one encoder run and one beam width do so together."""
+        """Let those of one encoder run and one beam width join together."""
         parties: dict[tuple[int, int], list[SentenceTicket]] = {}
         for ticket in tickets:
             assert ticket.memory is not None
@@ -127,7 +107,9 @@ class Execution:
                 _tell(batch)
 
     def _deliver(self, ticket: SentenceTicket, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
-        queued, computed = ticket.started - ticket.submitted, now - ticket.started
+        # A sentence waits for the encoder and, encoded, for its place in the batch.
+        queued = ticket.joined - ticket.submitted - ticket.encode_seconds
+        computed = now - ticket.joined + ticket.encode_seconds
         best = hypotheses[0]
         self._observer.sentence_finished(
             self._name,
@@ -142,8 +124,7 @@ class Execution:
                 repeats=repeats(best.ids),
             ),
         )
-        encoded = ticket.encoded - ticket.started
-        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed, encoded))
+        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed, ticket.encode_seconds))
 
     def _clear(self) -> list[SentenceTicket]:
         """Take every sentence out of every batch; no array of theirs is trusted any more."""

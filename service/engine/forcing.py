@@ -1,22 +1,19 @@
-"""A model's second thread: scores given translations beside the decoding, so that no running sentence waits for it.
+"""Scores given translations beside the decoding, so that no running sentence waits for it.
 
 A forced run reads nothing of the running batches, takes as long as several decoder steps, and the first one opens the
-graph; ONNX Runtime lets go of the interpreter's lock meanwhile.
+graph.
 """
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from service.engine.beside import Beside
 from service.engine.faults import Faults
 from service.engine.model import Model
 from service.engine.tickets import ForcedTicket, Ledger
-
-_LOG = logging.getLogger(__name__)
 
 
 class Together(NamedTuple):
@@ -38,60 +35,20 @@ class Forcing:
         clock: Callable[[], float],
         most: Together,
     ) -> None:
-        self.died = False
+        self.thread = Beside("forcing", ledger, clock, self._take, self._force)
         self._model, self._changed, self._ledger, self._faults = model, ledger.changed, ledger, faults
         self._finished = finished  # told how many seconds a run took
         self._clock, self._most = clock, most
         self._waiting: deque[ForcedTicket] = deque()
-        self._begun: float | None = None  # when the run that is under way began
-        self._ended = False
-        self._thread = threading.Thread(target=self._run, name="forcing", daemon=True)
 
     def __len__(self) -> int:
         """Give the number of jobs that wait."""
         return len(self._waiting)
 
-    @property
-    def begun(self) -> float | None:
-        """Give when the run that is under way began, if one is."""
-        return self._begun
-
     def add(self, ticket: ForcedTicket) -> None:
-        """Queue a job; the caller holds the condition and notifies."""
+        """Queue a job; the caller holds the lock."""
         self._waiting.append(ticket)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def end(self) -> None:
-        """Take nothing more; the caller holds the condition and notifies."""
-        self._ended = True
-
-    def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, if it was ever started."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    def _run(self) -> None:
-        """Be the thread."""
-        try:
-            while tickets := self._next():
-                self._begun = self._clock()
-                self._force(tickets, self._begun)
-                self._begun = None
-        except BaseException:
-            # Whatever it is, nobody above us in this thread could do better than to record it; the worker ends too.
-            _LOG.exception("The thread that scores given translations ended unexpectedly")
-            with self._changed:
-                self.died = True
-                self._changed.notify_all()
-
-    def _next(self) -> list[ForcedTicket]:
-        """Wait for jobs and take the first few; none when there will be none."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._ended)
-            return [] if self._ended else self._take()
+        self.thread.wake()
 
     def _take(self) -> list[ForcedTicket]:
         taken: list[ForcedTicket] = []

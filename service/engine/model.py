@@ -49,7 +49,7 @@ class Lane(Protocol):
 
 
 class Model(Protocol):
-    """A translation model; used by one thread at a time, but for `force`, which another may call meanwhile."""
+    """A translation model; one thread at a time uses `encode`, one `force` and one the lanes, all three at once."""
 
     @property
     def bos(self) -> int:

@@ -1,11 +1,11 @@
 """Decides who joins the running batch between two steps: pure, told the time rather than reading it.
 
-Sentences are admitted oldest first while the budget of rows lasts. A small one may pass a large one that does not fit
-yet, but only so often: once a sentence has been passed `patience` times nobody passes it any more, the batch drains,
-and it is next. One round admits a bounded number of source tokens, because the running sentences wait for the encoder.
+Sentences are encoded oldest first, a few ahead of those who may join, and admitted oldest first while the budget of
+rows lasts. A small one may pass a large one that does not fit yet, but only so often: once a sentence has been passed
+`patience` times nobody passes it any more, the batch drains, and it is next.
 
-When more wait than fit, those who fit wait for a few rounds until a quarter of the rows is free: one encoder run over
-eight sentences takes half the time of eight runs, and whoever joins has the others' buffers bound anew.
+When more wait than fit, those who fit wait for a few rounds until a quarter of the rows is free: whoever joins has the
+others' buffers bound anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Generic, TypeVar
 
 from service.engine.types import MAX_BEAM_SIZE
@@ -23,9 +23,9 @@ Owner = TypeVar("Owner")
 LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
 GROUP_SHARE = 4  # one part in so many of the rows is worth an admission when more wait than fit
 GROUP_ROUNDS = 3  # for which those who fit are kept waiting for that
-# Who waits is encoded with who joins: runs over sentences of like length, and fewer of them. The running sentences wait
-# for it, so not for long: 20 ms on one core without VNNI.
-AHEAD_SENTENCES, AHEAD_TOKENS = 32, 256
+# One encoder run: long enough to be worth its start, short enough (20 ms on one core without VNNI) for who comes next.
+RUN_SENTENCES, RUN_TOKENS = 32, 256
+READY_TOKENS = 1024  # source tokens that may be encoded and wait: some 4 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,6 @@ class Budget:
     """How much may run and wait at once."""
 
     rows: int = 256  # hypotheses decoded together: sentences times beam width
-    admitted_tokens: int = 2048  # source tokens encoded between two steps
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     patience: int = 16  # times a waiting sentence may be passed by younger ones
@@ -42,10 +41,8 @@ class Budget:
         """Raise ValueError where a sentence could wait for ever."""
         if self.rows < MAX_BEAM_SIZE:
             raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
-        if min(self.admitted_tokens, self.queued_sentences, self.queued_tokens) < 1 or self.patience < 0:
-            raise ValueError(
-                "admitted_tokens, queued_sentences and queued_tokens must be positive, patience not negative"
-            )
+        if min(self.queued_sentences, self.queued_tokens) < 1 or self.patience < 0:
+            raise ValueError("queued_sentences and queued_tokens must be positive, patience not negative")
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +53,7 @@ class Waiting(Generic[Owner]):
     rows: int
     tokens: int
     deadline: float | None = None
+    ready: bool = False  # encoded
     passed: int = 0  # by younger ones that were admitted first
 
 
@@ -99,21 +97,20 @@ class Scheduler(Generic[Owner]):
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
     def plan(self, now: float, rows_in_use: int) -> Plan[Owner]:
-        """Take out of the queue whoever is too late and whoever may join now."""
+        """Take out of the queue whoever is too late and whoever is ready and may join now."""
         if not self._queue:
             return Plan([], [])
         expired = self._expire(now)
-        free, tokens = self.budget.rows - rows_in_use, self.budget.admitted_tokens
+        free = self.budget.rows - rows_in_use
         if self._waits_for_company(free):
             return Plan([], expired)
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
-        while self._queue and free > 0 and len(passed) < LOOKAHEAD:
+        while self.has_ready() and free > 0 and len(passed) < LOOKAHEAD:
             entry = self._queue.popleft()
-            if entry.rows <= free and (entry.tokens <= tokens or not admitted):
+            if entry.rows <= free:
                 admitted.append(entry.owner)
                 free -= entry.rows
-                tokens -= entry.tokens
                 self.tokens -= entry.tokens
                 self._rows -= entry.rows
                 for older in passed:
@@ -125,16 +122,30 @@ class Scheduler(Generic[Owner]):
         self._queue.extendleft(reversed(passed))
         return Plan(admitted, expired)
 
-    def following(self) -> list[Owner]:
-        """Say who comes next, as far as it pays to encode them together with who joins now."""
+    def has_ready(self) -> bool:
+        """Say whether the oldest sentence is encoded; none is before an older one."""
+        return bool(self._queue) and self._queue[0].ready
+
+    def to_encode(self) -> list[Owner]:
+        """Say who is encoded next, together; nobody while enough are ready."""
         found: list[Owner] = []
-        tokens = 0
-        for entry in islice(self._queue, AHEAD_SENTENCES):
+        ready = tokens = 0
+        for entry in self._queue:
+            if entry.ready:
+                ready += entry.tokens
+                continue
             tokens += entry.tokens
-            if tokens > AHEAD_TOKENS:
+            if ready >= READY_TOKENS or len(found) >= RUN_SENTENCES or (found and tokens > RUN_TOKENS):
                 break
             found.append(entry.owner)
         return found
+
+    def make_ready(self, owners: Container[object]) -> None:
+        """Note that these are encoded, as far as they still wait; they are the first that were not."""
+        for entry in self._queue:
+            if not entry.ready and entry.owner not in owners:
+                break
+            entry.ready = True
 
     def discard(self, owners: Container[object]) -> list[Owner]:
         """Take these out of the queue, those of them that are in it."""

@@ -20,9 +20,9 @@ class Ticket(Generic[Job, Result]):
 
     job: Job
     submitted: float
-    started: float = 0.0
-    encoded: float = 0.0
+    encode_seconds: float = 0.0
     memory: tuple[Any, int] | None = None  # what the encoder made of several sentences, and which of them this is
+    joined: float = 0.0
     future: Future[Result] = field(default_factory=Future)
 
 
@@ -38,8 +38,9 @@ class Ledger:
     stays in `take_abandoned` until the worker has asked.
     """
 
-    def __init__(self, changed: threading.Condition) -> None:
-        self.changed = changed  # held for every change, and notified
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # held for every change
+        self.changed = threading.Condition(self.lock)  # notified of every change
         self._open: set[AnyTicket] = set()
         self._abandoned: set[AnyTicket] = set()
 
@@ -48,7 +49,7 @@ class Ledger:
 
     def open(self, ticket: AnyTicket) -> None:
         """Take responsibility for a ticket."""
-        with self.changed:
+        with self.lock:
             self._open.add(ticket)
         # Outside the lock: it runs at once if the future is already cancelled.
         ticket.future.add_done_callback(lambda future: self._left(ticket) if future.cancelled() else None)

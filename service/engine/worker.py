@@ -1,9 +1,9 @@
 """One model's thread: takes jobs from any thread, decodes them together, and resolves every future it gave out.
 
 Between two decoder steps the loop drops whoever left or is too late and lets waiting sentences join; an idle worker
-starts at once. A second thread scores given translations. A step that fails fails the sentences in flight; several
-failures in a row, or anything that ends a thread, make the worker dead: everybody waiting gets an error and nothing is
-accepted any more.
+starts at once. A second thread encodes who waits, a third scores given translations. A step that fails fails the
+sentences in flight; several failures in a row, or anything that ends a thread, make the worker dead: everybody waiting
+gets an error and nothing is accepted any more.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
 from service.engine.pace import Pace
+from service.engine.preparation import Preparation
 from service.engine.scheduler import Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
@@ -34,6 +35,7 @@ State = Literal["new", "running", "draining", "stopped", "dead"]
 IDLE_SECONDS = 1.0  # how often an idle worker shows that it lives
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
 LATER = 0.5  # which part of the queue should have gone by then
+FORCED = Together(jobs=16, tokens=2048)
 LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: the measured pace may be wrong by half
 _LOG = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class WorkerSettings:
     """How much a worker takes on and how much failure it bears."""
 
     budget: Budget = field(default_factory=Budget)
-    forced_together: int = 16  # forced jobs in one run
+    forced: Together = FORCED  # in one run
     failures: int = 3  # in a row, after which the worker is dead
 
 
@@ -74,16 +76,18 @@ class Worker:
         self._settings = settings or WorkerSettings()
         self._observer = observer
         self._clock = clock
-        self._changed = threading.Condition()
+        self._ledger = Ledger()
+        self._changed = self._ledger.changed
         self._state: State = "new"
         self._scheduler: Scheduler[SentenceTicket] = Scheduler(self._settings.budget)
-        self._ledger = Ledger(self._changed)
         self._faults = Faults(name, self._ledger, observer)
         self._execution = Execution(name, model, self._ledger, self._faults, observer, clock)
-        forced = Together(self._settings.forced_together, self._settings.budget.admitted_tokens)
-        self._forcing = Forcing(
-            model, self._ledger, self._faults, partial(observer.stage, name, "force"), clock, forced
+        told = partial(observer.stage, name)
+        self._preparation = Preparation(
+            model, self._scheduler, self._ledger, self._faults, partial(told, "encode"), clock
         )
+        self._forcing = Forcing(model, self._ledger, self._faults, partial(told, "force"), clock, self._settings.forced)
+        self._beside = (self._preparation.thread, self._forcing.thread)
         self._pace = Pace()
         self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
@@ -101,8 +105,8 @@ class Worker:
     @property
     def heartbeat(self) -> float:
         """Give when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
-        begun = self._forcing.begun
-        return self._heartbeat if begun is None else min(self._heartbeat, begun)
+        begun = (thread.begun for thread in self._beside)
+        return min([self._heartbeat, *(moment for moment in begun if moment is not None)])
 
     @property
     def load(self) -> Load:
@@ -132,7 +136,7 @@ class Worker:
             )
             for ticket in tickets:
                 self._ledger.open(ticket)
-            self._changed.notify_all()
+            self._preparation.thread.wake()
         self._observer.sentences_queued(self.name, len(tickets))
         return [ticket.future for ticket in tickets]
 
@@ -151,7 +155,6 @@ class Worker:
             ticket = ForcedTicket(job, self._clock())
             self._forcing.add(ticket)
             self._ledger.open(ticket)
-            self._changed.notify_all()
         return ticket.future
 
     def cancel(self, future: Future[Any]) -> bool:
@@ -162,8 +165,8 @@ class Worker:
         """Start the thread."""
         with self._changed:
             self._state = "running"
-        self._thread.start()
-        self._forcing.start()
+        for thread in (self._thread, *self._beside):
+            thread.start()
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
@@ -176,7 +179,8 @@ class Worker:
             self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout=10.0)
-        self._forcing.join(timeout=10.0)
+        for thread in self._beside:
+            thread.join(timeout=10.0)
         self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
     def retire(self) -> None:
@@ -220,7 +224,8 @@ class Worker:
                 if self._state != "stopped":
                     self._state = "dead"
                 dead = self._state == "dead"
-                self._forcing.end()
+                for thread in self._beside:
+                    thread.end()
                 self._changed.notify_all()
             if not dead:
                 _LOG.info("The engine thread of %s has ended", self.name)
@@ -235,14 +240,14 @@ class Worker:
         with self._changed:
             while self._state in ("running", "draining") and not self._broken():
                 self._heartbeat = self._clock()
-                if self._execution.rows or len(self._scheduler) or self._ledger.has_abandoned():
+                if self._execution.rows or self._scheduler.has_ready() or self._ledger.has_abandoned():
                     return True
                 self._changed.wait(IDLE_SECONDS)
         return False
 
     def _broken(self) -> bool:
-        """Say whether the model has failed too often, or the thread beside this one has ended."""
-        return self._forcing.died or self._faults.in_a_row >= self._settings.failures
+        """Say whether the model has failed too often, or a thread beside this one has ended."""
+        return any(thread.died for thread in self._beside) or self._faults.in_a_row >= self._settings.failures
 
     def _round(self) -> None:
         """Drop whoever left, admit whoever may join, step once."""
@@ -251,11 +256,12 @@ class Worker:
         with self._changed:
             before = self._scheduler.tokens
             plan = self._scheduler.plan(now, self._execution.rows)
-            following = self._scheduler.following() if plan.admitted else []
+            if plan.admitted:
+                self._preparation.thread.wake()
             self._pace.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
         for ticket in plan.expired:
             self._faults.late(ticket)
-        self._execution.admit(plan.admitted, following)
+        self._execution.admit(plan.admitted)
         self._tell_load()
         self._execution.step()
         if not self._execution.rows:

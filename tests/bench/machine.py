@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -45,3 +46,10 @@ def heading() -> str:
 def peak_megabytes() -> float:
     """The most memory this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def keep_to(cores: Iterable[int]) -> None:
+    """Let every thread of this process, and so every thread they start, run on these cores only."""
+    chosen = list(cores)
+    for task in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(task.name), chosen)

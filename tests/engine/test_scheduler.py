@@ -16,7 +16,11 @@ def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:
 
 
 def waiting(name: str, rows: int = 1, tokens: int = 5, deadline: float | None = None) -> Waiting[str]:
-    return Waiting(name, rows, tokens, deadline)
+    return Waiting(name, rows, tokens, deadline, ready=True)
+
+
+def unprepared(names: str, tokens: int) -> list[Waiting[str]]:
+    return [Waiting(name, 1, tokens) for name in names]
 
 
 def test_the_default_budget_holds_forty_sentences_of_four_rows() -> None:
@@ -46,11 +50,30 @@ def test_a_large_one_is_passed_only_so_often() -> None:
     assert queue.plan(0.0, 0).admitted == ["large"]
 
 
-def test_one_round_encodes_a_bounded_number_of_tokens_but_always_someone() -> None:
-    queue = scheduler([waiting(name, tokens=60) for name in "abcd"], admitted_tokens=100)
+def test_nobody_joins_before_being_encoded_nor_before_an_older_one() -> None:
+    queue = scheduler(unprepared("abc", 5))
+    assert queue.plan(0.0, 0).admitted == []
+    queue.make_ready({"a"})
     assert queue.plan(0.0, 0).admitted == ["a"]
-    huge = scheduler([waiting("huge", tokens=500)], admitted_tokens=100)
-    assert huge.plan(0.0, 0).admitted == ["huge"]
+    queue.make_ready({"gone", "b", "c"})
+    assert queue.plan(0.0, 0).admitted == ["b", "c"]
+
+
+def test_one_run_encodes_a_bounded_number_of_tokens_but_always_someone() -> None:
+    queue = scheduler(unprepared("abcde", 100))
+    assert queue.to_encode() == ["a", "b"]
+    queue.make_ready({"a", "b"})
+    assert queue.to_encode() == ["c", "d"]
+    assert scheduler(unprepared("a", 500)).to_encode() == ["a"]
+    assert len(scheduler(unprepared("a" * 100, 1)).to_encode()) == 32
+    assert scheduler([]).to_encode() == []
+
+
+def test_only_so_much_is_encoded_ahead() -> None:
+    queue = scheduler([*(waiting(name, tokens=300) for name in "abcd"), *unprepared("e", 5)], rows=8)
+    assert queue.to_encode() == []
+    assert queue.plan(0.0, 4).admitted == ["a", "b", "c", "d"]
+    assert queue.to_encode() == ["e"]
 
 
 def test_where_more_wait_than_fit_they_join_in_groups_and_soon() -> None:
@@ -108,13 +131,15 @@ def test_a_budget_under_which_someone_would_wait_for_ever_is_refused(wrong: dict
 def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
     arrivals: list[tuple[int, int, int]], rows: int, patience: int
 ) -> None:
-    queue: Scheduler[int] = Scheduler(Budget(rows=rows, admitted_tokens=100, patience=patience))
+    queue: Scheduler[int] = Scheduler(Budget(rows=rows, patience=patience))
     running: dict[int, int] = {}  # sentence → step at which it ends
     passed_by = dict.fromkeys(range(len(arrivals)), 0)
     served: set[int] = set()
     stays = 5
     for step in range(31 + len(arrivals) * (stays + 1)):
-        queue.add(Waiting(index, arrivals[index][1], arrivals[index][2]) for index in arriving(arrivals, step))
+        queue.add(
+            Waiting(index, arrivals[index][1], arrivals[index][2], ready=True) for index in arriving(arrivals, step)
+        )
         running = {index: end for index, end in running.items() if end > step}
         plan = queue.plan(float(step), sum(arrivals[index][1] for index in running))
         for index in plan.admitted:

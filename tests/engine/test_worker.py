@@ -20,6 +20,7 @@ from service.engine.errors import (
     NotReady,
     Overloaded,
 )
+from service.engine.forcing import Together
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.scheduler import Budget
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob, SentenceResult
@@ -44,6 +45,9 @@ class Recorder(Observer):
 
     def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
         self.finished.append(finished)
+
+    def stage(self, model: str, stage: str, seconds: float) -> None:
+        self.events.append(("stage", stage))
 
     def cancelled(self, model: str, sentences: int, rows: int) -> None:
         self.events.append(("cancelled", sentences, rows))
@@ -109,10 +113,11 @@ def test_sentences_of_all_beam_widths_are_decoded_and_reported() -> None:
 def test_those_who_come_later_join_the_running_batch() -> None:
     gate = Gate()
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
-    with working(model) as (worker, _):
+    with working(model) as (worker, recorder):
         first = worker.submit(job(*range(3, 20)))
         assert gate.arrived.wait(10)
-        later = [worker.submit(job(3, 4)) for _ in range(3)]
+        later = worker.submit_all([job(3, 4)] * 3)
+        eventually(lambda: recorder.events.count(("stage", "encode")) == 2)
         gate.open()
         assert all(future.result(10) for future in [first, *later])
     assert ("step", 1) in model.calls
@@ -140,7 +145,7 @@ def test_never_more_rows_run_than_the_budget_allows() -> None:
     assert max(rows for what, rows in model.calls if what == "step") <= 10
 
 
-def test_who_waits_is_encoded_with_who_joins() -> None:
+def test_those_who_wait_are_encoded_together() -> None:
     model = ScriptedModel(copying_rule(VOCABULARY))
     with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
         futures = worker.submit_all([job(*range(3, 4 + at % 5), beam_size=4) for at in range(24)])
@@ -170,19 +175,42 @@ def test_who_left_or_came_too_late_after_being_encoded_is_not_decoded() -> None:
     assert [sentences for what, sentences in model.calls if what == "encode"] == [4]
 
 
-def test_an_encoder_that_fails_costs_newcomers_and_nobody_who_waits() -> None:
-    failing = [True]
+def test_an_encoder_run_that_fails_costs_those_in_it_and_nobody_else() -> None:
+    gate, failing = Gate(), [False, True, False]
 
     def fail(what: str, rows: int) -> None:
-        if what == "encode" and failing.pop():
-            failing.append(False)
+        gate(what, rows)
+        if what == "encode" and failing.pop(0):
             raise RuntimeError("out of luck")
 
-    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(Budget(rows=8))) as (worker, _):
-        first, *others = worker.submit_all([job(at, beam_size=8) for at in range(3, 7)])
-        with pytest.raises(EngineFailure):
-            first.result(10)
-        assert [future.result(10).hypotheses[0].ids for future in others] == [(4, EOS), (5, EOS), (6, EOS)]
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, _):
+        running = worker.submit(job(3))
+        assert gate.arrived.wait(10)
+        long = [job(*[token] * 63) for token in range(4, 12)]  # 64 tokens each: four in a run
+        lost, others = worker.submit_all(long[:4]), worker.submit_all(long[4:])
+        for future in lost:
+            with pytest.raises(EngineFailure):
+                future.result(10)
+        gate.open()
+        assert running.result(10).hypotheses[0].ids == (3, EOS)
+        assert [future.result(10).hypotheses[0].ids[0] for future in others] == [8, 9, 10, 11]
+
+
+def test_running_sentences_do_not_wait_for_the_encoder() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY))
+    with working(model) as (worker, _):
+        gate, slow = Gate("encode"), Gate("step")
+        model.before = slow
+        running = worker.submit(job(*range(3, 20)))
+        assert slow.arrived.wait(10)
+        model.before = gate
+        slow.open()
+        waiting = worker.submit(job(3))
+        assert gate.arrived.wait(10)
+        assert running.result(10).hypotheses[0].ids == (*range(3, 20), EOS)
+        assert not waiting.done()
+        gate.open()
+        assert waiting.result(10).hypotheses[0].ids == (3, EOS)
 
 
 def test_a_request_is_queued_whole_or_refused_whole() -> None:
@@ -195,7 +223,7 @@ def test_a_request_is_queued_whole_or_refused_whole() -> None:
         with pytest.raises(Overloaded) as caught:
             worker.submit_all([job(3)] * 4)
         assert caught.value.retry_after >= 1
-        assert worker.load.queued == 2
+        assert worker.load.queued == 3
         gate.open()
         assert [future.result(10).hypotheses[0].ids for future in [running, *waiting]] == [(3, 2), (3, 2), (4, 2)]
         assert ("rejected", "overloaded") in recorder.events
@@ -471,7 +499,7 @@ def test_forced_jobs_that_wait_together_are_scored_together() -> None:
 def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
     gate = Gate("force")
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
-    with working(model, WorkerSettings(Budget(admitted_tokens=50))) as (worker, _):
+    with working(model, WorkerSettings(forced=Together(jobs=16, tokens=50))) as (worker, _):
         futures = [worker.submit_forced(ForcedJob((3,) * 20, (3,) * 20)) for _ in range(4)]
         gate.open()
         assert all(future.result(10).ranks.shape == (20,) for future in futures)

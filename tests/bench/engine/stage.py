@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.engine.contenders import CONTENDERS, Ids, Setting
-from tests.bench.machine import peak_megabytes
+from tests.bench.machine import keep_to, peak_megabytes
 
 
 class Turn(NamedTuple):
@@ -50,6 +51,7 @@ class Stage:
 
 
 def _play(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
+    cores = sorted(os.sched_getaffinity(0))
     contender = CONTENDERS[kind](bundle, precision)
     pipe.send("ready")
     present: Setting | None = None
@@ -60,6 +62,7 @@ def _play(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
             return
         if setting != present:
             contender.open(setting)
+            keep_to(cores[: setting.workers])  # ours has more threads than workers
             contender.translate(sources[:8])  # warm
             present = setting
         begun, used = time.perf_counter(), time.process_time()
