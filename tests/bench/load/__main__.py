@@ -22,11 +22,11 @@ LIMIT_SECONDS = 0.25
 
 
 def main() -> None:
-    """Measure both services in one run, on the same cores, one after the other."""
+    """Measure the services in one run, on the same cores, one after the other."""
     options = _options()
     rows: list[Row] = []
     corpus = load_corpus("tatoeba", options.pair, 400)
-    for name in ("translucent", "ctranslate2"):
+    for name in ("translucent", "ctranslate2", "ctranslate2 x2"):
         with serving(name, options.bundles) as server:
             rows += asyncio.run(_measure(server, corpus.sources, options))
     options.output.parent.mkdir(parents=True, exist_ok=True)

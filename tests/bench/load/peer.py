@@ -1,6 +1,6 @@
 """CTranslate2 as people serve it: FastAPI, and requests gathered into batches for a few milliseconds.
 
-`python -m tests.bench.load.peer BUNDLE PORT`
+`python -m tests.bench.load.peer BUNDLE PORT WORKERS`
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Entry = tuple[Job, asyncio.Future[str]]
 class Batcher:
     """Waits a little for company, then translates everybody who waits in one call."""
 
-    def __init__(self, bundle: Path) -> None:
+    def __init__(self, bundle: Path, workers: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
         build(bundle, folder)
-        self._translator = open_rival(folder, "int8", 1)
+        self._translator = open_rival(folder, "int8", workers)
         self._tokenizer = tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
         self.queue: asyncio.Queue[Entry] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Translate batch after batch."""
+        """Translate batch after batch; every worker has a task that does."""
         while True:
             entries = [await self.queue.get()]
             with contextlib.suppress(TimeoutError):
@@ -68,15 +68,16 @@ class Batcher:
         return list(self._tokenizer.decode_batch(rows))
 
 
-def create_app(bundle: Path) -> FastAPI:
+def create_app(bundle: Path, workers: int) -> FastAPI:
     """The service."""
-    batcher = Batcher(bundle)
+    batcher = Batcher(bundle, workers)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        running = asyncio.create_task(batcher.run())
+        running = [asyncio.create_task(batcher.run()) for _ in range(workers)]
         yield
-        running.cancel()
+        for task in running:
+            task.cancel()
 
     app = FastAPI(lifespan=lifespan)
 
@@ -94,4 +95,6 @@ def create_app(bundle: Path) -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(create_app(Path(sys.argv[1])), port=int(sys.argv[2]), log_level="warning", access_log=False)
+    uvicorn.run(
+        create_app(Path(sys.argv[1]), int(sys.argv[3])), port=int(sys.argv[2]), log_level="warning", access_log=False
+    )

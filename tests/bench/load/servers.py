@@ -34,7 +34,7 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]:
-    """`translucent` with these bundles and settings, or `ctranslate2` with the first of the bundles."""
+    """`translucent` with these bundles and settings; `ctranslate2`, or `ctranslate2 x2` for two workers, with one."""
     port = _free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLUCENT_")}
     with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,8 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"} | settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
-            command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port)]
+            workers = name.partition(" x")[2] or "1"
+            command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port), workers]
         begun = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env={**environment, "OMP_NUM_THREADS": "1"})
         try:
