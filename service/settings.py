@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     )
     threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
     max_rows: int = setting(
-        256,
+        160,
         "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",
         "a whole number from 8 to 4096",
         ge=8,

@@ -1,11 +1,9 @@
 """Decides who joins the running batch between two steps: pure, told the time rather than reading it.
 
 Sentences are encoded oldest first, a few ahead of those who may join, and admitted oldest first while the budget of
-rows lasts. A small one may pass a large one that does not fit yet, but only so often: once a sentence has been passed
+rows lasts. One of few rows may pass one of many that does not fit yet, those of a short request pass those of long ones
+that are not encoded yet, and a few rows are kept for them. All that only so often: once a sentence has been passed
 `patience` times nobody passes it any more, the batch drains, and it is next.
-
-When more wait than fit, those who fit wait for a few rounds until a quarter of the rows is free: whoever joins has the
-others' buffers bound anew.
 """
 
 from __future__ import annotations
@@ -21,18 +19,19 @@ from service.engine.types import MAX_BEAM_SIZE
 Owner = TypeVar("Owner")
 
 LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
-GROUP_SHARE = 4  # one part in so many of the rows is worth an admission when more wait than fit
-GROUP_ROUNDS = 3  # for which those who fit are kept waiting for that
+SHORT_TOKENS = 24  # a request of so many source tokens is short
+KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
 # One encoder run: long enough to be worth its start, short enough (20 ms on one core without VNNI) for who comes next.
 RUN_SENTENCES, RUN_TOKENS = 32, 256
-READY_TOKENS = 1024  # source tokens that may be encoded and wait: some 4 MB
+# Source tokens that may be encoded and wait before more of a long request are (2 MB), before a short one is (4 MB).
+READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much may run and wait at once."""
 
-    rows: int = 256  # hypotheses decoded together: sentences times beam width
+    rows: int = 160  # hypotheses decoded together: sentences times beam width
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     patience: int = 16  # times a waiting sentence may be passed by younger ones
@@ -53,8 +52,10 @@ class Waiting(Generic[Owner]):
     rows: int
     tokens: int
     deadline: float | None = None
+    short: bool = False  # its request
+    taken: bool = False  # by the encoder
     ready: bool = False  # encoded
-    passed: int = 0  # by younger ones that were admitted first
+    passed: int = 0  # by younger ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,7 @@ class Scheduler(Generic[Owner]):
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
-        self._rows = 0  # wanted by those who wait
-        self._held = 0  # rounds for which those who fit have been kept waiting
-        self._queue: deque[Waiting[Owner]] = deque()
+        self._queue: deque[Waiting[Owner]] = deque()  # who is ready, who is being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before
 
     def __len__(self) -> int:
@@ -88,11 +87,10 @@ class Scheduler(Generic[Owner]):
         return fits or not self._queue
 
     def add(self, entries: Iterable[Waiting[Owner]]) -> None:
-        """Put sentences at the end of the queue."""
+        """Put sentences at the end of the queue, those of short requests before those of long ones."""
         for entry in entries:
-            self._queue.append(entry)
+            self._queue.insert(self._place(entry), entry)
             self.tokens += entry.tokens
-            self._rows += entry.rows
             if entry.deadline is not None:
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
@@ -101,18 +99,15 @@ class Scheduler(Generic[Owner]):
         if not self._queue:
             return Plan([], [])
         expired = self._expire(now)
-        free = self.budget.rows - rows_in_use
-        if self._waits_for_company(free):
-            return Plan([], expired)
+        free, kept = self.budget.rows - rows_in_use, self.budget.rows // KEPT_SHARE
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
         while self.has_ready() and free > 0 and len(passed) < LOOKAHEAD:
             entry = self._queue.popleft()
-            if entry.rows <= free:
+            if entry.rows <= free - (0 if entry.short else kept):
                 admitted.append(entry.owner)
                 free -= entry.rows
                 self.tokens -= entry.tokens
-                self._rows -= entry.rows
                 for older in passed:
                     older.passed += 1
             else:
@@ -123,11 +118,11 @@ class Scheduler(Generic[Owner]):
         return Plan(admitted, expired)
 
     def has_ready(self) -> bool:
-        """Say whether the oldest sentence is encoded; none is before an older one."""
+        """Say whether anybody is encoded; then whoever is next is."""
         return bool(self._queue) and self._queue[0].ready
 
     def to_encode(self) -> list[Owner]:
-        """Say who is encoded next, together; nobody while enough are ready."""
+        """Say who is encoded next, together, until `make_ready`; nobody while enough are ready."""
         found: list[Owner] = []
         ready = tokens = 0
         for entry in self._queue:
@@ -135,8 +130,10 @@ class Scheduler(Generic[Owner]):
                 ready += entry.tokens
                 continue
             tokens += entry.tokens
-            if ready >= READY_TOKENS or len(found) >= RUN_SENTENCES or (found and tokens > RUN_TOKENS):
+            enough = ready >= (READY_BEFORE_SHORT if entry.short else READY_TOKENS)
+            if enough or len(found) >= RUN_SENTENCES or (found and tokens > RUN_TOKENS):
                 break
+            entry.taken = True
             found.append(entry.owner)
         return found
 
@@ -155,13 +152,16 @@ class Scheduler(Generic[Owner]):
         """Take everybody out of the queue."""
         return self._take_out(list(self._queue))
 
-    def _waits_for_company(self, free: int) -> bool:
-        """Say whether those who fit should wait for more rows to become free; counts for how long they have."""
-        if free < 1 or self._rows <= free or free * GROUP_SHARE >= self.budget.rows or self._held >= GROUP_ROUNDS:
-            self._held = 0
-            return False
-        self._held += 1
-        return True
+    def _place(self, entry: Waiting[Owner]) -> int:
+        """Say where in the queue a newcomer stands, and note whom it passes."""
+        place = len(self._queue)
+        while entry.short and place and self._lets_pass(self._queue[place - 1]):
+            place -= 1
+            self._queue[place].passed += 1
+        return place
+
+    def _lets_pass(self, entry: Waiting[Owner]) -> bool:
+        return not (entry.short or entry.taken or entry.ready) and entry.passed < self.budget.patience
 
     def _expire(self, now: float) -> list[Owner]:
         if now < self._next_deadline:
@@ -177,5 +177,4 @@ class Scheduler(Generic[Owner]):
             gone = {id(entry) for entry in entries}
             self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
-            self._rows -= sum(entry.rows for entry in entries)
         return [entry.owner for entry in entries]

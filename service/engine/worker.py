@@ -26,7 +26,7 @@ from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
 from service.engine.pace import Pace
 from service.engine.preparation import Preparation
-from service.engine.scheduler import Budget, Scheduler, Waiting
+from service.engine.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
@@ -128,10 +128,17 @@ class Worker:
         with self._changed:
             now = self._clock()
             deadline = min((job.deadline for job in checked if job.deadline is not None), default=None)
-            self._require_room(len(checked), sum(len(job.source_ids) for job in checked), deadline, now)
+            tokens = sum(len(job.source_ids) for job in checked)
+            self._require_room(len(checked), tokens, deadline, now)
             tickets = [SentenceTicket(job, now) for job in checked]
             self._scheduler.add(
-                Waiting(ticket, ticket.job.search.beam_size, len(ticket.job.source_ids), ticket.job.deadline)
+                Waiting(
+                    ticket,
+                    ticket.job.search.beam_size,
+                    len(ticket.job.source_ids),
+                    ticket.job.deadline,
+                    short=tokens <= SHORT_TOKENS,
+                )
                 for ticket in tickets
             )
             for ticket in tickets:

@@ -16,11 +16,11 @@ def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:
 
 
 def waiting(name: str, rows: int = 1, tokens: int = 5, deadline: float | None = None) -> Waiting[str]:
-    return Waiting(name, rows, tokens, deadline, ready=True)
+    return Waiting(name, rows, tokens, deadline, short=True, ready=True)
 
 
 def unprepared(names: str, tokens: int) -> list[Waiting[str]]:
-    return [Waiting(name, 1, tokens) for name in names]
+    return [Waiting(name, 1, tokens, short=True) for name in names]
 
 
 def test_the_default_budget_holds_forty_sentences_of_four_rows() -> None:
@@ -50,6 +50,39 @@ def test_a_large_one_is_passed_only_so_often() -> None:
     assert queue.plan(0.0, 0).admitted == ["large"]
 
 
+def long(names: str, ready: bool = False) -> list[Waiting[str]]:
+    return [Waiting(name, 4, 30, ready=ready) for name in names]
+
+
+def test_rows_are_kept_for_short_sentences() -> None:
+    queue = scheduler(long("abcdefghijklmnopqrst", ready=True), rows=64)
+    assert len(queue.plan(0.0, 0).admitted) == 15
+    queue.add([waiting("short", rows=4)])
+    assert queue.plan(0.0, 60).admitted == ["short"]
+
+
+def test_a_short_sentence_is_encoded_before_long_ones() -> None:
+    queue = scheduler(long("1234"))
+    queue.add(unprepared("ab", 5))
+    queue.add([*long("5"), *unprepared("c", 5)])
+    assert queue.to_encode() == ["a", "b", "c", "1", "2", "3", "4", "5"]
+
+
+def test_those_whom_the_encoder_has_taken_are_passed_by_nobody() -> None:
+    queue = scheduler(long("ab"))
+    assert queue.to_encode() == ["a", "b"]
+    queue.add(unprepared("c", 5))
+    queue.make_ready({"a", "b"})
+    assert queue.to_encode() == ["c"]
+    assert queue.plan(0.0, 0).admitted == ["a", "b"]
+
+
+def test_long_sentences_are_passed_only_so_often() -> None:
+    queue = scheduler(long("a"), patience=2)
+    queue.add(unprepared("xyz", 5))
+    assert queue.to_encode() == ["x", "y", "a", "z"]
+
+
 def test_nobody_joins_before_being_encoded_nor_before_an_older_one() -> None:
     queue = scheduler(unprepared("abc", 5))
     assert queue.plan(0.0, 0).admitted == []
@@ -69,21 +102,15 @@ def test_one_run_encodes_a_bounded_number_of_tokens_but_always_someone() -> None
     assert scheduler([]).to_encode() == []
 
 
-def test_only_so_much_is_encoded_ahead() -> None:
-    queue = scheduler([*(waiting(name, tokens=300) for name in "abcd"), *unprepared("e", 5)], rows=8)
+def test_only_so_much_is_encoded_ahead_and_more_of_short_sentences() -> None:
+    queue = scheduler([*(waiting(name, tokens=150) for name in "abcd"), *long("x")], rows=8)
     assert queue.to_encode() == []
-    assert queue.plan(0.0, 4).admitted == ["a", "b", "c", "d"]
+    queue.add(unprepared("e", 5))
     assert queue.to_encode() == ["e"]
-
-
-def test_where_more_wait_than_fit_they_join_in_groups_and_soon() -> None:
-    queue = scheduler([waiting(str(index)) for index in range(20)], rows=16)
-    assert len(queue.plan(0.0, 0).admitted) == 16
-    assert queue.plan(0.0, 15).admitted == []
-    assert queue.plan(0.0, 12).admitted == ["16", "17", "18", "19"]
-    queue.add([waiting(str(index)) for index in range(20, 30)])
-    held = [queue.plan(0.0, 15).admitted for _ in range(8)]
-    assert held == [[], [], [], ["20"], [], [], [], ["21"]]
+    queue.make_ready({"e"})
+    assert queue.plan(0.0, 4).admitted == ["a", "b", "c", "d"]
+    assert queue.to_encode() == ["x"]
+    assert scheduler([*(waiting(name, tokens=300) for name in "abcd"), *unprepared("e", 5)]).to_encode() == []
 
 
 def test_whoever_fits_joins_at_once_when_nobody_else_waits() -> None:
@@ -138,7 +165,8 @@ def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
     stays = 5
     for step in range(31 + len(arrivals) * (stays + 1)):
         queue.add(
-            Waiting(index, arrivals[index][1], arrivals[index][2], ready=True) for index in arriving(arrivals, step)
+            Waiting(index, arrivals[index][1], arrivals[index][2], short=arrivals[index][2] < 16, ready=True)
+            for index in arriving(arrivals, step)
         )
         running = {index: end for index, end in running.items() if end > step}
         plan = queue.plan(float(step), sum(arrivals[index][1] for index in running))

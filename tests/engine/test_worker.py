@@ -187,13 +187,13 @@ def test_an_encoder_run_that_fails_costs_those_in_it_and_nobody_else() -> None:
         running = worker.submit(job(3))
         assert gate.arrived.wait(10)
         long = [job(*[token] * 63) for token in range(4, 12)]  # 64 tokens each: four in a run
-        lost, others = worker.submit_all(long[:4]), worker.submit_all(long[4:])
-        for future in lost:
+        futures = worker.submit_all(long)
+        for future in futures[:4]:
             with pytest.raises(EngineFailure):
                 future.result(10)
         gate.open()
         assert running.result(10).hypotheses[0].ids == (3, EOS)
-        assert [future.result(10).hypotheses[0].ids[0] for future in others] == [8, 9, 10, 11]
+        assert [future.result(10).hypotheses[0].ids[0] for future in futures[4:]] == [8, 9, 10, 11]
 
 
 def test_running_sentences_do_not_wait_for_the_encoder() -> None:
