@@ -22,7 +22,7 @@ from service.engine.alignment import pharaoh, white_space_words
 from service.engine.bundle import Bundle, is_bundle, load_bundle
 from service.engine.errors import BundleMissing, EmptyInput, InvalidInput, InvalidOption
 from service.engine.registry import EngineSettings, open_translator
-from service.engine.scheduler import Budget
+from service.engine.scheduler import ROWS, Budget
 from service.engine.search import normalised_score
 from service.engine.sessions import ModelSettings
 from service.engine.translator import Translator
@@ -51,7 +51,7 @@ class BulkOptions:
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
     threads: int = 1
-    max_rows: int = 256
+    max_rows: int = ROWS
 
 
 @dataclass(frozen=True, slots=True)

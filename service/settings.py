@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service.access.addresses import parse_networks
+from service.engine.scheduler import ROWS
 
 PREFIX = "TRANSLUCENT_"
 LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
@@ -68,7 +69,7 @@ class Settings(BaseSettings):
     )
     threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
     max_rows: int = setting(
-        160,
+        ROWS,
         "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",
         "a whole number from 8 to 4096",
         ge=8,
