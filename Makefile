@@ -52,7 +52,7 @@ audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of
 	@$(BIN)/python deploy/audit.py --pip-audit $(SUPPLY)/pip-audit $(ARGS)
 
 containers: $(VENV)/development-$(ACCELERATOR) ## Build the image and test it with podman and compose (BUILD_ARGS for podman build)
-	podman build --format docker $(BUILD_ARGS) --label translucent.sources=$$($(BIN)/python -m tests.deploy.sources) \
+	podman build --format docker $(BUILD_ARGS) --label $$($(BIN)/python -m tests.deploy.sources) \
 		--tag translucent .
 	$(BIN)/python -m pytest -s tests/deploy/test_containers.py tests/deploy/test_compose.py
 

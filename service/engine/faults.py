@@ -36,6 +36,8 @@ class Faults:
         error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
         for ticket in victims:
             self._ledger.fail(ticket, error)
+        with self._ledger.changed:
+            self._ledger.changed.notify_all()  # the worker may have to end
 
     def late(self, ticket: AnyTicket) -> None:
         """Tell a caller that the time is up."""

@@ -36,7 +36,7 @@ class Forcing:
         most: Together,
     ) -> None:
         self.thread = Beside("forcing", ledger, clock, self._take, self._force)
-        self._model, self._changed, self._ledger, self._faults = model, ledger.changed, ledger, faults
+        self._model, self._ledger, self._faults = model, ledger, faults
         self._finished = finished  # told how many seconds a run took
         self._clock, self._most = clock, most
         self._waiting: deque[ForcedTicket] = deque()
@@ -74,8 +74,6 @@ class Forcing:
             results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
         except Exception:
             self._faults.failed("forced", wanted)
-            with self._changed:
-                self._changed.notify_all()  # the worker may have to end
             return
         self._faults.worked("forced")
         self._finished(self._clock() - begun)

@@ -39,8 +39,6 @@ class Preparation:
             with self._changed:
                 self._scheduler.discard(set(tickets))
             self._faults.failed("encoder", tickets)
-            with self._changed:
-                self._changed.notify_all()  # the worker may have to end
             return
         self._faults.worked("encoder")
         seconds = self._clock() - begun

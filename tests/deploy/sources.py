@@ -1,4 +1,4 @@
-"""Prints one digest of everything the image is made of: `make containers` labels the image with it.
+"""Prints the label that `make containers` gives the image: a digest of everything that it is made of.
 
 A test can then tell an image of these sources from one that was built before they changed.
 """
@@ -30,4 +30,4 @@ def _git(*arguments: str, text: str = "") -> str:
 
 
 if __name__ == "__main__":
-    print(digest())  # noqa: T201 - what the Makefile reads
+    print(f"{LABEL}={digest()}")  # noqa: T201 - what the Makefile reads
