@@ -110,6 +110,9 @@ class BahdanauConfig(_Section):
     output_size: int = Field(500, ge=4)
     """Width after maxout in the deep output layer; with ``tie_embeddings`` it must equal ``embedding``."""
     cell: Literal["gru", "lstm"] = "gru"
+    conditional: bool = False
+    """Read the previous word before looking at the source (Nematus' conditional GRU, 1703.04357), so that attention
+    knows it; the paper's decoder looks first. GRU with one decoder layer only."""
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
@@ -127,6 +130,8 @@ class BahdanauConfig(_Section):
     def _sizes_fit(self) -> BahdanauConfig:
         if self.tie_embeddings and self.output_size != self.embedding:
             raise ValueError(f"tie_embeddings needs output_size {self.output_size} == embedding {self.embedding}")
+        if self.conditional and (self.cell != "gru" or self.decoder_layers != 1):
+            raise ValueError("conditional needs cell gru and decoder_layers 1")
         outputs = self.encoder_hidden * (2 if self.bidirectional else 1)
         if self.attention != "none" and self.score in ("dot", "scaled_dot") and outputs != self.decoder_hidden:
             raise ValueError(f"score {self.score} needs encoder outputs ({outputs}) == decoder_hidden")

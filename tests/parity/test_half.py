@@ -15,7 +15,9 @@ from tests.training.tiny import VARIANTS
 from training.export.architecture import GRAPH_KINDS
 
 
-@pytest.fixture(scope="module", params=["pre-norm", "post-norm", "score-additive", "attention-local", "deep-lstm"])
+@pytest.fixture(
+    scope="module", params=["pre-norm", "post-norm", "score-additive", "attention-local", "deep-lstm", "conditional"]
+)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return write_quantised(VARIANTS[request.param], tmp_path_factory.mktemp("half"))
 

@@ -12,7 +12,9 @@ from training.data.subwords import BOS
 PAIRS = id_pairs(24, longest=22)
 
 
-@pytest.fixture(scope="module", params=["pre-norm", "post-norm", "score-additive", "score-dot", "deep-lstm", "tied"])
+@pytest.fixture(
+    scope="module", params=["pre-norm", "post-norm", "score-additive", "score-dot", "deep-lstm", "tied", "conditional"]
+)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return write_quantised(VARIANTS[request.param], tmp_path_factory.mktemp("parity"))
 

@@ -32,6 +32,7 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "hard", "none")},
     "local-general": bahdanau(attention="local", score="general", window=2),
     "lstm": bahdanau(cell="lstm"),
+    "conditional": bahdanau(conditional=True),
     "deep": bahdanau(encoder_layers=2, decoder_layers=3),
     "deep-lstm": bahdanau(cell="lstm", encoder_layers=2, decoder_layers=2),
     "one-direction": bahdanau(bidirectional=False, encoder_hidden=10),

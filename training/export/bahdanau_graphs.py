@@ -6,8 +6,8 @@ import numpy as np
 
 from training.config import BahdanauConfig
 from training.data.subwords import BOS
-from training.export.arithmetic import Arithmetic
-from training.export.bahdanau_parameters import SOURCE, STATE, TARGET
+from training.export.arithmetic import Arithmetic, Operand
+from training.export.bahdanau_parameters import SOURCE, STATE, TARGET, TRANSITION
 from training.export.common import (
     FLOAT,
     INT32,
@@ -124,13 +124,14 @@ class BahdanauGraphs:
         """One step: embedded [N, E] → context [N, M], next states, weights [B, K, S]."""
         depth = self.config.decoder_layers
         units, gates = self.config.decoder_hidden, Cell.gates(self.config)
+        word = self.arithmetic.operand(graph, "embedded", embedded)
+        if self.config.conditional:
+            state = [self._transition(graph, word, state[0])]
         top = self.arithmetic.operand(graph, "state", state[depth - 1])
         parts = graph.split(self.arithmetic.product(graph, STATE, top), [gates * units, *self.attention.query_sizes()])
         context, weights = self.attention.attend(graph, top.tensor, parts[1:], source)
-        operands = [
-            self.arithmetic.operand(graph, "embedded", embedded),
-            self.arithmetic.operand(graph, "context", context),
-        ]
+        seen = self.arithmetic.operand(graph, "context", context)
+        operands = [seen] if self.config.conditional else [word, seen]
         hidden, cells = [], []
         for layer in range(depth):
             gated = parts[0]
@@ -144,6 +145,13 @@ class BahdanauGraphs:
             cells += following[1:]
             operands = [self.arithmetic.operand(graph, f"hidden_{layer}", following[0])]
         return context, [*hidden, *cells], weights
+
+    def _transition(self, graph: GraphBuilder, word: Operand, state: str) -> str:
+        """A conditional GRU's first half (1703.04357): previous word and state [N, D] → what attention asks with."""
+        own = self.arithmetic.operand(graph, "transition", state)
+        inputs = self.arithmetic.product(graph, TRANSITION["ih"], word)
+        gated = self.arithmetic.product(graph, TRANSITION["hh"], own)
+        return advance(graph, Cell("gru", self.config.decoder_hidden), (inputs, gated), (state, ""))[0]
 
     def _scan_targets(
         self, graph: GraphBuilder, embedded: str, state: list[str], source: Source

@@ -21,6 +21,8 @@ from training.export.parameters import (
 SOURCE, TARGET = "source_embedding", "target_embedding"
 STATE = "decoder.state"
 """All that the top state of the decoder is multiplied by, in one matrix: gates, query, centre."""
+TRANSITION = {"ih": "transition.input", "hh": "transition.hidden"}
+"""A conditional GRU's first half, by PyTorch's kind of matrix."""
 
 
 def gate_order(config: BahdanauConfig, units: int) -> npt.NDArray[np.int64]:
@@ -87,6 +89,9 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
             result.matrices[f"encoder.{layer}.hidden_{direction}"] = hidden
     result.matrices["bridge"] = linear(state, "bridge")
     order = gate_order(config, config.decoder_hidden)
+    if config.conditional:
+        for kind, name in TRANSITION.items():
+            result.matrices[name] = _cell(state, "transition.", kind, "", order)
     for layer in range(config.decoder_layers):
         top = layer == config.decoder_layers - 1
         result.matrices[f"decoder.{layer}.input"] = _cell(state, f"cells.{layer}.", "ih", "", order)
@@ -149,6 +154,10 @@ def _put_encoder(config: BahdanauConfig, parameters: Parameters, state: StateArr
 
 def _put_decoder(config: BahdanauConfig, parameters: Parameters, state: StateArrays) -> None:
     order = gate_order(config, config.decoder_hidden)
+    if config.conditional:
+        for kind, name in TRANSITION.items():
+            names = (f"transition.weight_{kind}", f"transition.bias_{kind}")
+            _put_cell(state, names, parameters.matrices[name], order)
     for layer in range(config.decoder_layers):
         top = layer == config.decoder_layers - 1
         inputs = parameters.matrices[f"decoder.{layer}.input"]

@@ -68,7 +68,9 @@ class Bahdanau(nn.Module):
         self.bridge = nn.Linear(config.encoder_hidden, config.decoder_hidden)
         self.attention = RecurrentAttention(config, self.memory_size)
         cell = nn.GRUCell if config.cell == "gru" else nn.LSTMCell
-        sizes = [config.embedding + self.memory_size] + [config.decoder_hidden] * (config.decoder_layers - 1)
+        self.transition = nn.GRUCell(config.embedding, config.decoder_hidden) if config.conditional else None
+        first = self.memory_size + (0 if config.conditional else config.embedding)
+        sizes = [first] + [config.decoder_hidden] * (config.decoder_layers - 1)
         self.cells = nn.ModuleList(cell(size, config.decoder_hidden) for size in sizes)
         self.deep_output = DeepOutput(config, self.memory_size)
         self.output = nn.Linear(config.output_size, vocabulary)
@@ -111,8 +113,13 @@ class Bahdanau(nn.Module):
         """One step: embedded [B, E] → context [B, M], next state, weights [B, S]."""
         annotations, keys, _ = memory.arrays
         depth = len(self.cells)
+        if (
+            self.transition is not None
+        ):  # 1703.04357: s' from the previous word, attention from s', then s from c and s'
+            state = (self.transition(embedded, state[0]),)
         context, weights = self.attention(state[depth - 1], annotations, keys, memory.lengths)
-        values, hidden, cells = torch.cat([embedded, context], dim=-1), [], []
+        values = context if self.transition is not None else torch.cat([embedded, context], dim=-1)
+        hidden, cells = [], []
         for i, cell in enumerate(self.cells):
             if self.config.cell == "lstm":
                 values, kept = cell(values, (state[i], state[depth + i]))

@@ -14,7 +14,15 @@ from training.data.subwords import BOS, PAD
 from training.export.parity import torch_reference
 from training.export.sessions import open_session, run
 
-STEP_VARIANTS = ("post-norm", "pre-norm", "score-additive", "attention-none", "deep-lstm", "attention-local")
+STEP_VARIANTS = (
+    "post-norm",
+    "pre-norm",
+    "score-additive",
+    "attention-none",
+    "deep-lstm",
+    "attention-local",
+    "conditional",
+)
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
