@@ -172,6 +172,7 @@ def translate(
         device=own.device,
         threads=own.threads,
         max_rows=own.max_rows,
+        decoders=own.decoders,
     )
     try:
         bulk.run(options)

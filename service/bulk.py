@@ -52,6 +52,7 @@ class BulkOptions:
     device: Literal["cpu", "cuda", "auto"] = "auto"
     threads: int = 1
     max_rows: int = ROWS
+    decoders: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def run(options: BulkOptions) -> None:
     bundle = find_model(options.model, options.models_dir)
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     model_settings = ModelSettings(device=options.device, threads=options.threads)
-    translator = open_translator(bundle, EngineSettings(model_settings, WorkerSettings(budget)))
+    translator = open_translator(
+        bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.decoders))
+    )
     decoding = bundle.manifest.decoding
     search = TranslationOptions(
         beam_size=options.beam_size or decoding.beam_size,

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service.access.addresses import parse_networks
 from service.engine.scheduler import ROWS
+from service.engine.types import MAX_BEAM_SIZE
 
 PREFIX = "TRANSLUCENT_"
 LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
@@ -68,10 +69,18 @@ class Settings(BaseSettings):
         "auto, int8, fp16 or fp32",
     )
     threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
+    decoders: int = setting(
+        0,
+        "Threads that decode for each model, each with its share of the rows; 0: one on a GPU or where there are fewer "
+        "than four cores, else two",
+        "a whole number from 0 to 64",
+        ge=0,
+        le=64,
+    )
     max_rows: int = setting(
         ROWS,
         "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",
-        "a whole number from 8 to 4096",
+        "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_DECODERS",
         ge=8,
         le=4096,
     )
@@ -191,6 +200,14 @@ class Settings(BaseSettings):
         "How log lines look: `auto` is readable text on a terminal and JSON everywhere else",
         "auto, json or console",
     )
+
+    @field_validator("max_rows")
+    @classmethod
+    def _rows_for_decoders(cls, value: int, info: ValidationInfo) -> int:
+        least = MAX_BEAM_SIZE * info.data.get("decoders", 0)
+        if value < least:
+            raise ValueError(f"{info.data['decoders']} decoders need {least} rows")
+        return value
 
     @field_validator("rate_limit", "key_rate_limit")
     @classmethod

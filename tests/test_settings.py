@@ -72,6 +72,14 @@ def test_a_wrong_value_names_variable_value_and_what_is_accepted(
     assert "default" in str(caught.value)
 
 
+def test_every_decoder_needs_rows_for_the_widest_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_DECODERS", "4")
+    assert load_settings().decoders == 4
+    monkeypatch.setenv("TRANSLUCENT_MAX_ROWS", "31")
+    with pytest.raises(SettingsError, match="at least 8 for each of TRANSLUCENT_DECODERS"):
+        load_settings()
+
+
 def test_an_unknown_variable_is_an_error_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANSLUCENT_PROT", "9000")
     monkeypatch.setenv("TRANSLUCENT_COLOUR_OF_THE_SKY", "blue")

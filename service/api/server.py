@@ -231,7 +231,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )
-    return EngineSettings(model=model, worker=WorkerSettings(budget=budget))
+    return EngineSettings(model=model, worker=WorkerSettings(budget=budget, decoders=settings.decoders))
 
 
 def raise_descriptor_limit() -> None:

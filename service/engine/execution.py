@@ -1,29 +1,28 @@
 """Carries out what the scheduler decided: who joins, decoder steps, and what happens when one fails.
 
-Everything here runs in the worker's thread. One batch per beam width that is in use; they take turns.
+Everything here runs in one decoder's thread. One batch per beam width that is in use; they take turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 
 from service.engine.batch import Batch
-from service.engine.faults import Faults
+from service.engine.context import Context
 from service.engine.health import repeats
-from service.engine.model import Model
-from service.engine.observer import FinishedSentence, Observer
-from service.engine.tickets import Ledger, SentenceTicket
+from service.engine.observer import FinishedSentence
+from service.engine.tickets import SentenceTicket
 from service.engine.types import Hypothesis, SentenceResult
 
 
 class Execution:
     """The running batches of one model."""
 
-    def __init__(
-        self, name: str, model: Model, ledger: Ledger, faults: Faults, observer: Observer, clock: Callable[[], float]
-    ) -> None:
-        self._name, self._model, self._ledger, self._faults = name, model, ledger, faults
-        self._observer, self._clock = observer, clock
+    def __init__(self, context: Context, number: int = 0) -> None:
+        """Begin with nothing running; `number` tells several of one model apart."""
+        self._name, self._model, self._ledger = context.name, context.model, context.ledger
+        self._faults, self._observer, self._clock = context.faults, context.observer, context.clock
+        self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # kinds of run that may fail
         self._batches: dict[int, Batch[SentenceTicket]] = {}
         self._next_deadline = float("inf")  # no running sentence expires before
 
@@ -68,9 +67,9 @@ class Execution:
         try:
             self._join(tickets)
         except Exception:
-            self._faults.failed("join", [*tickets, *self._clear()])
+            self._faults.failed(self._join_run, [*tickets, *self._clear()])
             return
-        self._faults.worked("join")
+        self._faults.worked(self._join_run)
 
     def _join(self, tickets: Sequence[SentenceTicket]) -> None:
         """Let those of one encoder run and one beam width join together."""
@@ -96,9 +95,9 @@ class Execution:
             try:
                 finished = batch.step()
             except Exception:
-                self._faults.failed("decoder", self._clear())
+                self._faults.failed(self._step_run, self._clear())
                 return
-            self._faults.worked("decoder")
+            self._faults.worked(self._step_run)
             now = self._clock()
             self._observer.step(self._name, rows, now - begun)
             for sentence in finished:

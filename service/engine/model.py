@@ -49,7 +49,7 @@ class Lane(Protocol):
 
 
 class Model(Protocol):
-    """A translation model; one thread at a time uses `encode`, one `force` and one the lanes, all three at once."""
+    """A translation model; one thread at a time uses `encode`, one `force` and one each lane, all at once."""
 
     @property
     def bos(self) -> int:

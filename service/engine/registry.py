@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from service.engine.bundle import Bundle
@@ -25,11 +26,12 @@ from service.engine.onnx_model import load_model
 from service.engine.sessions import ModelSettings
 from service.engine.tokenizer import load_tokenizer
 from service.engine.translator import Translator
-from service.engine.types import ModelInfo
+from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 from service.engine.worker import Worker, WorkerSettings
 
 DEFAULT_ARCHITECTURE = "transformer"
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
+CORES_FOR_TWO = 4  # decoders of one model
 _LOG = logging.getLogger(__name__)
 
 
@@ -69,9 +71,19 @@ def open_translator(
         attention=manifest.raw["attention"],
         card=manifest.card,
     )
-    worker = Worker(manifest.name, model, settings.worker, observer)
+    worker_settings = settings.worker
+    if not worker_settings.decoders:
+        most = worker_settings.budget.rows // MAX_BEAM_SIZE
+        suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
+        worker_settings = replace(worker_settings, decoders=min(suiting, most))
+    worker = Worker(manifest.name, model, worker_settings, observer)
     wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
     return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
+
+
+def decoders_for(device: str, cores: int) -> int:
+    """Say how many threads are to decode for a model: the encoder and the event loop want cores too; a GPU is one."""
+    return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
 
 
 class Registry:

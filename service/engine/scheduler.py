@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Generic, TypeVar
 
 from service.engine.types import MAX_BEAM_SIZE
@@ -95,15 +95,20 @@ class Scheduler(Generic[Owner]):
             if entry.deadline is not None:
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
-    def plan(self, now: float, rows_in_use: int) -> Plan[Owner]:
-        """Take out of the queue whoever is too late and whoever is ready and may join now."""
+    def plan(self, now: float, rows_in_use: int, most: int | None = None, fair: int | None = None) -> Plan[Owner]:
+        """Take out of the queue whoever is too late and whoever is ready and may join now.
+
+        Where several decoders ask, `most` are the rows of this one, and with its `fair` share in use it takes no more.
+        """
         if not self._queue:
             return Plan([], [])
         expired = self._expire(now)
-        free, kept = self.budget.rows - rows_in_use, self.budget.rows // KEPT_SHARE
+        most = self.budget.rows if most is None else most
+        free, kept = most - rows_in_use, most // KEPT_SHARE
+        left = 0 if fair is None else max(most - fair, 0)
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
-        while self.has_ready() and free > 0 and len(passed) < LOOKAHEAD:
+        while self.has_ready() and free > left and len(passed) < LOOKAHEAD:
             entry = self._queue.popleft()
             if entry.rows <= free - (0 if entry.short else kept):
                 admitted.append(entry.owner)
@@ -121,6 +126,10 @@ class Scheduler(Generic[Owner]):
     def has_ready(self) -> bool:
         """Say whether anybody is encoded; then whoever is next is."""
         return bool(self._queue) and self._queue[0].ready
+
+    def ready_rows(self) -> int:
+        """Give the rows of those who are encoded and wait."""
+        return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
     def to_encode(self) -> list[Owner]:
         """Say who is encoded next, together, until `make_ready`; nobody while enough are ready."""

@@ -34,15 +34,15 @@ AnyTicket = Ticket[Any, Any]
 class Ledger:
     """All tickets that are not resolved yet; safe to use from any thread.
 
-    Every ticket leaves exactly once: with a result, with an error, or because its future was cancelled, and then it
-    stays in `take_abandoned` until the worker has asked.
+    Every ticket leaves exactly once: with a result, with an error, or because its future was cancelled, of which
+    everybody who asked for `departures` is told.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # held for every change
         self.changed = threading.Condition(self.lock)  # notified of every change
         self._open: set[AnyTicket] = set()
-        self._abandoned: set[AnyTicket] = set()
+        self._departures: list[set[AnyTicket]] = []
 
     def __len__(self) -> int:
         return len(self._open)
@@ -54,15 +54,10 @@ class Ledger:
         # Outside the lock: it runs at once if the future is already cancelled.
         ticket.future.add_done_callback(lambda future: self._left(ticket) if future.cancelled() else None)
 
-    def has_abandoned(self) -> bool:
-        """Say whether callers have left since the last take_abandoned."""
-        return bool(self._abandoned)
-
-    def take_abandoned(self) -> set[AnyTicket]:
-        """Give the tickets whose callers left since the last call."""
-        with self.changed:
-            abandoned, self._abandoned = self._abandoned, set()
-        return abandoned
+    def departures(self) -> set[AnyTicket]:
+        """Give a set of one's own, into which the tickets will be put whose callers leave."""
+        self._departures.append(set())
+        return self._departures[-1]
 
     def resolve(self, ticket: Ticket[Job, Result], result: Result) -> None:
         """Hand a result over, unless the caller has left."""
@@ -91,6 +86,7 @@ class Ledger:
 
     def _left(self, ticket: AnyTicket) -> None:
         with self.changed:
-            self._abandoned.add(ticket)
+            for departures in self._departures:
+                departures.add(ticket)
             self._open.discard(ticket)
             self.changed.notify_all()

@@ -1,38 +1,37 @@
-"""One model's thread: takes jobs from any thread, decodes them together, and resolves every future it gave out.
+"""One model's threads: takes jobs from any thread, decodes them together, and resolves every future it gave out.
 
-Between two decoder steps the loop drops whoever left or is too late and lets waiting sentences join; an idle worker
-starts at once. A second thread encodes who waits, a third scores given translations. A step that fails fails the
-sentences in flight; several failures in a row, or anything that ends a thread, make the worker dead: everybody waiting
-gets an error and nothing is accepted any more.
+One thread encodes who waits, one or more decode, one scores given translations. A step that fails fails the sentences
+of its thread; several failures in a row, or anything that ends a thread, make the worker dead: everybody waiting gets
+an error and nothing is accepted any more.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
+from service.engine.context import Context
+from service.engine.crew import Crew
+from service.engine.decoder import Decoder
 from service.engine.errors import EngineFailure, NotReady, Overloaded
-from service.engine.execution import Execution
 from service.engine.faults import Faults
 from service.engine.forcing import Forcing, Together
 from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
-from service.engine.pace import Pace
 from service.engine.preparation import Preparation
 from service.engine.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.types import MAX_BEAM_SIZE, ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
 State = Literal["new", "running", "draining", "stopped", "dead"]
 
-IDLE_SECONDS = 1.0  # how often an idle worker shows that it lives
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
 LATER = 0.5  # which part of the queue should have gone by then
 FORCED = Together(jobs=16, tokens=2048)
@@ -44,9 +43,15 @@ _LOG = logging.getLogger(__name__)
 class WorkerSettings:
     """How much a worker takes on and how much failure it bears."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = field(default_factory=Budget)  # shared out among the decoders
+    decoders: int = 0  # threads, each with batches of its own; 0 leaves it to who knows the device, and is one here
     forced: Together = FORCED  # in one run
     failures: int = 3  # in a row, after which the worker is dead
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a decoder could not take the widest beam."""
+        if not 0 <= self.decoders <= self.budget.rows // MAX_BEAM_SIZE:
+            raise ValueError(f"{self.decoders} decoders need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Load:
 
 
 class Worker:
-    """Runs one model in one thread; all public methods may be called from any thread."""
+    """Runs one model in threads of its own; all public methods may be called from any thread."""
 
     def __init__(
         self,
@@ -71,7 +76,6 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        self._heartbeat = clock()
         self._model = model
         self._settings = settings or WorkerSettings()
         self._observer = observer
@@ -81,16 +85,16 @@ class Worker:
         self._state: State = "new"
         self._scheduler: Scheduler[SentenceTicket] = Scheduler(self._settings.budget)
         self._faults = Faults(name, self._ledger, observer)
-        self._execution = Execution(name, model, self._ledger, self._faults, observer, clock)
+        decoders = self._settings.decoders or 1
+        self._crew = Crew(name, self._scheduler, observer, decoders)
+        context = Context(name, model, self._ledger, self._faults, observer, clock)
+        self._decoders = [Decoder(context, self._crew, number) for number in range(decoders)]
         told = partial(observer.stage, name)
         self._preparation = Preparation(
             model, self._scheduler, self._ledger, self._faults, partial(told, "encode"), clock
         )
         self._forcing = Forcing(model, self._ledger, self._faults, partial(told, "force"), clock, self._settings.forced)
         self._beside = (self._preparation.thread, self._forcing.thread)
-        self._pace = Pace()
-        self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
-        self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
 
     @property
     def state(self) -> State:
@@ -100,18 +104,19 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Say whether the worker is at work: started, not stopped, not dead."""
-        return self._state in ("running", "draining") and self._thread.is_alive()
+        return self._state in ("running", "draining") and all(decoder.alive for decoder in self._decoders)
 
     @property
     def heartbeat(self) -> float:
         """Give when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
         begun = (thread.begun for thread in self._beside)
-        return min([self._heartbeat, *(moment for moment in begun if moment is not None)])
+        shown = (decoder.heartbeat for decoder in self._decoders)
+        return min(chain(shown, (moment for moment in begun if moment is not None)))
 
     @property
     def load(self) -> Load:
         """Give the present counts of waiting and running sentences and rows."""
-        return Load(len(self._scheduler), len(self._forcing), self._execution.sentences, self._execution.rows)
+        return Load(len(self._scheduler), len(self._forcing), self._crew.sentences, self._crew.rows)
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""
@@ -169,11 +174,13 @@ class Worker:
         return future.cancel()
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the threads."""
         with self._changed:
             self._state = "running"
-        for thread in (self._thread, *self._beside):
+        for thread in self._beside:
             thread.start()
+        for decoder in self._decoders:
+            decoder.start(self._goes_on, self._preparation.thread.wake, self._ended)
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
@@ -184,8 +191,8 @@ class Worker:
             if self._state != "dead":
                 self._state = "stopped"
             self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(timeout=10.0)
+        for decoder in self._decoders:
+            decoder.join(timeout=10.0)
         for thread in self._beside:
             thread.join(timeout=10.0)
         self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
@@ -208,88 +215,34 @@ class Worker:
         if not self._scheduler.has_room(sentences, tokens):
             raise self._overloaded()
         if deadline is not None and len(self._scheduler):
-            wait = self._pace.seconds_for(self._scheduler.tokens)
+            wait = self._crew.pace.seconds_for(self._scheduler.tokens)
             if wait is not None and wait > LONGEST_WAIT * (deadline - now):
                 raise self._overloaded()
 
     def _overloaded(self) -> Overloaded:
-        wait = self._pace.seconds_for(self._scheduler.tokens) or 0.0
+        wait = self._crew.pace.seconds_for(self._scheduler.tokens) or 0.0
         seconds = min(max(LATER * wait, LEAST_RETRY), MOST_RETRY)
         self._observer.rejected(self.name, Overloaded.code)
         return Overloaded(f"Too much is waiting for the model {self.name}; try again later.", retry_after=seconds)
 
-    def _run(self) -> None:
-        """Be the thread."""
-        try:
-            while self._wait_for_work():
-                self._round()
-        except BaseException:
-            # Whatever it is, nobody above us in this thread could do better than to record it.
-            _LOG.exception("The engine thread of %s ended unexpectedly", self.name)
-        finally:
-            with self._changed:
-                if self._state != "stopped":
-                    self._state = "dead"
-                dead = self._state == "dead"
-                for thread in self._beside:
-                    thread.end()
-                self._changed.notify_all()
-            if not dead:
-                _LOG.info("The engine thread of %s has ended", self.name)
-            self._ledger.fail_all(
-                EngineFailure(f"The model {self.name} has failed and takes no more work.")
-                if dead
-                else NotReady(f"The model {self.name} has been stopped.")
-            )
+    def _goes_on(self) -> bool:
+        """Say whether decoders are to go on: nobody has stopped the worker, and nothing is broken."""
+        broken = any(thread.died for thread in self._beside) or self._faults.in_a_row >= self._settings.failures
+        return self._state in ("running", "draining") and not broken
 
-    def _wait_for_work(self) -> bool:
-        """Wait until there is something to do; False when there is nothing more ever."""
+    def _ended(self) -> None:
+        """Learn that a decoder has ended: it was told to, or the worker is dead."""
         with self._changed:
-            while self._state in ("running", "draining") and not self._broken():
-                self._heartbeat = self._clock()
-                if self._execution.rows or self._scheduler.has_ready() or self._ledger.has_abandoned():
-                    return True
-                self._changed.wait(IDLE_SECONDS)
-        return False
-
-    def _broken(self) -> bool:
-        """Say whether the model has failed too often, or a thread beside this one has ended."""
-        return any(thread.died for thread in self._beside) or self._faults.in_a_row >= self._settings.failures
-
-    def _round(self) -> None:
-        """Drop whoever left, admit whoever may join, step once."""
-        now = self._clock()
-        self._let_go(now)
-        with self._changed:
-            before = self._scheduler.tokens
-            plan = self._scheduler.plan(now, self._execution.rows)
-            if plan.admitted:
-                self._preparation.thread.wake()
-            self._pace.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
-        for ticket in plan.expired:
-            self._faults.late(ticket)
-        self._execution.admit(plan.admitted)
-        self._tell_load()
-        self._execution.step()
-        if not self._execution.rows:
-            self._tell_load()
-
-    def _tell_load(self) -> None:
-        """Tell the observer how much is running and waiting, if that has changed."""
-        load = (self._execution.rows, self._execution.sentences, len(self._scheduler))
-        if load != self._told:
-            self._told = load
-            self._observer.rows_changed(self.name, *load)
-
-    def _let_go(self, now: float) -> None:
-        """Drop the sentences whose callers left or whose time is up."""
-        self._execution.drop_late(now)
-        if not self._ledger.has_abandoned():
-            return
-        left = self._ledger.take_abandoned()
-        with self._changed:
-            waiting = len(self._scheduler.discard(left))
-        rows = self._execution.rows
-        running = self._execution.drop(left)
-        if waiting or running:
-            self._observer.cancelled(self.name, waiting + running, rows - self._execution.rows)
+            if self._state != "stopped":
+                self._state = "dead"
+            dead = self._state == "dead"
+            for thread in self._beside:
+                thread.end()
+            self._changed.notify_all()
+        if not dead:
+            _LOG.info("An engine thread of %s has ended", self.name)
+        self._ledger.fail_all(
+            EngineFailure(f"The model {self.name} has failed and takes no more work.")
+            if dead
+            else NotReady(f"The model {self.name} has been stopped.")
+        )

@@ -16,7 +16,7 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.registry import EngineSettings, Registry
+from service.engine.registry import EngineSettings, Registry, decoders_for
 from service.engine.types import TranslationOptions
 from tests.engine.manifests import write_bundle
 from tests.engine.models_folder import WriteModel, model_writer
@@ -100,6 +100,11 @@ async def test_a_manifest_says_which_sentences_are_translated_in_parts(
     [translation] = await registry.resolve("en", "fr").translate([text], TranslationOptions(beam_size=1, details=True))
     assert len(translation.sentences) == parts
     await registry.stop(0.0)
+
+
+def test_two_threads_decode_where_there_are_cores_for_them() -> None:
+    assert [decoders_for("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 1, 2, 2]
+    assert decoders_for("cuda", 64) == 1
 
 
 def test_folders_that_are_no_bundles_are_ignored_with_a_warning(

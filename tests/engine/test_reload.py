@@ -93,7 +93,7 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
     await registry.start()
     warm.set()
     old = registry.resolve("en", "fr")
-    gone, thread = weakref.ref(old), old._worker._thread  # type: ignore[attr-defined]
+    gone, decoders = weakref.ref(old), old._worker._decoders  # type: ignore[attr-defined]
     running = asyncio.create_task(old.translate(["I lost. " * 40]))
     assert await asyncio.to_thread(arrived.wait, 10)
     rewrite(write_model, tmp_path, version="2")
@@ -108,8 +108,9 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
     del running, late
     gc.collect()
     assert gone() is None
-    await asyncio.to_thread(thread.join, 10)
-    assert not thread.is_alive()
+    for decoder in decoders:
+        await asyncio.to_thread(decoder.join, 10)
+        assert not decoder.alive
     await registry.stop(0)
 
 

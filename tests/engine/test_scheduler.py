@@ -35,6 +35,15 @@ def test_the_oldest_are_admitted_first_while_rows_last() -> None:
     assert queue.plan(0.0, 8).admitted == ["d"]
 
 
+def test_who_has_a_fair_share_leaves_the_rest_to_others() -> None:
+    queue = scheduler([waiting(name, rows=4) for name in "abcdef"], rows=64)
+    assert queue.ready_rows() == 24
+    assert queue.plan(0.0, 0, most=32, fair=12).admitted == ["a", "b", "c"]
+    assert queue.plan(0.0, 12, most=32, fair=12).admitted == []
+    assert queue.plan(0.0, 0, most=32, fair=1).admitted == ["d"]
+    assert queue.plan(0.0, 28, most=32, fair=40).admitted == ["e"]
+
+
 def test_a_small_one_may_pass_a_large_one_that_does_not_fit_yet() -> None:
     queue = scheduler([waiting("large", rows=8), waiting("small", rows=1)], rows=8)
     assert queue.plan(0.0, 4).admitted == ["small"]

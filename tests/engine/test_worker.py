@@ -36,6 +36,7 @@ class Recorder(Observer):
 
     events: list[tuple[object, ...]] = field(default_factory=list)
     finished: list[FinishedSentence] = field(default_factory=list)
+    left: int = 0
 
     def sentences_queued(self, model: str, count: int) -> None:
         self.events.append(("queued", count))
@@ -50,6 +51,7 @@ class Recorder(Observer):
         self.events.append(("stage", stage))
 
     def cancelled(self, model: str, sentences: int, rows: int) -> None:
+        self.left += sentences
         self.events.append(("cancelled", sentences, rows))
 
     def rejected(self, model: str, reason: str) -> None:
@@ -421,7 +423,7 @@ def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
 
 
 def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.worker.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.decoder.IDLE_SECONDS", 0.01)
     gate = Gate("force")
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
         forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
@@ -507,14 +509,68 @@ def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
 
 
 def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.worker.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.decoder.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
         before = worker.heartbeat
         eventually(lambda: worker.heartbeat > before + 0.03)
 
 
-def test_many_callers_who_come_and_go_leave_a_working_engine() -> None:
-    with working(ScriptedModel(hashed_rule(VOCABULARY)), WorkerSettings(Budget(rows=40))) as (worker, _):
+def test_decoders_step_at_the_same_time() -> None:
+    together = threading.Barrier(2, timeout=10)  # broken, and an error for everybody, unless two steps overlap
+
+    def meet(what: str, rows: int) -> None:
+        if what == "step":
+            assert rows == 4
+            together.wait()
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=meet), WorkerSettings(decoders=2)) as (
+        worker,
+        recorder,
+    ):
+        futures = worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
+        assert [future.result(10).hypotheses[0].ids for future in futures] == [(3, 4, EOS), (5, 6, EOS)]
+        eventually(lambda: worker.load.rows == 0)
+    assert ("rows", 8, 2, 0) in recorder.events
+
+
+def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
+    gate = Gate()
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), WorkerSettings(decoders=2)) as (
+        worker,
+        recorder,
+    ):
+        doomed = worker.submit_all([job(*range(3, 20), beam_size=4) for _ in range(4)])
+        assert gate.arrived.wait(10)
+        for future in doomed:
+            assert future.cancel()
+        gate.open()
+        eventually(lambda: worker.load.rows == worker.load.queued == 0)
+    assert recorder.left == 4
+
+
+def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
+    def fail(what: str, rows: int) -> None:
+        if what == "step" and threading.current_thread().name == "engine-toy-1":
+            raise RuntimeError("broken for good")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(decoders=2)) as (worker, _):
+        for _ in range(1000):
+            if worker.state == "dead":
+                break
+            for future in submitted_until_dead(worker):
+                assert isinstance(future.exception(10), EngineFailure | None)
+        eventually(lambda: worker.state == "dead" and not worker.alive)
+
+
+def test_every_decoder_must_have_rows_for_the_widest_beam() -> None:
+    with pytest.raises(ValueError, match="3 decoders need 8 rows each"):
+        WorkerSettings(Budget(rows=16), decoders=3)
+
+
+@pytest.mark.parametrize("decoders", [1, 3])
+def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> None:
+    settings = WorkerSettings(Budget(rows=40), decoders=decoders)
+    with working(ScriptedModel(hashed_rule(VOCABULARY)), settings) as (worker, _):
         futures = [worker.submit(job(3 + at % 20, beam_size=1 + at % 4, max_length=6)) for at in range(150)]
         for future in futures[::3]:
             future.cancel()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.bench.corpora import ROOT, load_corpus
 from tests.bench.load.arrivals import next_rate, percentile, poisson
@@ -21,14 +22,42 @@ LIMIT_SECONDS = 0.25
 """What 99 of 100 requests must not exceed."""
 
 
+SHORT = "Good morning."
+SERVERS = ("translucent", "ctranslate2", "ctranslate2 x2")
+STREAM_SECONDS = 20.0
+SHORT_RATE, LONG_RATE = 16.0, 0.8
+"""Requests a second of a mixed stream: short sentences, and texts of 60 words among them."""
+
+
+class Stand(NamedTuple):
+    """A service, a client of it, and what is sent to it."""
+
+    server: Server
+    client: Client
+    texts: Sequence[str]
+    fields: dict[str, object]
+
+    async def at(self, rate: float, kind: str, seconds: float, seed: int) -> Row:
+        """Send real sentences at this rate."""
+        answers = await send(self.client, self.texts, poisson(rate, seconds, seed), self.fields)
+        row = summary(self.server, kind, rate, answers)
+        print(row, flush=True)  # noqa: T201
+        return row
+
+    async def apart(self, texts: Sequence[str], moments: Sequence[float], kinds: tuple[str, str]) -> list[Row]:
+        """Send texts at these moments; one row for the long ones and one for the short ones."""
+        answers = await send(self.client, texts, moments, self.fields, patience=60)
+        long, short = ([each for each in answers if (each.text == SHORT) is short] for short in (False, True))
+        return [summary(self.server, kinds[0], 0, long), summary(self.server, kinds[1], 0, short)]
+
+
 def main() -> None:
-    """Measure the services in one run, on the same cores, one after the other."""
+    """Measure the services in one run, on the same cores, in turns; whoever is not asked waits idle."""
     options = _options()
-    rows: list[Row] = []
     corpus = load_corpus("tatoeba", options.pair, 400)
-    for name in ("translucent", "ctranslate2", "ctranslate2 x2"):
-        with serving(name, options.bundles) as server:
-            rows += asyncio.run(_measure(server, corpus.sources, options))
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(serving(name, options.bundles)) for name in SERVERS]
+        rows = asyncio.run(_measure(servers, corpus.sources, options))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     text = table(rows)
@@ -37,55 +66,71 @@ def main() -> None:
     print(text)  # noqa: T201
 
 
-async def _measure(server: Server, texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
-    client = Client("127.0.0.1", server.port)
+async def _measure(servers: Sequence[Server], texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
     fields: dict[str, object] = {"source": "en", "target": options.pair[-2:], "beam_size": options.beam}
+    stands = [Stand(server, Client("127.0.0.1", server.port), texts, fields) for server in servers]
     rows: list[Row] = []
-
-    async def at(rate: float, kind: str, seed: int) -> Row:
-        answers = await send(client, texts, poisson(rate, options.seconds, seed), fields)
-        row = summary(server, kind, rate, answers)
-        print(row, flush=True)  # noqa: T201
-        return row
-
-    await send(client, texts[:20], [0.1 * number for number in range(20)], fields)
-    held, failed = 0.0, None
-    for attempt in range(options.attempts):
-        rate = next_rate(held, failed, options.first_rate)
-        row = await at(rate, "search", attempt)
-        rows.append(row)
-        if row["p99_ms"] <= 1000 * LIMIT_SECONDS and row["errors"] == 0:
-            held = rate
-        else:
-            failed = rate
-            await asyncio.sleep(1.0)
-    rows.append(await at(max(held, 1.0) / 2, "half", 99))
-    rows.append({**rows[-1], "kind": "highest", "rate": round(held, 1)})
+    for stand in stands:
+        await send(stand.client, texts[:20], [0.1 * number for number in range(20)], fields)
+    rows += await _search(stands, options)
     if not options.quick:
-        rows += await _mixed(server, client, texts, fields)
-        rows += await _lengths(server, client, texts, fields)
-    await client.close()
+        for measure in (_mixed, _stream, _lengths):
+            for stand in stands:
+                rows += await measure(stand)
+    for stand in stands:
+        await stand.client.close()
     return rows
 
 
-async def _mixed(server: Server, client: Client, texts: Sequence[str], fields: dict[str, object]) -> list[Row]:
+async def _search(stands: Sequence[Stand], options: argparse.Namespace) -> list[Row]:
+    """The highest rate that each holds; all try one rate before anybody tries the next."""
+    rows: list[Row] = []
+    held = {stand.server.name: 0.0 for stand in stands}
+    failed: dict[str, float | None] = {stand.server.name: None for stand in stands}
+    for attempt in range(options.attempts):
+        for stand in stands:
+            name = stand.server.name
+            rate = next_rate(held[name], failed[name], options.first_rate)
+            rows.append(await stand.at(rate, "search", options.seconds, attempt))
+            if rows[-1]["p99_ms"] <= 1000 * LIMIT_SECONDS and rows[-1]["errors"] == 0:
+                held[name] = rate
+            else:
+                failed[name] = rate
+                await asyncio.sleep(1.0)
+    for stand in stands:
+        highest = held[stand.server.name]
+        rows.append(await stand.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
+        rows.append({**rows[-1], "kind": "highest", "rate": round(highest, 1)})
+    return rows
+
+
+async def _mixed(stand: Stand) -> list[Row]:
     """32 long sentences at once, and a short one that comes while they are being translated."""
-    long, short = long_text(texts, 60), "Good morning."
     moments = [0.0] * 32 + [0.15 + 0.05 * number for number in range(6)]
-    answers = await send(client, [long] * 32 + [short] * 6, moments, fields, patience=60)
-    rows = [summary(server, "32 long", 0, [each for each in answers if each.text == long])]
-    return [*rows, summary(server, "short beside 32 long", 0, [each for each in answers if each.text == short])]
+    return await stand.apart(
+        [long_text(stand.texts, 60)] * 32 + [SHORT] * 6, moments, ("32 long", "short beside 32 long")
+    )
 
 
-async def _lengths(server: Server, client: Client, texts: Sequence[str], fields: dict[str, object]) -> list[Row]:
+async def _stream(stand: Stand) -> list[Row]:
+    """A long text now and then among many short sentences."""
+    long = long_text(stand.texts, 60)
+    due = [(moment, SHORT) for moment in poisson(SHORT_RATE, STREAM_SECONDS, 1)]
+    due = sorted(due + [(moment, long) for moment in poisson(LONG_RATE, STREAM_SECONDS, 2)])
+    return await stand.apart(
+        [text for _, text in due], [moment for moment, _ in due], ("long of a mixed stream", "short of a mixed stream")
+    )
+
+
+async def _lengths(stand: Stand) -> list[Row]:
     """A sentence alone, by its length in words."""
     rows = []
     for words in (5, 10, 20, 50, 100):
-        text = long_text(texts, words)
+        text = long_text(stand.texts, words)
         answers: list[Answer] = []
         for _ in range(5):
-            answers += await send(client, [text], [0.0], fields, patience=60)
-        rows.append(summary(server, f"alone, {words} words", 0, answers))
+            answers += await send(stand.client, [text], [0.0], stand.fields, patience=60)
+        rows.append(summary(stand.server, f"alone, {words} words", 0, answers))
     return rows
 
 
