@@ -169,7 +169,7 @@ class HostLane:
         """
         needed = {}
         for axis, step in STEPS.items():
-            needed[axis] = -(-int(self._extents[axis][: self._size].max()) // step) * step
+            needed[axis] = max(-(-int(self._extents[axis][: self._size].max()) // step), 1) * step
         for buffer in self._memory.values():
             if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
                 self._bound = False

@@ -1,7 +1,8 @@
 """Which target tokens a sentence's translation may need: the few hundred that its source tokens call for.
 
-A list depends on its own sentence alone. The steps of a bundle with a shortlist score these tokens and no others, so
-log-probabilities from steps are among them; a forced pass is over the whole vocabulary.
+A list depends on its own sentence alone. The steps of a bundle with a shortlist score these tokens, and perhaps some
+that its graph scores for every sentence, and no others, so log-probabilities from steps are among them; a forced pass
+is over the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Shortlist:
         self._always[always] = True
 
     def of(self, source: Sequence[int]) -> IntArray:
-        """Give the tokens that may be produced for a sentence, ascending, [O]."""
+        """Give a sentence's own tokens, ascending, [O]; there may be none."""
         allowed = self._always.copy()
         allowed[self._likely[np.asarray(source)]] = True
         allowed[self._pad] = False
@@ -38,7 +39,8 @@ class Shortlist:
         """Give the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
         lists = [self.of(source) for source in sources]
         lengths = [len(each) for each in lists]
-        padded = np.full((len(lists), -(-max(lengths) // LIST_STEP) * LIST_STEP), self._pad, np.int64)
+        width = max(-(-max(lengths) // LIST_STEP), 1) * LIST_STEP
+        padded = np.full((len(lists), width), self._pad, np.int64)
         for row, each in zip(padded, lists, strict=True):
             row[: len(each)] = each
         return padded, lengths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from onnx import TensorProto
 
 from training.export.graph import MICROSOFT, GraphBuilder
 from training.export.parameters import OUTPUT_BIAS
+from training.export.shortlist import Tokens
 
 EPSILON = 1e-5
 """Of every LayerNorm."""
@@ -43,8 +45,8 @@ class Arithmetic:
     """float32 products with float32 weights: the reference, and what calibration runs."""
 
     dtype: int = TensorProto.FLOAT
-    shortlisted = False
-    """Whether a step scores the tokens of a sentence's own shortlist only."""
+    always: Tokens | None = None
+    """With shortlists: the tokens that a step scores for every sentence, beside its own list."""
 
     def __init__(self) -> None:
         self.products: dict[str, tuple[str, ...]] = {}
@@ -76,6 +78,10 @@ class Arithmetic:
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
         """Scale and bias [V] that make logits of ``integers`` with a column of the table; for shortlists."""
+        raise NotImplementedError("only eight-bit graphs have shortlists")
+
+    def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
+        """What ``logits`` gives for the tokens of ``always``: [..., W] → float32 [..., A]; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
@@ -161,9 +167,9 @@ class Int8Arithmetic(Arithmetic):
     Scales of activations are constants found by calibration, or (where that loses too much) one for each row.
     """
 
-    def __init__(self, plan: Plan, shortlisted: bool = False) -> None:
+    def __init__(self, plan: Plan, always: Tokens | None = None) -> None:
         super().__init__()
-        self._plan, self.shortlisted = plan, shortlisted
+        self._plan, self.always = plan, always
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
         """Exact integer product; the bias is added where it becomes float again."""
@@ -186,13 +192,24 @@ class Int8Arithmetic(Arithmetic):
 
     def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
         """The table is stored once, [V, E]; its transpose is made when the graph is loaded."""
-        weight = graph.op("Transpose", graph.weight(f"{table}.weight"), perm=[1, 0])
+        names = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS)
+        return self._logits(graph, operand, factor, [graph.weight(name) for name in names])
+
+    def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
+        """Their rows of the table are taken out of it when the graph is loaded."""
+        assert self.always is not None
+        names, ids = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS), graph.integers(*self.always.tolist())
+        return self._logits(graph, operand, factor, [graph.op("Gather", graph.weight(name), ids) for name in names])
+
+    def _logits(self, graph: GraphBuilder, operand: Operand, factor: float, rows: Sequence[str]) -> str:
+        """Logits of rows of a table: their int8 [R, E], scales [R] and biases [R]."""
+        weight = graph.op("Transpose", rows[0], perm=[1, 0])
         site = self._plan.ranges[operand.site]
         quantised = self._quantise(graph, operand.tensor, site)
         # MatMulIntegerToFloat spends 4 ns a column on scales by column, however few the rows: a tenth of a step of
         # one row. So they are multiplied in afterwards; the bias is divided by them when the graph is loaded.
-        scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, site.scale * factor))
-        bias = graph.op("Div", graph.weight(OUTPUT_BIAS), scale)
+        scale = graph.op("Mul", rows[1], self.number(graph, site.scale * factor))
+        bias = graph.op("Div", rows[2], scale)
         unit = self.number(graph, 1.0)
         return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
 

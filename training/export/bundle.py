@@ -34,7 +34,7 @@ from training.export.manifest import (
 from training.export.parameters import Parameters
 from training.export.parity import ParityLimits, check_parity
 from training.export.quantise import float_store, make_plan, quantised_store
-from training.export.shortlist import SHORTLIST_FILE, Shortlist
+from training.export.shortlist import SHORTLIST_FILE, Shortlist, Tokens
 from training.export.weights import WeightStore
 from training.networks.interface import Network
 
@@ -77,18 +77,19 @@ def export_bundle(
         folder = Path(name) / out_dir.name
         folder.mkdir()
         parameters = parameters_of(recipe.network, network, recipe.max_tokens)
-        shortlisted = options.shortlist is not None and "int8" in options.precisions
-        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, shortlisted)
+        shortlist = options.shortlist if "int8" in options.precisions else None
+        always = None if shortlist is None else shortlist.always
+        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, always)
         tokenizer.save(str(folder / TOKENIZER))
-        if options.shortlist is not None and shortlisted:
-            options.shortlist.write(folder / SHORTLIST_FILE)
+        if shortlist is not None:
+            shortlist.write(folder / SHORTLIST_FILE)
         if options.limits is not None:
             places: dict[str, Path] = {precision: folder for precision in options.precisions if precision != "fp16"}
             if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
                 places["fp32"] = Path(name) / "fp32"
                 places["fp32"].mkdir()
                 write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
-            check_parity(network, recipe, places, pairs, options.limits)
+            check_parity(network, recipe, places, pairs, options.limits, always)
         document = manifest_document(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
         )
@@ -108,9 +109,9 @@ def write_graphs(
     pairs: Sequence[IdPair],
     folder: Path,
     precisions: Sequence[Precision],
-    shortlisted: bool = False,
+    always: Tokens | None = None,
 ) -> dict[str, Any]:
-    """Write weights and graphs (int8 with a shortlist's arrays, if so); returns the manifest's ``graphs`` section."""
+    """Write weights and graphs (int8 for shortlists, if ``always`` is given); returns the manifest's ``graphs``."""
     sections: dict[str, Any] = {}
     stores: list[WeightStore] = []
     if "int8" in precisions or "fp16" in precisions:
@@ -119,7 +120,7 @@ def write_graphs(
         store = quantised_store(parameters, products, samples, plan, WEIGHTS)
         stores.append(store)
         if "int8" in precisions:
-            sections["int8"] = _write(config, Int8Arithmetic(plan, shortlisted), store, folder, "int8")
+            sections["int8"] = _write(config, Int8Arithmetic(plan, always), store, folder, "int8")
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:

@@ -1,7 +1,8 @@
 """The output layer: logits over the whole vocabulary, or in a step over the tokens that a sentence may need.
 
-What a step scores lies beside the rest of a sentence's memory: columns of the output matrix, gathered once by the
-encoder graph. So a sentence has its own list whoever stands beside it, and the K rows of a sentence share one product.
+A step scores the tokens that are frequent anyway, the same ones for every sentence, and those of the sentence's own
+list. Their columns of the output matrix lie beside the rest of its memory, gathered once by the encoder graph. So a
+sentence has its own list whoever stands beside it, and the K rows of a sentence share one product.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from training.export.graph import Axes, GraphBuilder
 from training.export.parameters import SUPPRESSED
 
 SHORTLIST = "shortlist"
-"""The encoder's input: the tokens that may be produced, int64 [B, O], padding where a sentence has fewer."""
+"""The encoder's input: the tokens of each sentence's own list, int64 [B, O], padding where a sentence has fewer."""
 SITE = "output"
 
 
@@ -41,7 +42,7 @@ class OutputLayer(NamedTuple):
     @property
     def arrays(self) -> list[ShortlistArray]:
         """What the encoder gives for the step's output layer; nothing where there is no shortlist."""
-        if not self.arithmetic.shortlisted:
+        if self.arithmetic.always is None:
             return []
         return [
             ShortlistArray("output_ids", INT64, ["B", "O"], 0),
@@ -52,7 +53,7 @@ class OutputLayer(NamedTuple):
 
     def give(self, graph: GraphBuilder) -> None:
         """The encoder's part: the chosen tokens' columns."""
-        if not self.arithmetic.shortlisted:
+        if self.arithmetic.always is None:
             return
         ids = graph.input(SHORTLIST, INT64, ["B", "O"])
         weight = graph.op("Gather", graph.weight(f"{self.table}.weight"), ids)  # int8 [B, O, W]
@@ -71,14 +72,22 @@ class OutputLayer(NamedTuple):
 
     def top(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
         """The step's outputs from hidden [N, 1, W] or [N, W]; rows int64 [2] = (B, K); candidates int64 [1]."""
-        if not self.arithmetic.shortlisted:
+        if self.arithmetic.always is None:
             top_candidates(graph, self.logits(graph, hidden), rows, candidates)
             return
         ids, weight, scale, bias = (graph.input(array.name, array.dtype, array.axes) for array in self.arrays)
         shape = graph.op("Concat", rows, graph.integers(self.width), axis=0)
-        product = self.arithmetic.integers(graph, Operand(SITE, hidden), shape, weight)  # int32 [B, K, O]
-        logits = graph.op("Add", graph.op("Mul", graph.op("Cast", product, to=FLOAT), scale), bias)
+        operand = Operand(SITE, hidden)
+        product = self.arithmetic.integers(graph, operand, shape, weight)  # int32 [B, K, O]
+        own = graph.op("Add", graph.op("Mul", graph.op("Cast", product, to=FLOAT), scale), bias)
+        frequent = self.arithmetic.frequent(graph, self.table, operand, self.factor)  # [..., A]
+        count = len(self.arithmetic.always)
+        frequent = graph.op("Reshape", frequent, graph.op("Concat", rows, graph.integers(count), axis=0))
+        logits = graph.op("Concat", frequent, own, axis=-1)  # [B, K, A + O]
         logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
-        chosen = graph.op("GatherElements", ids, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
+        sentences = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), graph.integers(count), axis=0)
+        always = graph.op("Expand", graph.integers(*self.arithmetic.always.tolist()), sentences)  # [B, A]
+        known = graph.op("Concat", always, ids, axis=1)
+        chosen = graph.op("GatherElements", known, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
         graph.output("top_ids", graph.op("Reshape", chosen, graph.op("Shape", places)), INT64, ["B", "K", "C"])
         graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])

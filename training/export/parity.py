@@ -20,6 +20,7 @@ from training.export.arithmetic import Arithmetic
 from training.export.calibrate import IdPair
 from training.export.parameters import SUPPRESSED
 from training.export.sessions import Stepper, open_session, run
+from training.export.shortlist import Tokens
 from training.networks.interface import Network
 
 Array = npt.NDArray[Any]
@@ -77,17 +78,24 @@ class _Reference:
 
 
 def check_parity(
-    network: Network, recipe: Recipe, folders: Mapping[str, Path], pairs: Sequence[IdPair], limits: ParityLimits
+    network: Network,
+    recipe: Recipe,
+    folders: Mapping[str, Path],
+    pairs: Sequence[IdPair],
+    limits: ParityLimits,
+    always: Tokens | None = None,
 ) -> list[Comparison]:
     """Compare the graphs of each precision, in the folder given for it, with the network.
 
-    fp16 needs a GPU and is left to ``tests/parity``. Raises ParityError with the whole table when any comparison fails.
+    ``always``: what int8 steps score for every sentence; all other tokens are on the lists of this comparison. fp16
+    needs a GPU and is left to ``tests/parity``. Raises ParityError with the whole table when any comparison fails.
     """
     results: list[Comparison] = []
     batches = parity_batches(pairs, recipe.max_tokens)
     vocabulary = torch_reference(network, batches[-1]).vocabulary
     for precision, folder in folders.items():
-        results += _Gate(network, recipe, folder, precision, vocabulary).compare(batches, limits)
+        listed = None if always is None else np.setdiff1d(np.arange(vocabulary), always)
+        results += _Gate(network, recipe, folder, precision, vocabulary, listed).compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
@@ -130,11 +138,13 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
 class _Gate:
     """Compares one precision."""
 
-    def __init__(self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int) -> None:
+    def __init__(
+        self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int, listed: Array | None
+    ) -> None:
         self._network, self._precision, self._vocabulary = network, precision, vocabulary
         graphs, longest = make_graphs(recipe.network, Arithmetic()), recipe.max_tokens
         self._forced = open_session(folder / f"forced.{precision}.onnx")
-        self._stepper = Stepper(graphs, folder, precision, longest, vocabulary)
+        self._stepper = Stepper(graphs, folder, precision, longest, listed)
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
         """All comparisons over all batches, the worst of each."""

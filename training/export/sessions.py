@@ -33,11 +33,13 @@ def run(session: onnxruntime.InferenceSession, feeds: dict[str, Array]) -> dict[
 class Stepper:
     """Decodes with encoder and step graph the way the engine does: per-row lengths, caches of fixed capacity.
 
-    Where the graphs take a shortlist it is the whole ``vocabulary``.
+    Where the graphs take a shortlist it is ``listed``.
     """
 
-    def __init__(self, graphs: Graphs, folder: Path, precision: str, capacity: int, vocabulary: int = 0) -> None:
-        self._graphs, self._capacity, self._vocabulary = graphs, capacity, vocabulary
+    def __init__(
+        self, graphs: Graphs, folder: Path, precision: str, capacity: int, listed: Array | None = None
+    ) -> None:
+        self._graphs, self._capacity, self._listed = graphs, capacity, listed
         self._encoder = open_session(folder / f"encoder.{precision}.onnx")
         self._decoder = open_session(folder / f"decoder.{precision}.onnx")
         self._dtype = np.float16 if precision == "fp16" else np.float32
@@ -49,7 +51,8 @@ class Stepper:
         """Encode [B, S], [B] and begin anew, one row a sentence."""
         feeds = {"source": source, "source_lengths": lengths}
         if any(value.name == SHORTLIST for value in self._encoder.get_inputs()):
-            feeds[SHORTLIST] = np.tile(np.arange(self._vocabulary), (len(source), 1))
+            assert self._listed is not None
+            feeds[SHORTLIST] = np.tile(self._listed, (len(source), 1))
         encoded = run(self._encoder, feeds)
         self._past = 0
         wanted = {value.name for value in self._decoder.get_inputs()}

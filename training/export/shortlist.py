@@ -48,8 +48,9 @@ class Shortlist:
     """[V, E]: what each source token calls for; padding where there is less."""
 
     def write(self, path: Path) -> None:
-        """Write one .npz."""
-        np.savez_compressed(path, always=self.always, likely=self.likely)
+        """Write one .npz with what makes a sentence's own list: nothing that steps score for every sentence."""
+        own = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
+        np.savez_compressed(path, always=np.zeros(0, np.uint16), likely=own)
 
 
 def learn_shortlist(
