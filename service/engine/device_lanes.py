@@ -14,7 +14,7 @@ import onnxruntime
 
 from service.engine.bundle import ArraySpec, GraphSet
 from service.engine.encoding import SOURCE_STEP, Array, EncodedSentences
-from service.engine.growth import capacity_for
+from service.engine.growth import capacity_for, rounded_up
 from service.engine.lanes import LEAST_TOKENS
 from service.engine.model import Candidates, Encoded
 from service.engine.row_graphs import RowOperation, row_graph
@@ -170,7 +170,7 @@ class DeviceLane:
         if "S" in spec.axes:
             axis = spec.axes.index("S")
             size = max(more.shape()[axis], present.shape()[axis] if present is not None else 0)
-            size = -(-size // SOURCE_STEP) * SOURCE_STEP
+            size = rounded_up(size, SOURCE_STEP)
             more = self._rows.lengthen(more, spec.dtype, axis, size)
             present = None if present is None else self._rows.lengthen(present, spec.dtype, axis, size)
         self._values[spec.name] = more if present is None else self._rows.append(present, spec.dtype, more)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.engine.growth import rounded_up
 from service.engine.types import IntArray
 
 Array = npt.NDArray[Any]
@@ -54,7 +55,7 @@ class EncodedSentences:
 def side_by_side(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) -> tuple[IntArray, IntArray]:
     """Lay sequences of ids into one array [B, S], S a multiple of `step`, padded at the end; give their lengths [B]."""
     lengths = np.array([len(ids) for ids in sequences], np.int64)
-    padded = np.full((len(sequences), -(-int(lengths.max()) // step) * step), pad, np.int64)
+    padded = np.full((len(sequences), rounded_up(int(lengths.max()), step)), pad, np.int64)
     for row, ids in zip(padded, sequences, strict=True):
         row[: len(ids)] = ids
     return padded, lengths

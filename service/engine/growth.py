@@ -18,6 +18,11 @@ def capacity_for(needed: int, present: int) -> int:
     return present if needed <= present else max(needed, 2 * present, LEAST_CAPACITY)
 
 
+def rounded_up(needed: int, step: int) -> int:
+    """Give the least multiple of `step` that holds `needed` entries; at least one step, so that no array is empty."""
+    return max(-(-needed // step), 1) * step
+
+
 def grown(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
     """Give the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
     capacity = capacity_for(needed, array.shape[axis])

@@ -16,7 +16,7 @@ import onnxruntime
 
 from service.engine.bundle import ArraySpec, GraphSet
 from service.engine.encoding import SOURCE_STEP, Array, Arrays, EncodedSentences
-from service.engine.growth import grown, resized
+from service.engine.growth import grown, resized, rounded_up
 from service.engine.model import Candidates, Encoded
 from service.engine.shortlist import LIST_STEP
 from service.engine.types import IntArray
@@ -169,7 +169,7 @@ class HostLane:
         """
         needed = {}
         for axis, step in STEPS.items():
-            needed[axis] = max(-(-int(self._extents[axis][: self._size].max()) // step), 1) * step
+            needed[axis] = rounded_up(int(self._extents[axis][: self._size].max()), step)
         for buffer in self._memory.values():
             if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
                 self._bound = False

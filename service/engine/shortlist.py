@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from service.engine.errors import BundleCorrupt
+from service.engine.growth import rounded_up
 from service.engine.types import IntArray
 
 LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities change seldom
@@ -39,8 +40,7 @@ class Shortlist:
         """Give the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
         lists = [self.of(source) for source in sources]
         lengths = [len(each) for each in lists]
-        width = max(-(-max(lengths) // LIST_STEP), 1) * LIST_STEP
-        padded = np.full((len(lists), width), self._pad, np.int64)
+        padded = np.full((len(lists), rounded_up(max(lengths), LIST_STEP)), self._pad, np.int64)
         for row, each in zip(padded, lists, strict=True):
             row[: len(each)] = each
         return padded, lengths
