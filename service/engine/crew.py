@@ -29,15 +29,15 @@ class Crew:
         """Give the number of sentences that run."""
         return sum(sentences for _, sentences in self._running)
 
-    def plan(self, number: int, now: float) -> Plan[SentenceTicket]:
-        """Say who joins this decoder: no more than leave the others theirs, if a sentence is to be had at all."""
-        before, (rows, sentences) = self.scheduler.tokens, self._running[number]
-        size = len(self._running)
+    def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[SentenceTicket]:
+        """Say who joins a decoder that has so much in hand: at most its fair share of all that runs and is ready."""
+        self._running[number] = (rows, sentences)
+        before, size = self.scheduler.tokens, len(self._running)
         fair = math.ceil((self.rows + self.scheduler.ready_rows()) / size) if size > 1 else None
         plan = self.scheduler.plan(now, rows, self.scheduler.budget.rows // size, fair)
-        joining = sum(ticket.job.search.beam_size for ticket in plan.admitted)
-        self._running[number] = (rows + joining, sentences + len(plan.admitted))
         self.pace.round(now, before - self.scheduler.tokens, self.scheduler.tokens)
+        joining = sum(ticket.job.search.beam_size for ticket in plan.admitted)
+        self.report(number, rows + joining, sentences + len(plan.admitted))
         return plan
 
     def report(self, number: int, rows: int, sentences: int) -> None:

@@ -69,21 +69,16 @@ class Decoder:
         now = self._clock()
         self._let_go(now)
         with self._changed:
-            plan = self._crew.plan(self._number, now)
+            plan = self._crew.plan(self._number, now, self._execution.rows, self._execution.sentences)
             if plan.admitted:
                 self._joined()
         for ticket in plan.expired:
             self._faults.late(ticket)
         self._execution.admit(plan.admitted)
-        self._report()
         self._execution.step()
         if not self._execution.rows:
-            self._report()
-
-    def _report(self) -> None:
-        rows, sentences = self._execution.rows, self._execution.sentences
-        with self._changed:
-            self._crew.report(self._number, rows, sentences)
+            with self._changed:
+                self._crew.report(self._number, 0, 0)
 
     def _let_go(self, now: float) -> None:
         """Drop the sentences whose callers left or whose time is up."""

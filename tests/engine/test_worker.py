@@ -147,6 +147,16 @@ def test_never_more_rows_run_than_the_budget_allows() -> None:
     assert max(rows for what, rows in model.calls if what == "step") <= 10
 
 
+def test_rows_that_become_free_are_taken_at_the_next_step() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY))
+    with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
+        long = job(*range(3, 19), beam_size=4)  # 17 steps, in which four short ones stand beside it, one after another
+        futures = worker.submit_all([long, *(job(3, 4, 5, beam_size=4) for _ in range(4))])
+        assert all(future.result(10) for future in futures)
+    rows = [rows for what, rows in model.calls if what == "step"]
+    assert rows == [8] * rows.count(8) + [4] * rows.count(4)
+
+
 def test_those_who_wait_are_encoded_together() -> None:
     model = ScriptedModel(copying_rule(VOCABULARY))
     with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
