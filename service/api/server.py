@@ -39,7 +39,7 @@ log = get_logger(__name__)
 KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
 STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
 DESCRIPTORS = 65_536
-SWITCH_SECONDS = 0.0005  # that a thread with work on texts or figures may keep others waiting; Python's own is 0.005
+SWITCH_SECONDS = 0.0001  # that a thread may keep others waiting for the interpreter's lock; Python's own is 0.005
 LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
 LONGEST_READ_SECONDS = 2.0  # where the machine is busy and has not come to read it
 
