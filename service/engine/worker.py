@@ -89,6 +89,7 @@ class Worker:
         self._crew = Crew(name, self._scheduler, observer, decoders)
         context = Context(name, model, self._ledger, self._faults, observer, clock)
         self._decoders = [Decoder(context, self._crew, number) for number in range(decoders)]
+        self._at_work = decoders
         told = partial(observer.stage, name)
         self._preparation = Preparation(
             model, self._scheduler, self._ledger, self._faults, partial(told, "encode"), clock
@@ -231,18 +232,17 @@ class Worker:
         return self._state in ("running", "draining") and not broken
 
     def _ended(self) -> None:
-        """Learn that a decoder has ended: it was told to, or the worker is dead."""
+        """Learn that a decoder has ended: it was told to, or the worker is dead and so are the others."""
         with self._changed:
+            self._at_work -= 1
             if self._state != "stopped":
                 self._state = "dead"
-            dead = self._state == "dead"
+            dead, last = self._state == "dead", not self._at_work
             for thread in self._beside:
                 thread.end()
             self._changed.notify_all()
-        if not dead:
-            _LOG.info("An engine thread of %s has ended", self.name)
-        self._ledger.fail_all(
-            EngineFailure(f"The model {self.name} has failed and takes no more work.")
-            if dead
-            else NotReady(f"The model {self.name} has been stopped.")
-        )
+        if dead:
+            self._ledger.fail_all(EngineFailure(f"The model {self.name} has failed and takes no more work."))
+        elif last:
+            _LOG.info("The engine threads of %s have ended", self.name)
+            self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))

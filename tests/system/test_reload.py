@@ -70,7 +70,7 @@ def load_model(server: ServerProcess) -> httpx.Response:
 
 def released(server: ServerProcess) -> int:
     """How many models have gone from memory."""
-    return len(events(server, f"The engine thread of {NAME} has ended"))
+    return len(events(server, f"The engine threads of {NAME} have ended"))
 
 
 def translations(load: Load, since: int = 0) -> dict[str, set[str]]:
@@ -154,7 +154,7 @@ async def test_a_pair_is_added_and_taken_away(server: ServerProcess, models: Pat
         answer = await client.post("/v2/repository/models/bahdanau-en-de/unload", headers=ADMIN)
         assert answer.json()["outcome"] == "unloaded"
         assert (await client.post("/translate", json=text)).status_code == 400
-    await until(lambda: len(events(server, "The engine thread of bahdanau-en-de has ended")) == 1)
+    await until(lambda: len(events(server, "The engine threads of bahdanau-en-de have ended")) == 1)
 
 
 def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:
