@@ -177,7 +177,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=10.0, help="at each rate")
     parser.add_argument("--attempts", type=int, default=9, help="rates to try")
-    parser.add_argument("--first-rate", type=float, default=10.0)
+    parser.add_argument("--first-rate", type=float, default=40.0)
     parser.add_argument("--quick", action="store_true", help="rates only")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
     parser.add_argument("--note", default="", help="added to the line above the table")
