@@ -15,17 +15,26 @@ _LOG = logging.getLogger(__name__)
 
 
 class Decoder:
-    """Steps batches of its own, as long as `goes_on` says so; `joined` is called when somebody has left the queue."""
+    """Steps batches of its own, as long as `goes_on` says so.
 
-    def __init__(self, context: Context, crew: Crew, number: int) -> None:
+    `joined` is called when somebody has left the queue, both with the lock held; `ended` when the thread ends for good.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        crew: Crew,
+        number: int,
+        goes_on: Callable[[], bool],
+        joined: Callable[[], None],
+        ended: Callable[[], None],
+    ) -> None:
         self.heartbeat = context.clock()
         self._name, self._number = context.name, number
         self._execution, self._crew = Execution(context, number), crew
         self._faults, self._observer, self._clock = context.faults, context.observer, context.clock
         self._changed, self._departures = context.ledger.changed, context.ledger.departures()
-        self._goes_on: Callable[[], bool] = lambda: False
-        self._joined: Callable[[], None] = lambda: None
-        self._ended: Callable[[], None] = lambda: None
+        self._goes_on, self._joined, self._ended = goes_on, joined, ended
         self._thread = threading.Thread(target=self._run, name=f"engine-{self._name}-{number}", daemon=True)
 
     @property
@@ -33,9 +42,8 @@ class Decoder:
         """Say whether the thread runs."""
         return self._thread.is_alive()
 
-    def start(self, goes_on: Callable[[], bool], joined: Callable[[], None], ended: Callable[[], None]) -> None:
-        """Start the thread; the first two are called with the lock held, the last when the thread ends for good."""
-        self._goes_on, self._joined, self._ended = goes_on, joined, ended
+    def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def join(self, timeout: float) -> None:

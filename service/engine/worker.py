@@ -85,17 +85,17 @@ class Worker:
         self._state: State = "new"
         self._scheduler: Scheduler[SentenceTicket] = Scheduler(self._settings.budget)
         self._faults = Faults(name, self._ledger, observer)
-        decoders = self._settings.decoders or 1
-        self._crew = Crew(name, self._scheduler, observer, decoders)
-        context = Context(name, model, self._ledger, self._faults, observer, clock)
-        self._decoders = [Decoder(context, self._crew, number) for number in range(decoders)]
-        self._at_work = decoders
         told = partial(observer.stage, name)
         self._preparation = Preparation(
             model, self._scheduler, self._ledger, self._faults, partial(told, "encode"), clock
         )
         self._forcing = Forcing(model, self._ledger, self._faults, partial(told, "force"), clock, self._settings.forced)
         self._beside = (self._preparation.thread, self._forcing.thread)
+        context = Context(name, model, self._ledger, self._faults, observer, clock)
+        self._at_work = self._settings.decoders or 1  # decoders that have not ended
+        self._crew = Crew(name, self._scheduler, observer, self._at_work)
+        told_of = (self._goes_on, self._preparation.thread.wake, self._ended)
+        self._decoders = [Decoder(context, self._crew, number, *told_of) for number in range(self._at_work)]
 
     @property
     def state(self) -> State:
@@ -181,7 +181,7 @@ class Worker:
         for thread in self._beside:
             thread.start()
         for decoder in self._decoders:
-            decoder.start(self._goes_on, self._preparation.thread.wake, self._ended)
+            decoder.start()
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""

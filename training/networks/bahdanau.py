@@ -113,9 +113,8 @@ class Bahdanau(nn.Module):
         """One step: embedded [B, E] → context [B, M], next state, weights [B, S]."""
         annotations, keys, _ = memory.arrays
         depth = len(self.cells)
-        if (
-            self.transition is not None
-        ):  # 1703.04357: s' from the previous word, attention from s', then s from c and s'
+        if self.transition is not None:
+            # 1703.04357: s' from the previous word, attention from s', then s from c and s'
             state = (self.transition(embedded, state[0]),)
         context, weights = self.attention(state[depth - 1], annotations, keys, memory.lengths)
         values = context if self.transition is not None else torch.cat([embedded, context], dim=-1)
