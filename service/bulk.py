@@ -21,10 +21,11 @@ from tqdm import tqdm
 from service.engine.alignment import pharaoh, white_space_words
 from service.engine.bundle import Bundle, is_bundle, load_bundle
 from service.engine.errors import BundleMissing, EmptyInput, InvalidInput, InvalidOption
-from service.engine.registry import EngineSettings, open_translator
+from service.engine.opening import EngineSettings
+from service.engine.placement import ModelSettings
+from service.engine.registry import open_translator
 from service.engine.scheduler import ROWS, Budget
 from service.engine.search import normalised_score
-from service.engine.sessions import ModelSettings
 from service.engine.translator import Translator
 from service.engine.types import Translation, TranslationOptions
 from service.engine.worker import WorkerSettings

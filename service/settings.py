@@ -77,6 +77,14 @@ class Settings(BaseSettings):
         ge=0,
         le=64,
     )
+    engine_processes: int = setting(
+        1,
+        "Processes that run the models, beside the one that answers HTTP; each holds every model and they share the "
+        "work; 0: the models run in the process that answers HTTP",
+        "a whole number from 0 to 64",
+        ge=0,
+        le=64,
+    )
     max_rows: int = setting(
         ROWS,
         "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",

@@ -25,9 +25,10 @@ from ray import cloudpickle
 from deploy.ray.shifts import Shifts
 from service.bulk import find_model
 from service.engine.errors import EngineError
-from service.engine.registry import EngineSettings, open_translator
+from service.engine.opening import EngineSettings
+from service.engine.placement import ModelSettings
+from service.engine.registry import open_translator
 from service.engine.scheduler import Budget
-from service.engine.sessions import ModelSettings
 from service.engine.types import TranslationOptions
 from service.engine.worker import WorkerSettings
 from service.lines import LineReader, LineWriter, check_paths_differ

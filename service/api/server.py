@@ -25,12 +25,15 @@ from fastapi import FastAPI
 from service.api.app import create_app
 from service.api.ports import RegistryPort, Service
 from service.api.reloading import Hangup, reload_models
-from service.engine.registry import EngineSettings, Registry
+from service.engine.opening import EngineSettings, OpenWorker, open_here
+from service.engine.placement import ModelSettings
+from service.engine.registry import Registry
 from service.engine.scheduler import Budget
-from service.engine.sessions import ModelSettings
 from service.engine.worker import WorkerSettings
 from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
+from service.processes.fleet import Fleet
+from service.processes.parent import LogStyle
 from service.settings import Settings
 from service.tracing import start_tracing
 
@@ -252,9 +255,20 @@ def serve_models(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics = Metrics()
     tracing = start_tracing(settings)
-    registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics))
-    registry.load()
-    return run(Service(settings, registry, metrics, tracing=tracing), registry)
+    with opening(settings) as open_worker:
+        registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics), open_worker)
+        registry.load()
+        return run(Service(settings, registry, metrics, tracing=tracing), registry)
+
+
+@contextlib.contextmanager
+def opening(settings: Settings) -> Iterator[OpenWorker]:
+    """Give what opens bundles: here, or in engine processes that last as long as this context."""
+    if not settings.engine_processes:
+        yield open_here
+        return
+    with Fleet(settings.engine_processes, LogStyle(settings.log_level, settings.log_format)) as fleet:
+        yield fleet.open
 
 
 def run(service: Service, registry: ManagedRegistry) -> int:

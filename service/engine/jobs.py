@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
+from service.engine.pressure import Pressure
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")
@@ -30,6 +31,11 @@ class SentenceWorker(Protocol):
     @property
     def state(self) -> str:
         """Give the stage of its life: new, running, draining, stopped or dead."""
+        ...
+
+    @property
+    def pressure(self) -> Pressure:
+        """Give how much waits."""
         ...
 
     def start(self) -> None:

@@ -22,7 +22,8 @@ from service.engine.encoding import (
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.lanes import HostLane
 from service.engine.model import Lane
-from service.engine.sessions import ModelSettings, Placement, on_cpu_instead, open_session, place
+from service.engine.placement import ModelSettings, Placement
+from service.engine.sessions import on_cpu_instead, open_session, place
 from service.engine.shortlist import Shortlist, read_shortlist
 from service.engine.types import ForcedResult
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from service.engine.bundle import Bundle
@@ -22,30 +20,21 @@ from service.engine.errors import (
 )
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
 from service.engine.observer import NULL_OBSERVER, Observer
-from service.engine.onnx_model import load_model
-from service.engine.sessions import ModelSettings
+from service.engine.opening import EngineSettings, OpenWorker, open_here
 from service.engine.tokenizer import load_tokenizer
 from service.engine.translator import Translator
-from service.engine.types import MAX_BEAM_SIZE, ModelInfo
-from service.engine.worker import Worker, WorkerSettings
+from service.engine.types import ModelInfo
 
 DEFAULT_ARCHITECTURE = "transformer"
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
-CORES_FOR_TWO = 4  # decoders of one model
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How every model runs."""
-
-    model: ModelSettings = field(default_factory=ModelSettings)
-    worker: WorkerSettings = field(default_factory=WorkerSettings)
-    wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
-
-
 def open_translator(
-    bundle: Bundle, settings: EngineSettings | None = None, observer: Observer = NULL_OBSERVER
+    bundle: Bundle,
+    settings: EngineSettings | None = None,
+    observer: Observer = NULL_OBSERVER,
+    open_worker: OpenWorker = open_here,
 ) -> Translator:
     """Load a bundle into memory; it works once it is started.
 
@@ -54,7 +43,7 @@ def open_translator(
     settings = settings or EngineSettings()
     manifest = bundle.manifest
     tokenizer = load_tokenizer(bundle)
-    model = load_model(bundle, settings.model)
+    worker, placement = open_worker(bundle, settings, observer)
     info = ModelInfo(
         name=manifest.name,
         version=manifest.version,
@@ -62,40 +51,34 @@ def open_translator(
         source_language=manifest.source_language,
         target_language=manifest.target_language,
         digest=bundle.digest,
-        precision=model.placement.precision,
-        device=model.placement.device,
+        precision=placement.precision,
+        device=placement.device,
         device_wanted=settings.model.device,
-        provider=model.placement.provider,
+        provider=placement.provider,
         source_tokens=manifest.limits.source_tokens,
         target_tokens=manifest.limits.target_tokens,
         attention=manifest.raw["attention"],
         card=manifest.card,
     )
-    worker_settings = settings.worker
-    if not worker_settings.decoders:
-        most = worker_settings.budget.rows // MAX_BEAM_SIZE
-        suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
-        worker_settings = replace(worker_settings, decoders=min(suiting, most))
-    worker = Worker(manifest.name, model, worker_settings, observer)
     wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
     return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
-
-
-def decoders_for(device: str, cores: int) -> int:
-    """Say how many threads are to decode for a model: the encoder and the event loop want cores too; a GPU is one."""
-    return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
 
 
 class Registry:
     """The translators of a models folder; load, start, resolve, stop."""
 
     def __init__(
-        self, models_dir: Path, settings: EngineSettings | None = None, observer: Observer = NULL_OBSERVER
+        self,
+        models_dir: Path,
+        settings: EngineSettings | None = None,
+        observer: Observer = NULL_OBSERVER,
+        open_worker: OpenWorker = open_here,
     ) -> None:
-        """Remember where the models are; nothing is read before `load`."""
+        """Remember where the models are and who opens them; nothing is read before `load`."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._observer = observer
+        self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
         self._changing = asyncio.Lock()
@@ -123,7 +106,7 @@ class Registry:
     def load(self) -> None:
         """Load every bundle of the folder, or none; raises BundleError or DeviceUnavailable."""
         bundles = find_bundles(self._models_dir)
-        self._translators = tuple(open_translator(bundle, self._settings, self._observer) for bundle in bundles)
+        self._translators = tuple(self._open(bundle) for bundle in bundles)
 
     async def start(self) -> None:
         """Load what is not loaded yet, start the workers and warm them up."""
@@ -189,7 +172,10 @@ class Registry:
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
 
     def _open_found(self, found: Found, owners: dict[str, Path]) -> Translator:
-        return open_translator(open_found(found, owners), self._settings, self._observer)
+        return self._open(open_found(found, owners))
+
+    def _open(self, bundle: Bundle) -> Translator:
+        return open_translator(bundle, self._settings, self._observer, self._open_worker)
 
     def _served(self) -> dict[str, Translator]:
         return {translator.name: translator for translator in self._translators}

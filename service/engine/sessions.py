@@ -10,7 +10,7 @@ import functools
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,31 +18,11 @@ import onnxruntime
 
 from service.engine.bundle import GraphSet
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
+from service.engine.placement import ModelSettings, Placement
 
-Device = Literal["cpu", "cuda", "auto"]
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # first what is faster
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """How models run."""
-
-    device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
-    precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
-    threads: int = 1  # of ONNX Runtime within one run of one model
-    gpu_memory_bytes: int | None = None  # most that one session may take on a GPU
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where a bundle's graphs run."""
-
-    device: Literal["cpu", "cuda"]
-    provider: str
-    precision: str
-    graphs: GraphSet
 
 
 def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:

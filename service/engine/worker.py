@@ -26,16 +26,14 @@ from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
 from service.engine.preparation import Preparation
+from service.engine.pressure import Pressure, overloaded, refusal
 from service.engine.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import MAX_BEAM_SIZE, ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
 State = Literal["new", "running", "draining", "stopped", "dead"]
 
-LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
-LATER = 0.5  # which part of the queue should have gone by then
 FORCED = Together(jobs=16, tokens=2048)
-LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: the measured pace may be wrong by half
 _LOG = logging.getLogger(__name__)
 
 
@@ -119,6 +117,12 @@ class Worker:
         """Give the present counts of waiting and running sentences and rows."""
         return Load(len(self._scheduler), len(self._forcing), self._crew.sentences, self._crew.rows)
 
+    @property
+    def pressure(self) -> Pressure:
+        """Give how much waits, as the smallest request finds it."""
+        with self._changed:
+            return self._pressure(1, 1)
+
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""
         return self.submit_all([job])[0]
@@ -164,7 +168,7 @@ class Worker:
         with self._changed:
             self._require_running()
             if len(self._forcing) >= self._settings.budget.queued_sentences:
-                raise self._overloaded()
+                raise self._refused(overloaded(self.name, self._pressure(1, 1).seconds))
             ticket = ForcedTicket(job, self._clock())
             self._forcing.add(ticket)
             self._ledger.open(ticket)
@@ -213,18 +217,18 @@ class Worker:
     def _require_room(self, sentences: int, tokens: int, deadline: float | None, now: float) -> None:
         """Raise unless so much more may wait: there is a place, and it comes up early enough."""
         self._require_running()
-        if not self._scheduler.has_room(sentences, tokens):
-            raise self._overloaded()
-        if deadline is not None and len(self._scheduler):
-            wait = self._crew.pace.seconds_for(self._scheduler.tokens)
-            if wait is not None and wait > LONGEST_WAIT * (deadline - now):
-                raise self._overloaded()
+        error = refusal(self.name, self._pressure(sentences, tokens), deadline, now)
+        if error is not None:
+            raise self._refused(error)
 
-    def _overloaded(self) -> Overloaded:
-        wait = self._crew.pace.seconds_for(self._scheduler.tokens) or 0.0
-        seconds = min(max(LATER * wait, LEAST_RETRY), MOST_RETRY)
-        self._observer.rejected(self.name, Overloaded.code)
-        return Overloaded(f"Too much is waiting for the model {self.name}; try again later.", retry_after=seconds)
+    def _pressure(self, sentences: int, tokens: int) -> Pressure:
+        """Say whether so much more has a place, and how long what is before it will take."""
+        wait = self._crew.pace.seconds_for(self._scheduler.tokens) if len(self._scheduler) else None
+        return Pressure(not self._scheduler.has_room(sentences, tokens), wait)
+
+    def _refused(self, error: Overloaded) -> Overloaded:
+        self._observer.rejected(self.name, error.code)
+        return error
 
     def _goes_on(self) -> bool:
         """Say whether decoders are to go on: nobody has stopped the worker, and nothing is broken."""

@@ -8,6 +8,7 @@ error      every run of a graph fails, for good
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def with_fault(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if __name__ == "__main__":
+    os.environ["TRANSLUCENT_ENGINE_PROCESSES"] = "0"  # in others the fault would not be planted
     for name in ("run", "run_with_iobinding"):
         setattr(onnxruntime.InferenceSession, name, with_fault(getattr(onnxruntime.InferenceSession, name)))
     main()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from service.engine.errors import EngineError
+from service.engine.pressure import Pressure
 from service.engine.types import (
     FinishReason,
     FloatArray,
@@ -31,6 +32,7 @@ class MirrorWorker:
     error: EngineError | None = None
     has_self_attention: bool = True
     heartbeat: float = field(default_factory=time.monotonic)
+    pressure: Pressure = field(default_factory=Pressure)
     state: str = "new"
     jobs: list[SentenceJob] = field(default_factory=list)
     forced: list[ForcedJob] = field(default_factory=list)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from service.engine import registry as registry_module
+from service.engine import onnx_model
 from service.engine.bundle import Bundle
-from service.engine.sessions import ModelSettings, Placement
+from service.engine.placement import ModelSettings, Placement
 from tests.engine.manifests import write_bundle
 from tests.engine.scripted import ScriptedModel, copying_rule
 from tests.engine.vocabulary import tokenizer_json
@@ -38,7 +38,7 @@ def load_scripted(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
 
 def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
     """Give a function that writes a bundle into the folder; every bundle loads as a scripted model."""
-    monkeypatch.setattr(registry_module, "load_model", load_scripted)
+    monkeypatch.setattr(onnx_model, "load_model", load_scripted)
 
     def write(folder: str, **changes: Any) -> Path:
         architecture, source, target = folder.split("-")

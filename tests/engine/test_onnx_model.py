@@ -11,7 +11,7 @@ from service.engine.batch import Batch
 from service.engine.bundle import load_bundle
 from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.onnx_model import OnnxModel, load_model
-from service.engine.sessions import ModelSettings
+from service.engine.placement import ModelSettings
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.engine.decoding import decode
 from tests.engine.scripted import EOS, ScriptedModel

@@ -16,7 +16,8 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.registry import EngineSettings, Registry, decoders_for
+from service.engine.opening import EngineSettings, decoders_for
+from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
 from tests.engine.manifests import write_bundle
 from tests.engine.models_folder import WriteModel, model_writer

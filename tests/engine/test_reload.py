@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.engine import registry as registry_module
+from service.engine import onnx_model
 from service.engine.bundle import Bundle
 from service.engine.errors import (
     BundleCorrupt,
@@ -24,8 +24,8 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.folder import Change
+from service.engine.placement import ModelSettings
 from service.engine.registry import Registry
-from service.engine.sessions import ModelSettings
 from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
@@ -87,7 +87,7 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
             model.before = wait
         return model
 
-    monkeypatch.setattr(registry_module, "load_model", held)
+    monkeypatch.setattr(onnx_model, "load_model", held)
     write_model(FR)
     registry = Registry(tmp_path)
     await registry.start()
@@ -155,7 +155,7 @@ async def test_a_bundle_that_cannot_run_is_refused_before_anybody_meets_it(
         return model
 
     served = registry.resolve("en", "fr")
-    monkeypatch.setattr(registry_module, "load_model", broken)
+    monkeypatch.setattr(onnx_model, "load_model", broken)
     rewrite(write_model, tmp_path, version="2")
     [change] = await registry.reload()
     assert (change.outcome, type(change.error)) == ("refused", EngineFailure)

@@ -10,11 +10,10 @@ import pytest
 
 from service.engine.bundle import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
+from service.engine.placement import ModelSettings, Placement
 from service.engine.sessions import (
     CPU,
     CUDA,
-    ModelSettings,
-    Placement,
     check_provider,
     load_cuda_libraries,
     on_cpu_instead,

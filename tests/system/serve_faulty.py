@@ -1,6 +1,6 @@
 """The real server over real bundles whose engine can be harmed: `python -m tests.system.serve_faulty SECONDS`.
 
-The fault comes in where every model does, through `load_model` of the registry: the model given to the engine is the
+The fault comes in where every model does, through `load_model`: the model given to the engine is the
 real one with a lane that looks for trouble before each step. SIGUSR1: one step fails. SIGUSR2: the thread is killed.
 SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail. SECONDS: how long an engine may hang, twice.
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 from service.api import server
 from service.api.server import serve_models
-from service.engine import registry, translator
+from service.engine import onnx_model, translator
 from service.engine.bundle import Bundle
 from service.engine.model import Candidates, Lane
 from service.engine.onnx_model import OnnxModel, load_model
-from service.engine.sessions import ModelSettings
+from service.engine.placement import ModelSettings
 from service.engine.types import IntArray
 from service.settings import load_settings
 
@@ -74,12 +74,12 @@ def load_troubled(bundle: Bundle, settings: ModelSettings) -> TroubledModel:
 
 
 def main(patience: float) -> int:
-    registry.load_model = load_troubled  # type: ignore[assignment, attr-defined]
+    onnx_model.load_model = load_troubled  # type: ignore[assignment]
     translator.STALLED_SECONDS = patience
     server.STALLED_SECONDS = patience
     for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, THREE_FAILURES):
         signal.signal(number, lambda kind, _: trouble.extend([kind] * (3 if kind == THREE_FAILURES else 1)))
-    return serve_models(load_settings())
+    return serve_models(load_settings(engine_processes=0))  # which could not be reached from here
 
 
 if __name__ == "__main__":

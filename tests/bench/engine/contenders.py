@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from service.engine.bundle import load_bundle
 from service.engine.onnx_model import load_model
+from service.engine.placement import ModelSettings
 from service.engine.scheduler import Budget
-from service.engine.sessions import ModelSettings
 from service.engine.types import MAX_BEAM_SIZE, SearchOptions, SentenceJob
 from service.engine.worker import Worker, WorkerSettings
 

@@ -21,10 +21,9 @@ def build(bundle: Path, folder: Path) -> list[str]:
 
 
 def open_rival(folder: Path, precision: str, workers: int) -> Any:
-    """A translator of so many workers with one thread each; int8 as CTranslate2 does it, or float32."""
-    return ctranslate2.Translator(
-        str(folder), compute_type=precision, inter_threads=workers, intra_threads=1, max_queued_batches=-1
-    )
+    """A translator of so many workers with one thread each, or (0) with its own defaults."""
+    threads = {"inter_threads": workers, "intra_threads": 1} if workers else {}
+    return ctranslate2.Translator(str(folder), compute_type=precision, max_queued_batches=-1, **threads)
 
 
 def vocabulary(bundle: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """CTranslate2 as people serve it: FastAPI, and requests gathered into batches for a few milliseconds.
 
-`python -m tests.bench.load.peer BUNDLE PORT WORKERS`
+`python -m tests.bench.load.peer BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the library's own defaults:
+one worker, with a thread for each of up to four cores.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def create_app(bundle: Path, workers: int) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        running = [asyncio.create_task(batcher.run()) for _ in range(workers)]
+        running = [asyncio.create_task(batcher.run()) for _ in range(max(workers, 1))]
         yield
         for task in running:
             task.cancel()

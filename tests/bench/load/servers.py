@@ -27,16 +27,16 @@ class Server(NamedTuple):
     seconds_to_ready: float
 
     def megabytes(self) -> float:
-        """Memory that its process holds now."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        """Memory that its processes hold now; what they share counts once."""
+        return sum(map(_proportional_kilobytes, _family(self.pid))) / 2**10
 
 
 @contextlib.contextmanager
 def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]:
-    """`translucent` with these bundles and settings; `ctranslate2`, or `ctranslate2 x2` for two workers, with one."""
+    """`translucent` with these bundles and settings; `ctranslate2` as it comes, or with `x2` workers, with one."""
     port = _free_port()
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRANSLUCENT_")}
+    ours = ("TRANSLUCENT_", "OMP_")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     with tempfile.TemporaryDirectory() as folder:
         for bundle in bundles:
             (Path(folder) / bundle.name).symlink_to(bundle.resolve())
@@ -44,10 +44,10 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"} | settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
-            workers = name.partition(" x")[2] or "1"
+            workers = name.partition(" x")[2] or "0"
             command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port), workers]
         begun = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env={**environment, "OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:
             _wait(process, port)
             yield Server(name, port, process.pid, time.perf_counter() - begun)
@@ -76,3 +76,17 @@ def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its children, theirs included."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text(encoding="ascii").split():
+            found += _family(int(child))
+    return found
+
+
+def _proportional_kilobytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

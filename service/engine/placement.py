@@ -1,0 +1,30 @@
+"""Where and how models run: what was asked for and what came of it. Knows no ONNX Runtime, which is slow to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from service.engine.bundle import GraphSet
+
+Device = Literal["cpu", "cuda", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How models run."""
+
+    device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
+    precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
+    threads: int = 1  # of ONNX Runtime within one run of one model
+    gpu_memory_bytes: int | None = None  # most that one session may take on a GPU
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a bundle's graphs run."""
+
+    device: Literal["cpu", "cuda"]
+    provider: str
+    precision: str
+    graphs: GraphSet

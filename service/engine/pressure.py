@@ -1,0 +1,32 @@
+"""Whether more may wait for a model, and what who may not is told. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.engine.errors import Overloaded
+
+LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
+LATER = 0.5  # which part of the queue should have gone by then
+LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: the measured pace may be wrong by half
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """How much waits for a model."""
+
+    full: bool = False  # there is no place for more
+    seconds: float | None = None  # until what waits now has left the queue; None: nothing waits, or it is not known
+
+
+def refusal(model: str, pressure: Pressure, deadline: float | None, now: float) -> Overloaded | None:
+    """Say why no more may wait, if so: there is no place, or it comes up too late for a deadline at the same clock."""
+    wait = pressure.seconds
+    too_slow = deadline is not None and wait is not None and wait > LONGEST_WAIT * (deadline - now)
+    return overloaded(model, wait) if pressure.full or too_slow else None
+
+
+def overloaded(model: str, wait: float | None) -> Overloaded:
+    """Give the error of a caller who has to come again; `wait` are the seconds that the queue will take."""
+    seconds = min(max(LATER * (wait or 0.0), LEAST_RETRY), MOST_RETRY)
+    return Overloaded(f"Too much is waiting for the model {model}; try again later.", retry_after=seconds)

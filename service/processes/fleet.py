@@ -1,0 +1,81 @@
+"""All engine processes of a server: each holds every model, and they share its work."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import wait
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from service.engine.bundle import Bundle
+from service.engine.errors import EngineError, EngineFailure
+from service.engine.observer import Observer
+from service.engine.opening import EngineSettings, OpenedWorker
+from service.processes.parent import EngineProcess, LogStyle
+from service.processes.pool import Pool
+
+
+class Fleet:
+    """Starts the processes, opens bundles in all of them (an engine.opening.OpenWorker), ends them at the exit."""
+
+    def __init__(self, size: int, log_style: LogStyle | None = None) -> None:
+        self._size, self._log_style = size, log_style or LogStyle()
+        self._processes: list[EngineProcess] = []
+
+    def __enter__(self) -> Self:
+        """Start the processes."""
+        self._processes = [EngineProcess(self._log_style) for _ in range(self._size)]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the processes; whoever still waits gets an error."""
+        for process in self._processes:
+            process.close()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The processes."""
+        return [process.process_id for process in self._processes]
+
+    def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> OpenedWorker:
+        """Have every process load a bundle, all at once.
+
+        Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends.
+        """
+        if not self._processes:
+            raise EngineFailure("The engine processes have not been started.")
+        hearing = Hearing(observer, self._size)
+        opening = [
+            process.open(bundle, settings, partial(hearing.hear, part)) for part, process in enumerate(self._processes)
+        ]
+        workers = [worker for worker, _ in opening]
+        wait([placement for _, placement in opening])
+        try:
+            placements = [placement.result() for _, placement in opening]
+        except EngineError:
+            for worker in workers:  # or those that could load it would keep it
+                worker.retire()
+            raise
+        return OpenedWorker(workers[0] if len(workers) == 1 else Pool(workers), placements[0])
+
+
+class Hearing:
+    """Tells an observer what several workers of one model report, so that it sees one."""
+
+    def __init__(self, observer: Observer, parts: int) -> None:
+        self._observer = observer
+        self._lock = threading.Lock()
+        self._loads = [(0, 0, 0)] * parts  # rows, sentences and queue of each
+
+    def hear(self, part: int, event: str, values: tuple[Any, ...]) -> None:
+        """Pass an event on; how much runs and waits is added up."""
+        if event != "rows_changed":
+            getattr(self._observer, event)(*values)
+            return
+        model, *load = values
+        with self._lock:
+            self._loads[part] = (load[0], load[1], load[2])
+            self._observer.rows_changed(model, *(sum(figures) for figures in zip(*self._loads, strict=True)))

@@ -1,0 +1,135 @@
+"""An engine process' inside: opens bundles, hands jobs to their workers and sends back what becomes of them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from service.engine.errors import EngineError, EngineFailure, NotReady
+from service.engine.jobs import SentenceWorker
+from service.engine.opening import open_here
+from service.engine.types import SentenceJob
+from service.processes.messages import (
+    Cancel,
+    Chosen,
+    Done,
+    Failed,
+    Force,
+    FromEngine,
+    Open,
+    Opened,
+    Refused,
+    Retire,
+    Start,
+    Stop,
+    Stopped,
+    ToEngine,
+    Translate,
+    Vitals,
+)
+from service.processes.relay import Relay
+
+_LOG = logging.getLogger(__name__)
+
+
+class Host:
+    """The workers of one engine process; `send` takes what is to go back, `send_later` what may wait for company."""
+
+    def __init__(self, send: Callable[[FromEngine], None], send_later: Callable[[FromEngine], None]) -> None:
+        self._send, self._send_later = send, send_later
+        self._workers: dict[int, SentenceWorker] = {}
+        self._jobs: dict[int, Future[Any]] = {}
+
+    def receive(self, message: ToEngine) -> None:
+        """Do what a message says; what takes long is done in a thread, so that the next message is not kept waiting."""
+        match message:
+            case Translate():
+                self._translate(message)
+            case Force(worker, number, job):
+                self._accept((number,), lambda: [self._worker(worker).submit_forced(job)])
+            case Cancel(number):
+                if future := self._jobs.get(number):
+                    future.cancel()
+            case Open():
+                threading.Thread(target=self._open, args=(message,), daemon=True).start()
+            case Start(worker):
+                self._workers[worker].start()
+            case Stop(worker, drain):
+                threading.Thread(target=self._stop, args=(worker, drain), daemon=True).start()
+            case Retire(worker):
+                if retired := self._workers.pop(worker, None):
+                    retired.retire()
+
+    def vitals(self) -> list[Vitals]:
+        """Say how every worker is."""
+        return [
+            Vitals(number, worker.state, worker.alive, worker.heartbeat, worker.pressure)
+            for number, worker in self._workers.copy().items()
+        ]
+
+    def _open(self, message: Open) -> None:
+        relay = Relay(message.worker, self._send, self._send_later)
+        try:
+            worker, placement = open_here(message.bundle, message.settings, relay)
+        except EngineError as error:
+            self._send(Refused(message.worker, error))
+        except Exception as error:
+            _LOG.exception("A bundle could not be loaded (%s)", message.bundle.folder)
+            text = f"{message.bundle.folder}: it could not be loaded ({type(error).__name__})."
+            self._send(Refused(message.worker, EngineFailure(text)))
+        else:
+            self._workers[message.worker] = worker
+            self._send(Opened(message.worker, placement))
+
+    def _stop(self, number: int, drain: float) -> None:
+        if worker := self._workers.get(number):
+            worker.stop(drain)
+        self._send(Stopped(number))
+
+    def _worker(self, number: int) -> SentenceWorker:
+        try:
+            return self._workers[number]
+        except KeyError:
+            raise NotReady("The model has been stopped.") from None
+
+    def _translate(self, message: Translate) -> None:
+        def listening(number: int, job: SentenceJob) -> SentenceJob:
+            if number not in message.heard:
+                return job
+            return replace(job, listener=lambda token, logprob: self._send(Chosen(number, token, logprob)))
+
+        jobs = [listening(number, job) for number, job in zip(message.numbers, message.jobs, strict=True)]
+        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs))
+
+    def _accept(self, numbers: tuple[int, ...], submit: Callable[[], list[Future[Any]]]) -> None:
+        """Submit jobs, and have the fate of each sent back under its number."""
+        try:
+            futures = submit()
+        except Exception as error:
+            self._refuse(numbers, error)
+            return
+        for number, future in zip(numbers, futures, strict=True):
+            self._jobs[number] = future
+            future.add_done_callback(partial(self._answer, number))
+
+    def _refuse(self, numbers: tuple[int, ...], error: Exception) -> None:
+        if not isinstance(error, EngineError):
+            _LOG.error("A job could not be submitted", exc_info=error)
+            error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
+        for number in numbers:
+            self._send(Failed(number, error))
+
+    def _answer(self, number: int, future: Future[Any]) -> None:
+        self._jobs.pop(number, None)
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            self._send(Done(number, future.result()))
+        else:
+            self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))

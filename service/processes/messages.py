@@ -1,0 +1,145 @@
+"""What the serving process and an engine process tell each other; every message can be pickled, none holds text.
+
+`worker` numbers a model that a process was asked to open, `number` a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from service.engine.bundle import Bundle
+from service.engine.errors import EngineError
+from service.engine.opening import EngineSettings
+from service.engine.placement import Placement
+from service.engine.pressure import Pressure
+from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Load a bundle."""
+
+    worker: int
+    bundle: Bundle
+    settings: EngineSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start the worker's threads."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Let the worker finish what it has within `drain` seconds, then stop it."""
+
+    worker: int
+    drain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Forget the worker: nobody will ask for a result any more."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """Translate the sentences of one request, all or none; `heard` are the numbers whose tokens are listened to."""
+
+    worker: int
+    numbers: tuple[int, ...]
+    jobs: tuple[SentenceJob, ...]
+    heard: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """Score a given translation."""
+
+    worker: int
+    number: int
+    job: ForcedJob
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Give a job up."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The bundle is loaded and runs there."""
+
+    worker: int
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The bundle could not be loaded."""
+
+    worker: int
+    error: EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The worker has ended."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A job is done."""
+
+    number: int
+    result: SentenceResult | ForcedResult
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A job has failed."""
+
+    number: int
+    error: EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A token of a sentence that is listened to has been chosen."""
+
+    number: int
+    token: int
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """How a worker is at this moment; the heartbeat is on the machine's monotonic clock."""
+
+    worker: int
+    state: str
+    alive: bool
+    heartbeat: float
+    pressure: Pressure
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of a worker's, for its observer."""
+
+    worker: int
+    event: str
+    values: tuple[Any, ...]
+
+
+ToEngine = Open | Start | Stop | Retire | Translate | Force | Cancel
+FromEngine = Opened | Refused | Stopped | Done | Failed | Chosen | Vitals | Told

@@ -1,0 +1,109 @@
+"""Several workers of one model as one: whoever has least to do gets the next sentence."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from service.engine.jobs import SentenceWorker
+from service.engine.pressure import Pressure
+from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+
+Result = TypeVar("Result")
+
+STATES = ("dead", "stopped", "draining", "new", "running")  # the state of several is the first that one of them is in
+
+
+class Pool:
+    """Satisfies engine.jobs.SentenceWorker; a request's sentences may be translated by different workers."""
+
+    def __init__(self, workers: Sequence[SentenceWorker]) -> None:
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._tokens = [0] * len(workers)  # of jobs that each has been given and has not answered
+
+    @property
+    def state(self) -> str:
+        """Give the stage of life; only if all workers run is it running."""
+        return min((worker.state for worker in self._workers), key=STATES.index)
+
+    @property
+    def alive(self) -> bool:
+        """Say whether all are at work."""
+        return all(worker.alive for worker in self._workers)
+
+    @property
+    def heartbeat(self) -> float:
+        """Give when the one that has been silent longest showed that it lives."""
+        return min(worker.heartbeat for worker in self._workers)
+
+    @property
+    def pressure(self) -> Pressure:
+        """Give how much waits where least does."""
+        every = [worker.pressure for worker in self._workers]
+        seconds = [each.seconds for each in every if each.seconds is not None]
+        return Pressure(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
+
+    def start(self) -> None:
+        """Start all."""
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self, drain: float = 0.0) -> None:
+        """Stop all at once, with the same time to finish; blocks."""
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            list(threads.map(lambda worker: worker.stop(drain), self._workers))
+
+    def retire(self) -> None:
+        """Stop all without waiting for anything."""
+        for worker in self._workers:
+            worker.retire()
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise what the one that would get the smallest request would."""
+        self._workers[_least(self._tokens)].check_room(deadline)
+
+    def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
+        """Hand out the sentences of a request; each worker takes all of its share or fails all of it."""
+        futures: dict[int, Future[SentenceResult]] = {}
+        try:
+            for chosen, share in self._shares([len(job.source_ids) for job in jobs]).items():
+                given = self._workers[chosen].submit_all([jobs[index] for index in share])
+                for index, future in zip(share, given, strict=True):
+                    futures[index] = self._counted(future, chosen, len(jobs[index].source_ids))
+        except BaseException:
+            for future in futures.values():
+                future.cancel()
+            raise
+        return [futures[index] for index in range(len(jobs))]
+
+    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+        """Hand out a given translation to be scored."""
+        chosen = _least(self._tokens)
+        return self._counted(self._workers[chosen].submit_forced(job), chosen, len(job.source_ids))
+
+    def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
+        """Say which worker gets which of the sentences of so many tokens: each goes where least is in hand."""
+        tokens = self._tokens.copy()
+        shares: dict[int, list[int]] = {}
+        for index, length in enumerate(lengths):
+            chosen = _least(tokens)
+            tokens[chosen] += length
+            shares.setdefault(chosen, []).append(index)
+        return shares
+
+    def _counted(self, future: Future[Result], chosen: int, tokens: int) -> Future[Result]:
+        """Count a job as in hand until it is resolved."""
+        self._count(chosen, tokens)
+        future.add_done_callback(lambda _: self._count(chosen, -tokens))
+        return future
+
+    def _count(self, chosen: int, tokens: int) -> None:
+        with self._lock:
+            self._tokens[chosen] += tokens
+
+
+def _least(tokens: Sequence[int]) -> int:
+    return min(range(len(tokens)), key=tokens.__getitem__)

@@ -1,0 +1,248 @@
+"""Real engine processes over a real bundle: the same translations as here, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from service.engine.bundle import Bundle, load_bundle
+from service.engine.errors import (
+    BundleIncompatible,
+    DeadlineExceeded,
+    EngineFailure,
+    InvalidInput,
+    NotReady,
+    Overloaded,
+)
+from service.engine.observer import FinishedSentence, Observer
+from service.engine.opening import EngineSettings, OpenedWorker, open_here
+from service.engine.scheduler import Budget
+from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.engine.worker import WorkerSettings
+from service.processes.fleet import Fleet
+from tests.engine.toy_onnx import VOCABULARY, write_toy_bundle
+
+SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
+
+
+class Listener(Observer):
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.finished: list[FinishedSentence] = []
+        self.loads: list[tuple[int, int, int]] = []
+        self.rejections: list[str] = []
+
+    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
+        self.finished.append(finished)
+
+    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
+        self.loads.append((rows, sentences, queued))
+
+    def rejected(self, model: str, reason: str) -> None:
+        self.rejections.append(reason)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy"))
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
+    with Fleet(request.param) as fleet:
+        yield fleet
+
+
+@contextlib.contextmanager
+def opened(
+    fleet: Fleet, bundle: Bundle, settings: EngineSettings | None = None, listener: Listener | None = None
+) -> Iterator[Any]:
+    worker, _ = fleet.open(bundle, settings or EngineSettings(), listener or Listener())
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def jobs(count: int, **search: Any) -> list[SentenceJob]:
+    options = SearchOptions(**{"beam_size": 4, "max_length": 24, "n_best": 3} | search)
+    generator = np.random.default_rng(7)
+    sources = [tuple(generator.integers(4, VOCABULARY, size=3 + number % 9).tolist()) for number in range(count)]
+    return [SentenceJob((*source, 2), options) for source in sources]
+
+
+def until(holds: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def here(bundle: Bundle) -> OpenedWorker:
+    return open_here(bundle, EngineSettings(), Listener())
+
+
+def test_translations_are_those_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
+    asked = jobs(24)
+    local, placement = here(bundle)
+    local.start()
+    with opened(fleet, bundle) as worker:
+        assert fleet.open(bundle, EngineSettings(), Listener()).placement == placement
+        given = [future.result(20).hypotheses for future in worker.submit_all(asked)]
+    expected = [future.result(20).hypotheses for future in local.submit_all(asked)]
+    local.stop()
+    assert [[each.ids for each in found] for found in given] == [[each.ids for each in found] for found in expected]
+    for found, known in zip(given, expected, strict=True):
+        np.testing.assert_allclose([each.score for each in found], [each.score for each in known], atol=1e-5)
+
+
+def test_attention_is_that_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
+    job = ForcedJob((5, 6, 7, 2), (8, 9, 2))
+    local, _ = here(bundle)
+    local.start()
+    with opened(fleet, bundle) as worker:
+        given, expected = worker.submit_forced(job).result(20), local.submit_forced(job).result(20)
+    local.stop()
+    np.testing.assert_array_equal(given.cross_attention, expected.cross_attention)
+    np.testing.assert_array_equal(given.logprobs, expected.logprobs)
+
+
+def test_tokens_are_told_as_they_are_chosen(fleet: Fleet, bundle: Bundle) -> None:
+    heard: list[int] = []
+    search = SearchOptions(beam_size=1, max_length=24)
+    job = SentenceJob((5, 6, 7, 2), search, listener=lambda token, _: heard.append(token))
+    with opened(fleet, bundle) as worker:
+        [future] = worker.submit_all([job])
+        ids = future.result(20).hypotheses[0].ids
+    assert heard
+    assert heard == list(ids[: len(heard)])
+
+
+def test_events_and_loads_of_all_processes_add_up(fleet: Fleet, bundle: Bundle) -> None:
+    listener = Listener()
+    with opened(fleet, bundle, listener=listener) as worker:
+        for future in worker.submit_all(jobs(20)):
+            future.result(20)
+        until(lambda: len(listener.finished) == 20 and listener.loads[-1] == (0, 0, 0))
+    assert max(sentences for _, sentences, _ in listener.loads) <= 20
+
+
+def test_a_caller_who_leaves_frees_the_place(fleet: Fleet, bundle: Bundle) -> None:
+    listener = Listener()
+    with opened(fleet, bundle, listener=listener) as worker:
+        futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 40)
+        until(lambda: bool(listener.loads) and listener.loads[-1] != (0, 0, 0))
+        for future in futures:
+            future.cancel()
+        until(lambda: listener.loads[-1] == (0, 0, 0))
+        assert worker.submit_all(jobs(1))[0].result(20).hypotheses
+    assert len(listener.finished) < 40
+
+
+def test_refusals_come_back_as_what_they_are(fleet: Fleet, bundle: Bundle) -> None:
+    tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
+    listener = Listener()
+    with opened(fleet, bundle, tight, listener) as worker:
+        futures = [worker.submit_all([SentenceJob((5, 6, 2), SLOW)])[0] for _ in range(60)]
+        errors = [error for future in futures if (error := future.exception(60)) is not None]
+        assert {type(error) for error in errors} == {Overloaded}
+        assert all(error.retry_after >= 1.0 for error in errors if isinstance(error, Overloaded))
+        with pytest.raises(InvalidInput):
+            worker.submit_all([SentenceJob((5,) * 5000, SLOW)])[0].result(20)
+        with pytest.raises(DeadlineExceeded):
+            worker.submit_all([SentenceJob((5, 6, 2), SLOW, deadline=time.monotonic() - 1)])[0].result(20)
+        until(lambda: listener.rejections.count("overloaded") == len(errors))
+
+
+def test_nobody_waits_for_a_worker_that_is_stopped(fleet: Fleet, bundle: Bundle) -> None:
+    with opened(fleet, bundle) as worker:
+        futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 200)
+    outcomes = {type(future.exception(10)) for future in futures}
+    assert NotReady in outcomes
+    assert outcomes <= {NotReady, type(None)}
+    assert worker.state == "stopped"
+    with pytest.raises(NotReady, match="takes no work"):
+        worker.submit_all(jobs(1))
+
+
+def test_what_runs_may_finish_while_it_drains(fleet: Fleet, bundle: Bundle) -> None:
+    worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+    worker.start()
+    futures = worker.submit_all(jobs(8))
+    worker.stop(drain=20)
+    assert all(future.result(0).hypotheses for future in futures)
+
+
+def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: Fleet, tmp_path: Path) -> None:
+    broken = load_bundle(write_toy_bundle(tmp_path / "toy", broken=True))
+    with pytest.raises(BundleIncompatible) as refused:
+        fleet.open(broken, EngineSettings(), Listener())
+    with pytest.raises(BundleIncompatible) as expected:
+        here(broken)
+    assert refused.value.message == expected.value.message
+
+
+def test_everybody_is_told_when_a_process_is_killed(bundle: Bundle) -> None:
+    with Fleet(2) as fleet:
+        listener = Listener()
+        worker, _ = fleet.open(bundle, EngineSettings(), listener)
+        worker.start()
+        futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 60)
+        os.kill(fleet.process_ids[0], signal.SIGKILL)
+        until(lambda: worker.state == "dead")
+        assert not worker.alive
+        assert EngineFailure in {type(future.exception(30)) for future in futures}
+        with pytest.raises(NotReady, match="has failed"):
+            worker.check_room()
+        worker.stop()
+        with pytest.raises(EngineFailure):
+            fleet.open(bundle, EngineSettings(), Listener())
+
+
+def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
+    with Fleet(1) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        worker.start()
+        begun = worker.heartbeat
+        until(lambda: worker.heartbeat > begun)
+        [process] = fleet.process_ids
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(0.5)
+        shown = worker.heartbeat
+        time.sleep(1.5)
+        assert worker.heartbeat == shown
+        os.kill(process, signal.SIGCONT)
+        until(lambda: worker.heartbeat > shown)
+        worker.stop()
+
+
+def test_processes_end_with_whoever_started_them(bundle: Bundle) -> None:
+    program = (
+        "import time\nfrom service.processes.fleet import Fleet\n"
+        "with Fleet(2) as fleet:\n    print(*fleet.process_ids, flush=True)\n    time.sleep(600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    children = [int(word) for word in parent.stdout.readline().split()]
+    time.sleep(1.0)
+    parent.kill()
+    parent.wait()
+    until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() and _lives(child) for child in children))
+    parent.stdout.close()
+
+
+def _lives(process: int) -> bool:
+    state = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+    return state != "Z"

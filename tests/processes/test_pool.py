@@ -1,0 +1,88 @@
+"""Several workers as one: work goes where least is in hand, and no request is done by half."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+
+from service.engine.errors import NotReady
+from service.engine.pressure import Pressure
+from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.processes.pool import Pool
+from tests.engine.mirror import MirrorWorker
+
+
+def job(tokens: int, first: int = 5) -> SentenceJob:
+    return SentenceJob((first, *[4] * (tokens - 2), 2), SearchOptions(beam_size=1, max_length=64))
+
+
+def started(*workers: MirrorWorker) -> Pool:
+    pool = Pool(workers)
+    pool.start()
+    return pool
+
+
+def test_results_come_in_the_order_of_the_request() -> None:
+    one, other = MirrorWorker(), MirrorWorker()
+    futures = started(one, other).submit_all([job(8, first) for first in range(10, 20)])
+    assert [future.result().hypotheses[0].ids[0] for future in futures] == list(range(10, 20))
+    assert len(one.jobs) == len(other.jobs) == 5
+
+
+def test_the_next_goes_to_whoever_has_least_in_hand() -> None:
+    one, other = MirrorWorker(held=True), MirrorWorker(held=True)
+    pool = started(one, other)
+    pool.submit_all([job(30)])
+    pool.submit_all([job(4), job(4), job(4)])
+    assert (len(one.jobs), len(other.jobs)) == (1, 3)
+    for future in other.futures:
+        future.cancel()
+    pool.submit_all([job(20)])
+    assert len(other.jobs) == 4
+
+
+def test_a_request_that_one_of_them_refuses_is_taken_back_from_the_others() -> None:
+    one, other = MirrorWorker(held=True), MirrorWorker(held=True, error=NotReady("It has stopped."))
+    with pytest.raises(NotReady):
+        started(one, other).submit_all([job(4), job(4)])
+    assert all(future.cancelled() for future in one.futures)
+
+
+def test_given_translations_are_shared_out_too() -> None:
+    one, other = MirrorWorker(held=True), MirrorWorker()
+    pool = started(one, other)
+    pool.submit_all([job(9)])
+    assert isinstance(pool.submit_forced(ForcedJob((5, 2), (6, 2))), Future)
+    assert (len(one.forced), len(other.forced)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("states", "state"),
+    [
+        (("running", "running"), "running"),
+        (("running", "new"), "new"),
+        (("draining", "running"), "draining"),
+        (("running", "dead"), "dead"),
+    ],
+)
+def test_it_is_only_as_well_as_the_worst_of_them(states: tuple[str, str], state: str) -> None:
+    workers = [MirrorWorker(state=each, heartbeat=beat) for each, beat in zip(states, (7.0, 3.0), strict=True)]
+    pool = Pool(workers)
+    assert pool.state == state
+    assert pool.alive == (states == ("running", "running"))
+    assert pool.heartbeat == 3.0
+
+
+def test_there_is_room_while_one_of_them_has_some() -> None:
+    full, free = MirrorWorker(pressure=Pressure(full=True, seconds=9.0)), MirrorWorker(pressure=Pressure(False, 2.0))
+    assert Pool([full, free]).pressure == Pressure(full=False, seconds=2.0)
+    assert Pool([full, full]).pressure.full
+
+
+def test_all_are_stopped_with_the_same_time_to_finish() -> None:
+    one, other = MirrorWorker(), MirrorWorker()
+    pool = started(one, other)
+    pool.stop(1.5)
+    assert (one.stopped_with, other.stopped_with) == (1.5, 1.5)
+    assert pool.state == "stopped"

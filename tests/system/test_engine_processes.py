@@ -1,0 +1,103 @@
+"""A real server with several engine processes: they share the work, and when one of them goes the server says so."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.engine.toy_onnx import write_speaking_bundle
+from tests.system.load import Load
+from tests.system.process import ServerProcess, running
+from tests.system.test_faults import codes, status_of, translate
+from tests.system.test_server import metric, until
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    settings = {
+        "TRANSLUCENT_MODELS_DIR": str(tmp_path),
+        "TRANSLUCENT_ENGINE_PROCESSES": "2",
+        "TRANSLUCENT_DRAIN_DELAY_SECONDS": "2",
+    }
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        server.wait_for("ready")
+        yield server
+
+
+def engines(server: ServerProcess) -> list[int]:
+    """The engine processes of a server."""
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text(encoding="ascii")
+    return [
+        child for child in map(int, children.split()) if "processes.child" in Path(f"/proc/{child}/cmdline").read_text()
+    ]
+
+
+def seconds_of(process: int) -> float:
+    """Processor time that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def test_processes_share_requests_of_every_kind_and_their_figures_add_up(server: ServerProcess) -> None:
+    before = [seconds_of(process) for process in engines(server)]
+    assert len(before) == 2
+    accepted = metric(server.url, "sentences_accepted_total")
+    async with Load(server.url, callers=12) as load:
+        await load.until(400)
+    assert load.lost == []
+    assert set(load.statuses) == {200}
+    assert all(after > since for after, since in zip(map(seconds_of, engines(server)), before, strict=True))
+    asked = metric(server.url, "sentences_accepted_total") - accepted
+    assert asked >= 300  # a request with a target text has none of its own
+    await until(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+
+
+async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> None:
+    body = {"q": "I'm home, and she isn't!", "source": "en", "target": "fr", "alternatives": 2}
+    async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        answers = await asyncio.gather(*(client.post("/translate", json=body) for _ in range(24)))
+    assert {answer.text for answer in answers} == {answers[0].text}
+    assert answers[0].status_code == 200
+
+
+async def test_a_process_that_is_killed_ends_the_server_after_everybody_was_told(server: ServerProcess) -> None:
+    victim, other = engines(server)
+    async with Load(server.url, callers=12) as load:
+        await load.until(24)
+        os.kill(victim, signal.SIGKILL)
+        await until(lambda: status_of(server, "/health/ready") == 503)
+        assert await asyncio.to_thread(server.exit_code, 60) == 1
+    assert load.lost == []
+    assert set(load.statuses) <= {200, 500, 503}
+    assert codes(load).get(500, set()) <= {"engine_failure"}
+    assert codes(load)[503] <= {"not_ready", "stopping"}
+    lost = server.wait_for("an engine process has ended")
+    assert (lost["process"], lost["exit_code"]) == (victim, -signal.SIGKILL)
+    await until(lambda: not Path(f"/proc/{other}").exists())
+
+
+async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(server: ServerProcess) -> None:
+    processes = engines(server)
+    async with Load(server.url, callers=12) as load:
+        await load.until(24)
+        for process in [server.process.pid, *processes]:  # as a terminal does it
+            os.kill(process, signal.SIGINT)
+        await load.over()
+    assert await asyncio.to_thread(server.exit_code, 60) == 0
+    assert load.lost == []
+    assert set(load.statuses) <= {200, 503}
+    await until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
+
+
+def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for process in engines(server):
+            os.kill(process, number)
+    assert translate(server) == 200
