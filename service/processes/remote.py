@@ -88,6 +88,7 @@ class RemoteWorker:
         heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
         self._send(Translate(self._number, tuple(number for number, _ in opened), plain, heard))
+        self._fail_if_lost()
         return [self._outstanding.watched(number, future) for number, future in opened]
 
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
@@ -95,6 +96,7 @@ class RemoteWorker:
         self._require_running()
         number, future = self._outstanding.open(self._number)
         self._send(Force(self._number, number, job))
+        self._fail_if_lost()
         return self._outstanding.watched(number, future)
 
     def take(self, message: Told | Vitals | Stopped) -> None:
@@ -111,10 +113,14 @@ class RemoteWorker:
         """Take note that the process is gone, and with it whatever was being done."""
         self._lost = True
         self._stopped.set()
-        self._outstanding.fail_all(
-            EngineFailure(f"The model {self.name} has failed and takes no more work."), self._number
-        )
+        self._fail_if_lost()
         self.hear("rows_changed", (self.name, 0, 0, 0))
+
+    def _fail_if_lost(self) -> None:
+        """Answer for a process that is gone; asked after a job was sent, too: it may have gone in between."""
+        if self._lost:
+            error = EngineFailure(f"The model {self.name} has failed and takes no more work.")
+            self._outstanding.fail_all(error, self._number)
 
     def _require_running(self) -> None:
         if self.state != "running":

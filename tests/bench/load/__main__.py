@@ -23,7 +23,7 @@ LIMIT_SECONDS = 0.25
 
 
 SHORT = "Good morning."
-SERVERS = ("translucent", "ctranslate2", "ctranslate2 x2")
+SERVERS = ("translucent", "ctranslate2", "ctranslate2 x1", "ctranslate2 x2")
 STREAM_SECONDS = 20.0
 SHORT_RATE, LONG_RATE = 16.0, 0.8
 """Requests a second of a mixed stream: short sentences, and texts of 60 words among them."""

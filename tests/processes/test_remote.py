@@ -1,0 +1,107 @@
+"""A worker elsewhere as seen from here: what its reports say is what callers are told, and no future stays open."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from service.engine.errors import EngineFailure, NotReady, Overloaded
+from service.engine.pressure import Pressure
+from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.processes.messages import Cancel, ToEngine, Translate, Vitals
+from service.processes.outstanding import Outstanding
+from service.processes.remote import RemoteWorker
+
+JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
+
+
+class Far:
+    """A worker whose messages go nowhere."""
+
+    def __init__(self) -> None:
+        self.sent: list[ToEngine] = []
+        self.heard: list[tuple[str, tuple[Any, ...]]] = []
+        self.outstanding = Outstanding(lambda number: self.sent.append(Cancel(number)))
+        self.worker = RemoteWorker("toy", 3, self.send, self.outstanding, lambda *event: self.heard.append(event))
+        self.worker.start()
+
+    def send(self, message: ToEngine) -> None:
+        self.sent.append(message)
+
+    def report(self, state: str = "running", pressure: Pressure | None = None) -> None:
+        self.worker.take(Vitals(3, state, True, time.monotonic(), pressure or Pressure()))
+
+
+@pytest.fixture
+def far() -> Far:
+    return Far()
+
+
+def test_a_worker_reported_dead_takes_nothing_more(far: Far) -> None:
+    seen = []
+    for state in ("running", "dead"):
+        far.report(state)
+        seen.append((far.worker.state, far.worker.alive))
+    assert seen == [("running", True), ("dead", False)]
+    with pytest.raises(NotReady, match="has failed"):
+        far.worker.submit_all([JOB])
+
+
+@pytest.mark.parametrize(
+    ("pressure", "seconds", "refused"),
+    [
+        (Pressure(full=True, seconds=10.0), 600.0, True),
+        (Pressure(full=False, seconds=10.0), 15.0, True),  # more than half of the time would be waiting
+        (Pressure(full=False, seconds=10.0), 30.0, False),
+        (Pressure(full=False, seconds=None), 0.1, False),
+    ],
+)
+def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
+    far: Far, pressure: Pressure, seconds: float, refused: bool
+) -> None:
+    far.report(pressure=pressure)
+    if not refused:
+        far.worker.check_room(time.monotonic() + seconds)
+        assert far.heard == []
+        return
+    with pytest.raises(Overloaded) as error:
+        far.worker.check_room(time.monotonic() + seconds)
+    assert error.value.retry_after == 5.0
+    assert far.heard == [("rejected", ("toy", "overloaded"))]
+
+
+def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
+    def dies(message: ToEngine) -> None:
+        far.worker.lost()
+
+    far.worker._send = dies
+    [future] = far.worker.submit_all([JOB])
+    assert isinstance(future.exception(0), EngineFailure)
+    with pytest.raises(NotReady):
+        far.worker.submit_forced(ForcedJob((5, 2), (6, 2)))
+
+
+def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
+    first, second = far.worker.submit_all([JOB, JOB])
+    [sent] = [message for message in far.sent if isinstance(message, Translate)]
+    first.cancel()
+    first.cancel()
+    far.outstanding.resolve(sent.numbers[0], "too late")
+    assert [message for message in far.sent if isinstance(message, Cancel)] == [Cancel(sent.numbers[0])]
+    assert not second.done()
+
+
+def test_who_listens_stays_here(far: Far) -> None:
+    heard: list[int] = []
+    job = SentenceJob(JOB.source_ids, JOB.search, listener=lambda token, _: heard.append(token))
+    far.worker.submit_all([JOB, job])
+    [sent] = [message for message in far.sent if isinstance(message, Translate)]
+    assert sent.heard == {sent.numbers[1]}
+    assert all(each.listener is None for each in sent.jobs)
+    listener = far.outstanding.listener(sent.numbers[1])
+    assert listener is not None
+    listener(7, -0.5)
+    assert heard == [7]
+    assert far.outstanding.listener(sent.numbers[0]) is None
