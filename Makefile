@@ -58,7 +58,7 @@ containers: $(VENV)/development-$(ACCELERATOR) ## Build the image and test it wi
 
 bench: $(VENV)/bench-$(ACCELERATOR) ## Measure speed against CTranslate2 and PyTorch (20 minutes; do nothing else)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.engine --share 0.35 --rounds 3 --precisions int8 --publish
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.load --seconds 8 --publish
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.load --seconds 6 --publish
 
 bench-soak: $(VENV)/bench-$(ACCELERATOR) ## Watch the server's memory over 60,000 requests
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.soak

@@ -23,7 +23,7 @@ LIMIT_SECONDS = 0.25
 
 
 SHORT = "Good morning."
-SERVERS = ("translucent", "ctranslate2", "ctranslate2 x1", "ctranslate2 x2")
+SERVERS = ("translucent", "ctranslate2 x1", "ctranslate2 x2")
 STREAM_SECONDS = 20.0
 SHORT_RATE, LONG_RATE = 16.0, 0.8
 """Requests a second of a mixed stream: short sentences, and texts of 60 words among them."""
@@ -91,17 +91,31 @@ async def _search(stands: Sequence[Stand], options: argparse.Namespace) -> list[
         for stand in stands:
             name = stand.server.name
             rate = next_rate(held[name], failed[name], options.first_rate)
-            rows.append(await stand.at(rate, "search", options.seconds, attempt))
-            if rows[-1]["p99_ms"] <= 1000 * LIMIT_SECONDS and rows[-1]["errors"] == 0:
+            tried = await _tried(stand, rate, options.seconds, attempt)
+            rows += tried
+            if holds(tried[-1]):  # the last of them is what most of them are
                 held[name] = rate
             else:
                 failed[name] = rate
-                await asyncio.sleep(1.0)
     for stand in stands:
         highest = held[stand.server.name]
         rows.append(await stand.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
         rows.append({**rows[-1], "kind": "highest", "rate": round(highest, 1)})
     return rows
+
+
+async def _tried(stand: Stand, rate: float, seconds: float, attempt: int) -> list[Row]:
+    """Send at a rate until two of at most three times agree: one bad moment of the machine must not decide."""
+    rows: list[Row] = []
+    while not any(sum(holds(row) is verdict for row in rows) == 2 for verdict in (True, False)):
+        rows.append(await stand.at(rate, "search", seconds, 3 * attempt + len(rows)))
+        await asyncio.sleep(0.0 if holds(rows[-1]) else 1.0)
+    return rows
+
+
+def holds(row: Row) -> bool:
+    """Whether 99 of 100 requests were answered in time, and all of them well."""
+    return bool(row["p99_ms"] <= 1000 * LIMIT_SECONDS and row["errors"] == 0)
 
 
 async def _mixed(stand: Stand) -> list[Row]:
@@ -175,8 +189,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "load.json")
     parser.add_argument("--pair", default="en-fr")
     parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=10.0, help="at each rate")
-    parser.add_argument("--attempts", type=int, default=9, help="rates to try")
+    parser.add_argument("--seconds", type=float, default=8.0, help="at each rate, two or three times")
+    parser.add_argument("--attempts", type=int, default=7, help="rates to try")
     parser.add_argument("--first-rate", type=float, default=40.0)
     parser.add_argument("--quick", action="store_true", help="rates only")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
