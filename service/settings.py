@@ -87,20 +87,21 @@ class Settings(BaseSettings):
     )
     max_rows: int = setting(
         ROWS,
-        "Rows (beams of sentences) that one model decodes together; at least one sentence of the largest beam",
+        "Rows (beams of sentences) that one model decodes together, in each engine process; at least one sentence of "
+        "the largest beam",
         "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_DECODERS",
         ge=8,
         le=4096,
     )
     max_queued_sentences: int = setting(
         8192,
-        "Sentences that may wait for each model before new requests are answered 503",
+        "Sentences that may wait for each model, in each engine process, before new requests are answered 503",
         "a whole number of at least 1",
         ge=1,
     )
     max_queued_tokens: int = setting(
         524_288,
-        "Source tokens that may wait for each model before new requests are answered 503",
+        "Source tokens that may wait for each model, in each engine process, before new requests are answered 503",
         "a whole number of at least 256",
         ge=256,
     )
