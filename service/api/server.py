@@ -32,6 +32,7 @@ from service.engine.scheduler import Budget
 from service.engine.worker import WorkerSettings
 from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
+from service.processes.child import SWITCH_SECONDS
 from service.processes.fleet import Fleet
 from service.processes.parent import LogStyle
 from service.settings import Settings
@@ -42,7 +43,6 @@ log = get_logger(__name__)
 KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
 STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
 DESCRIPTORS = 65_536
-SWITCH_SECONDS = 0.0001  # that a thread may keep others waiting for the interpreter's lock; Python's own is 0.005
 LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
 LONGEST_READ_SECONDS = 2.0  # where the machine is busy and has not come to read it
 

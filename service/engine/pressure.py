@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.engine.errors import Overloaded
+from service.engine.errors import NotReady, Overloaded
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
 LATER = 0.5  # which part of the queue should have gone by then
@@ -17,6 +17,13 @@ class Pressure:
 
     full: bool = False  # there is no place for more
     seconds: float | None = None  # until what waits now has left the queue; None: nothing waits, or it is not known
+
+
+def require_running(model: str, state: str) -> None:
+    """Raise NotReady unless a worker in this stage of its life takes work."""
+    if state != "running":
+        what = {"dead": "has failed", "new": "is not ready"}.get(state, "is stopping")
+        raise NotReady(f"The model {model} {what} and takes no work.")
 
 
 def refusal(model: str, pressure: Pressure, deadline: float | None, now: float) -> Overloaded | None:

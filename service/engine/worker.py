@@ -26,7 +26,7 @@ from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
 from service.engine.preparation import Preparation
-from service.engine.pressure import Pressure, overloaded, refusal
+from service.engine.pressure import Pressure, overloaded, refusal, require_running
 from service.engine.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import MAX_BEAM_SIZE, ForcedJob, ForcedResult, SentenceJob, SentenceResult
@@ -166,7 +166,7 @@ class Worker:
         """Queue the scoring of a given translation; raises and fails as submit_all."""
         check_forced(job, self._model.source_limit, self._model.target_limit)
         with self._changed:
-            self._require_running()
+            require_running(self.name, self._state)
             if len(self._forcing) >= self._settings.budget.queued_sentences:
                 raise self._refused(overloaded(self.name, self._pressure(1, 1).seconds))
             ticket = ForcedTicket(job, self._clock())
@@ -209,14 +209,9 @@ class Worker:
                 self._state = "stopped"
             self._changed.notify_all()
 
-    def _require_running(self) -> None:
-        if self._state != "running":
-            what = "has failed" if self._state == "dead" else "is not ready" if self._state == "new" else "is stopping"
-            raise NotReady(f"The model {self.name} {what} and takes no work.")
-
     def _require_room(self, sentences: int, tokens: int, deadline: float | None, now: float) -> None:
         """Raise unless so much more may wait: there is a place, and it comes up early enough."""
-        self._require_running()
+        require_running(self.name, self._state)
         error = refusal(self.name, self._pressure(sentences, tokens), deadline, now)
         if error is not None:
             raise self._refused(error)

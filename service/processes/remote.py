@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.engine.errors import EngineFailure, NotReady
-from service.engine.pressure import Pressure, refusal
+from service.engine.pressure import Pressure, refusal, require_running
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 from service.processes.outstanding import Outstanding
@@ -65,7 +65,8 @@ class RemoteWorker:
         if not self._lost:
             self._send(Stop(self._number, drain))
             self._stopped.wait(drain + GRACE_SECONDS)
-        self._state = self.state if self.state == "dead" else "stopped"
+        if self.state != "dead":
+            self._state = "stopped"
         self._outstanding.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:
@@ -75,7 +76,7 @@ class RemoteWorker:
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise what the smallest request would fail with, as far as the last report tells; it is an instant old."""
-        self._require_running()
+        require_running(self.name, self.state)
         error = refusal(self.name, self.pressure, deadline, time.monotonic())
         if error is not None:
             self.hear("rejected", (self.name, error.code))
@@ -83,7 +84,7 @@ class RemoteWorker:
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, to be queued all or none; cancelling a future frees its rows."""
-        self._require_running()
+        require_running(self.name, self.state)
         opened = [self._outstanding.open(self._number, job.listener) for job in jobs]
         heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
@@ -93,7 +94,7 @@ class RemoteWorker:
 
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
         """Send a given translation to be scored."""
-        self._require_running()
+        require_running(self.name, self.state)
         number, future = self._outstanding.open(self._number)
         self._send(Force(self._number, number, job))
         self._fail_if_lost()
@@ -121,8 +122,3 @@ class RemoteWorker:
         if self._lost:
             error = EngineFailure(f"The model {self.name} has failed and takes no more work.")
             self._outstanding.fail_all(error, self._number)
-
-    def _require_running(self) -> None:
-        if self.state != "running":
-            what = {"dead": "has failed", "new": "is not ready"}.get(self.state, "is stopping")
-            raise NotReady(f"The model {self.name} {what} and takes no work.")
