@@ -18,7 +18,7 @@ Axes = Sequence[str | int]
 OPSET = 21
 MICROSOFT = "com.microsoft"
 _IR_VERSION = 10
-_INLINE_BYTES = 4096
+_INLINE_BYTES = 8192
 """Constants up to this size stand in the graph itself; only weights go to the weights file."""
 
 

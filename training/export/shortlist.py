@@ -2,7 +2,7 @@
 
 A step that scores a few hundred tokens in place of the whole vocabulary is much cheaper. What a source token calls for
 is found by IBM model 1 (Brown et al., 1993); Jean et al. (arXiv 1412.2007) did the same with word alignments.
-Tokens that are frequent are always allowed, and so is every token of the source itself, for names and numbers.
+Tokens that most sentences ask for are always allowed, and so is every token of the source itself (names, numbers).
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from training.data.subwords import BOS, EOS, PAD
 
 SHORTLIST_FILE = "shortlist.npz"
 _ROUNDS = 5
-_LINKS = 12_000_000
+_LINKS = 40_000_000
 _LONGEST = 60
+_COUNTED = 20_000
+"""Sentences over which is counted how many ask for a token."""
 
 Tokens = npt.NDArray[np.uint16]
 
@@ -30,10 +32,10 @@ Tokens = npt.NDArray[np.uint16]
 class Sizes:
     """How long the lists are."""
 
-    always: int = 256
-    """The most frequent target tokens."""
-    each: int = 48
-    """Most that a source token calls for."""
+    always: int = 1024
+    """Target tokens that every sentence may use: those that most sentences ask for."""
+    each: int = 64
+    """Most that a source token calls for beside them."""
     least: float = 0.001
     """Probability below which it calls for nothing."""
 
@@ -59,21 +61,43 @@ def learn_shortlist(
     """Learn from a sample of the pairs, mixed as in training; always the same for the same corpora."""
     sizes = sizes or Sizes()
     sources, targets = _sample(corpora, weights)
-    counts = np.bincount(np.concatenate(targets), minlength=vocabulary)
-    counts[[PAD, BOS]] = 0
-    counts[EOS] = counts.max() + 1
-    frequent = np.argsort(-counts, kind="stable")[: min(sizes.always, int((counts > 0).sum()))]
-    source, target, weight = _model_one(sources, targets, vocabulary)
+    source, target, probability = _model_one(sources, targets, vocabulary)
+    needed = (target != PAD) & (source != target) & (probability >= sizes.least)
+    source, target, probability = source[needed], target[needed], probability[needed]
+    asked = _asked_for(sources, targets, source, target, vocabulary)
+    frequent = np.argsort(-asked, kind="stable")[: min(sizes.always, int((asked > 0).sum()))]
+    rest = ~np.isin(target, frequent)
+    source, target, probability = source[rest], target[rest], probability[rest]
+    order = np.lexsort((target, -probability, source))
+    source, target = source[order], target[order]
     likely = np.full((vocabulary, sizes.each), PAD, np.uint16)
     likely[:, 0] = np.arange(vocabulary)
-    needed = ~np.isin(target, np.append(frequent, PAD)) & (source != target) & (weight >= sizes.least)
-    source, target, weight = source[needed], target[needed], weight[needed]
-    order = np.lexsort((target, -weight, source))
-    source, target = source[order], target[order]
     rank = np.arange(len(source)) - np.searchsorted(source, source) + 1
     kept = rank < sizes.each
     likely[source[kept], rank[kept]] = target[kept]
     return Shortlist(np.sort(frequent).astype(np.uint16), likely)
+
+
+def _asked_for(
+    sources: Sequence[npt.NDArray[np.int64]],
+    targets: Sequence[npt.NDArray[np.int64]],
+    source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
+    vocabulary: int,
+) -> npt.NDArray[np.int64]:
+    """How many sentences use a token or hold a source token that calls for it, [V].
+
+    ``source``, ascending, calls for ``target``. Tokens that all lists would hold are cheaper scored for everybody, and
+    what no source token calls for (the inside of rare words) is missed least this way.
+    """
+    bounds = np.searchsorted(source, np.arange(vocabulary + 1))
+    asked = np.zeros(vocabulary, np.int64)
+    for words, translation in zip(sources[:_COUNTED], targets[:_COUNTED], strict=True):
+        lists = [target[bounds[word] : bounds[word + 1]] for word in np.unique(words)]
+        asked[np.unique(np.concatenate([translation, *lists]))] += 1
+    asked[[PAD, BOS]] = 0
+    asked[EOS] = len(sources) + 1
+    return asked
 
 
 def _sample(
@@ -97,15 +121,17 @@ def _sample(
 def _model_one(
     sources: Sequence[npt.NDArray[np.int64]], targets: Sequence[npt.NDArray[np.int64]], vocabulary: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """p(target token | source token) of all that occur together: three arrays with one entry each."""
+    """p(target token | source token) of all that occur together: three arrays with one entry each, by source.
+
+    Tokens have 16 bits, so a pair of them has 32.
+    """
     # Target-major within a pair, so that the links of one target token stand next to each other.
-    keys = np.concatenate(
-        [(s[None, :] * vocabulary + t[:, None]).ravel() for s, t in zip(sources, targets, strict=True)]
-    )
+    pairs = zip(sources, targets, strict=True)
+    keys = np.concatenate([(s[None, :] * vocabulary + t[:, None]).ravel().astype(np.uint32) for s, t in pairs])
     widths = np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)])
     first = np.concatenate([[0], np.cumsum(widths)[:-1]])
     known, place = np.unique(keys, return_inverse=True)
-    source, target = np.divmod(known, vocabulary)
+    source, target = np.divmod(known.astype(np.int64), vocabulary)
     weight = np.ones(len(known))
     for _ in range(_ROUNDS):
         share = weight[place]

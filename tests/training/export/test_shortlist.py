@@ -1,0 +1,64 @@
+"""What a shortlist learns from pairs: the words that sources call for, and what most sentences use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from training.data.dataset import EncodedPairs, Side
+from training.data.subwords import BOS, EOS, PAD
+from training.export.shortlist import Shortlist, Sizes, learn_shortlist
+
+WORDS = 40
+FIRST, OTHER = 3, 3 + WORDS  # source word i is written FIRST + i, its translation OTHER + i
+ENDING = OTHER + WORDS  # follows every translated word, whatever it is
+VOCABULARY = ENDING + 1
+
+
+def side(sentences: Sequence[Sequence[int]]) -> Side:
+    flat = [np.array([*sentence, EOS], np.uint16) for sentence in sentences]
+    return Side(np.concatenate(flat), np.cumsum([0, *map(len, flat)]))
+
+
+def corpus(count: int) -> EncodedPairs:
+    """Sentences of one to six random words; each is translated by its own word and the ending."""
+    random = np.random.default_rng(0)
+    words = [random.integers(0, WORDS, random.integers(1, 7)).tolist() for _ in range(count)]
+    translations = [[token for word in sentence for token in (OTHER + word, ENDING)] for sentence in words]
+    return EncodedPairs(side([[FIRST + word for word in sentence] for sentence in words]), side(translations))
+
+
+def learn(sizes: Sizes) -> Shortlist:
+    return learn_shortlist([corpus(600)], [1.0], VOCABULARY, sizes)
+
+
+def test_a_word_calls_for_its_translation_and_for_itself() -> None:
+    found = learn(Sizes(always=2, each=4, least=0.05))
+    for word in range(WORDS):
+        assert {FIRST + word, OTHER + word} <= set(found.likely[FIRST + word].tolist())
+
+
+def test_what_most_sentences_use_is_on_no_list_but_always_allowed() -> None:
+    found = learn(Sizes(always=2, each=4, least=0.05))
+    assert found.always.tolist() == [EOS, ENDING]
+    assert not np.isin(found.likely[:, 1:], found.always).any()
+
+
+def test_neither_padding_nor_the_start_may_be_produced() -> None:
+    found = learn(Sizes(always=VOCABULARY, each=VOCABULARY, least=0.0))
+    assert not {PAD, BOS} & set(found.always.tolist())
+    assert BOS not in np.delete(found.likely, BOS, axis=0)
+
+
+def test_the_likeliest_come_first_and_no_list_is_longer_than_asked() -> None:
+    found = learn(Sizes(always=1, each=3, least=0.0))
+    assert found.likely.shape == (VOCABULARY, 3)
+    for word in range(WORDS):
+        assert OTHER + word in found.likely[FIRST + word]
+
+
+def test_the_same_pairs_teach_the_same() -> None:
+    one, other = learn(Sizes()), learn(Sizes())
+    assert np.array_equal(one.always, other.always)
+    assert np.array_equal(one.likely, other.likely)
