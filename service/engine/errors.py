@@ -126,6 +126,16 @@ class EngineFailure(EngineError):
 
     code = "engine_failure"
 
+    @classmethod
+    def of_a_run(cls) -> EngineFailure:
+        """For whoever was in a run that failed."""
+        return cls("The translation failed inside the engine; nothing is wrong with the request.")
+
+    @classmethod
+    def of_a_model(cls, name: str) -> EngineFailure:
+        """For whoever waits for a model that has failed for good."""
+        return cls(f"The model {name} has failed and takes no more work.")
+
 
 class BundleError(EngineError):
     """A model folder that cannot be served."""

@@ -33,7 +33,7 @@ class Faults:
         self._in_a_row[kind] = self._in_a_row.get(kind, 0) + 1
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(victims))
         self._observer.failed(self._name)
-        error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
+        error = EngineFailure.of_a_run()
         for ticket in victims:
             self._ledger.fail(ticket, error)
         with self._ledger.changed:

@@ -241,7 +241,7 @@ class Worker:
                 thread.end()
             self._changed.notify_all()
         if dead:
-            self._ledger.fail_all(EngineFailure(f"The model {self.name} has failed and takes no more work."))
+            self._ledger.fail_all(EngineFailure.of_a_model(self.name))
         elif last:
             _LOG.info("The engine threads of %s have ended", self.name)
             self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))

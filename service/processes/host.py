@@ -120,7 +120,7 @@ class Host:
     def _refuse(self, numbers: tuple[int, ...], error: Exception) -> None:
         if not isinstance(error, EngineError):
             _LOG.error("A job could not be submitted", exc_info=error)
-            error = EngineFailure("The translation failed inside the engine; nothing is wrong with the request.")
+            error = EngineFailure.of_a_run()
         for number in numbers:
             self._send(Failed(number, error))
 

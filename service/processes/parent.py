@@ -79,7 +79,7 @@ class EngineProcess:
             if not self._gone:
                 self._wire.send(Open(number, bundle, settings))
                 return worker, placement
-        self._lost()
+        self._give_up()
         return worker, placement
 
     def close(self) -> None:
@@ -109,10 +109,15 @@ class EngineProcess:
         """Learn that the process is gone."""
         with self._lock:
             self._gone = True
-            workers, opening = list(self._workers.values()), list(self._opening.values())
-            self._opening.clear()
         if not self._closing:
             log.critical("an engine process has ended", process=self._process.pid, exit_code=_exit_code(self._process))
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Tell whoever waits for a process that is gone."""
+        with self._lock:
+            workers, opening = list(self._workers.values()), list(self._opening.values())
+            self._opening.clear()
         for placement in opening:
             placement.set_exception(EngineFailure("An engine process ended while it loaded a model; see the log."))
         for worker in workers:

@@ -120,5 +120,4 @@ class RemoteWorker:
     def _fail_if_lost(self) -> None:
         """Answer for a process that is gone; asked after a job was sent, too: it may have gone in between."""
         if self._lost:
-            error = EngineFailure(f"The model {self.name} has failed and takes no more work.")
-            self._outstanding.fail_all(error, self._number)
+            self._outstanding.fail_all(EngineFailure.of_a_model(self.name), self._number)
