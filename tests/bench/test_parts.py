@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.corpora import load_corpus
-from tests.bench.load.arrivals import next_rate, percentile, poisson
+from tests.bench.load.arrivals import climbs_on, percentile, poisson, verdict
 from tests.bench.overload.client import LOST, Pool
 from tests.bench.tables import markdown, put
 
@@ -37,15 +37,21 @@ def test_percentiles_are_values_that_were_measured() -> None:
     assert percentile([], 0.99) == math.inf
 
 
-def test_the_search_for_a_rate_closes_in_on_the_highest_that_holds() -> None:
-    held, failed = 0.0, None
-    for _ in range(12):
-        rate = next_rate(held, failed, first=10)
-        if rate <= 37:
-            held = rate
-        else:
-            failed = rate
-    assert 33 < held <= 37
+def test_one_bad_moment_does_not_decide_whether_a_rate_is_held() -> None:
+    assert verdict([]) is None
+    assert verdict([False]) is None
+    assert verdict([False, True]) is None
+    assert verdict([False, True, True]) is True
+    assert verdict([True, True]) is True
+    assert verdict([True, False, False]) is False
+
+
+def test_a_climb_ends_after_two_rates_in_a_row_that_were_not_held() -> None:
+    assert climbs_on([])
+    assert climbs_on([False])
+    assert climbs_on([True, False])
+    assert climbs_on([False, True, False])
+    assert not climbs_on([True, False, False])
 
 
 def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.bench.corpora import ROOT, load_corpus
-from tests.bench.load.arrivals import next_rate, percentile, poisson
+from tests.bench.load.arrivals import climbs_on, percentile, poisson, verdict
 from tests.bench.load.client import Answer, Client, send
 from tests.bench.load.servers import Server, serving
 from tests.bench.machine import heading
@@ -20,7 +20,8 @@ from tests.bench.tables import markdown, put
 Row = dict[str, Any]
 LIMIT_SECONDS = 0.25
 """What 99 of 100 requests must not exceed."""
-
+STEP = 1.12
+"""From one rate to the next."""
 
 SHORT = "Good morning."
 SERVERS = ("translucent", "ctranslate2 x1", "ctranslate2 x2")
@@ -60,7 +61,7 @@ def main() -> None:
         rows = asyncio.run(_measure(servers, corpus.sources, options))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    text = table(rows)
+    text = f"{table(rows)}\n\n{curve(rows)}"
     if options.publish:
         put("load", f"{heading()}{options.note}\n\n{text}")
     print(text)  # noqa: T201
@@ -83,34 +84,34 @@ async def _measure(servers: Sequence[Server], texts: Sequence[str], options: arg
 
 
 async def _search(stands: Sequence[Stand], options: argparse.Namespace) -> list[Row]:
-    """The highest rate that each holds; all try one rate before anybody tries the next."""
+    """The highest rate that each holds: all climb the same ladder, in turns within seconds of each other."""
     rows: list[Row] = []
-    held = {stand.server.name: 0.0 for stand in stands}
-    failed: dict[str, float | None] = {stand.server.name: None for stand in stands}
-    for attempt in range(options.attempts):
-        for stand in stands:
-            name = stand.server.name
-            rate = next_rate(held[name], failed[name], options.first_rate)
-            tried = await _tried(stand, rate, options.seconds, attempt)
-            rows += tried
-            if holds(tried[-1]):  # the last of them is what most of them are
-                held[name] = rate
-            else:
-                failed[name] = rate
+    rungs: dict[str, list[bool]] = {stand.server.name: [] for stand in stands}
+    rates: list[float] = []
+    while climbing := [stand for stand in stands if climbs_on(rungs[stand.server.name])]:
+        rates.append(options.first_rate * STEP ** len(rates))
+        tries = await _rung(climbing, rates[-1], options.seconds)
+        rows += tries
+        for name in {row["server"] for row in tries}:
+            rungs[name].append(bool(verdict([holds(row) for row in tries if row["server"] == name])))
     for stand in stands:
-        highest = held[stand.server.name]
+        held = [rate for rate, good in zip(rates, rungs[stand.server.name], strict=False) if good]
+        highest = max(held, default=0.0)
         rows.append(await stand.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
         rows.append({**rows[-1], "kind": "highest", "rate": round(highest, 1)})
     return rows
 
 
-async def _tried(stand: Stand, rate: float, seconds: float, attempt: int) -> list[Row]:
-    """Send at a rate until two of at most three times agree: one bad moment of the machine must not decide."""
-    rows: list[Row] = []
-    while not any(sum(holds(row) is verdict for row in rows) == 2 for verdict in (True, False)):
-        rows.append(await stand.at(rate, "search", seconds, 3 * attempt + len(rows)))
-        await asyncio.sleep(0.0 if holds(rows[-1]) else 1.0)
-    return rows
+async def _rung(stands: Sequence[Stand], rate: float, seconds: float) -> list[Row]:
+    """Send the same requests at the same moments to one service after another, until it is clear who holds the rate."""
+    tries: dict[str, list[Row]] = {stand.server.name: [] for stand in stands}
+    for number in range(3):
+        for stand in stands:
+            own = tries[stand.server.name]
+            if verdict([holds(row) for row in own]) is None:
+                own.append(await stand.at(rate, "search", seconds, number))
+                await asyncio.sleep(0.0 if holds(own[-1]) else 1.0)
+    return [row for own in tries.values() for row in own]
 
 
 def holds(row: Row) -> bool:
@@ -183,6 +184,19 @@ def table(rows: Iterable[Row]) -> str:
     return markdown(head, lines)
 
 
+def curve(rows: Iterable[Row]) -> str:
+    """The median of the tries' 99th percentiles by rate, a column for each service."""
+    tried = [row for row in rows if row["kind"] == "search"]
+    servers = list(dict.fromkeys(row["server"] for row in tried))
+
+    def cell(rate: float, server: str) -> str:
+        found = sorted(row["p99_ms"] for row in tried if row["rate"] == rate and row["server"] == server)
+        return f"{percentile(found, 0.5):.0f}" if found else "–"
+
+    lines = [[rate, *(cell(rate, server) for server in servers)] for rate in sorted({row["rate"] for row in tried})]
+    return markdown(("requests/s: p99 ms", *servers), lines)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundles", nargs="*", type=Path, help="served by ours; the first also by the other")
@@ -190,8 +204,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pair", default="en-fr")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=8.0, help="at each rate, two or three times")
-    parser.add_argument("--attempts", type=int, default=7, help="rates to try")
-    parser.add_argument("--first-rate", type=float, default=40.0)
+    parser.add_argument("--first-rate", type=float, default=50.0)
     parser.add_argument("--quick", action="store_true", help="rates only")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
     parser.add_argument("--note", default="", help="added to the line above the table")

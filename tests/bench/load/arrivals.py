@@ -24,8 +24,14 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
 
 
-def next_rate(held: float, failed: float | None, first: float) -> float:
-    """The next rate to try: by 1.4 upwards until one fails, then half-way (by ratio) between held and failed."""
-    if failed is not None:
-        return math.sqrt(max(held, first / 4) * failed)
-    return first if held == 0 else held * 1.4
+def verdict(tries: Sequence[bool]) -> bool | None:
+    """What two of at most three tries agree on; None: one more is needed. One bad moment must not decide."""
+    for answer in (True, False):
+        if sum(each is answer for each in tries) >= 2:
+            return answer
+    return None
+
+
+def climbs_on(rungs: Sequence[bool]) -> bool:
+    """Whether to try the next rate after these: not after two in a row that were not held."""
+    return len(rungs) < 2 or any(rungs[-2:])
