@@ -15,8 +15,8 @@ from tests.robustness.inputs import EXPECTED, KINDS
 MODELS = sorted(path.parent for path in (Path(__file__).parents[2] / "models").glob("*/manifest.json"))
 SPELT = {"7": ("sept", "sieben")}  # as good as the figure
 KEPT = 0.95  # which share of numbers and addresses has to be in the translations
-# This one loses a figure in twelve ("Bus 318" → "Bus drei18"); it must not get worse before it gets better.
-LESS_KEPT = {("transformer-en-de", "numbers"): 0.92}
+# This one loses a number in seventeen ("Bus 42" → "Bus vier2"); it must not get worse before it gets better.
+LESS_KEPT = {("transformer-en-de", "numbers"): 0.94}
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda folder: folder.name)
