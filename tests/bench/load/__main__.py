@@ -190,7 +190,7 @@ def curve(rows: Iterable[Row]) -> str:
     servers = list(dict.fromkeys(row["server"] for row in tried))
 
     def cell(rate: float, server: str) -> str:
-        found = sorted(row["p99_ms"] for row in tried if row["rate"] == rate and row["server"] == server)
+        found = [row["p99_ms"] for row in tried if row["rate"] == rate and row["server"] == server]
         return f"{percentile(found, 0.5):.0f}" if found else "–"
 
     lines = [[rate, *(cell(rate, server) for server in servers)] for rate in sorted({row["rate"] for row in tried})]
