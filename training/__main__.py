@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from training import commands
+from training import commands, distil_command
 from training.config import Recipe, load_recipe
 from training.export.command import export
 from training.lightning.run import train as train_run
@@ -59,6 +59,8 @@ def train(
 app.command()(commands.evaluate)
 app.command()(commands.align)
 app.command()(commands.links)
+app.command()(distil_command.unseen)
+app.command()(distil_command.distil)
 app.command()(commands.silver)
 app.command()(commands.rival)
 app.command()(commands.lengths)

@@ -38,6 +38,9 @@ class CorpusConfig(_Section):
     variants_of: str | None = None
     """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
     with things to copy (``training.data.variants``). The vocabulary is not learnt from them."""
+    subword_dropout: float = Field(0.0, ge=0, lt=1)
+    """Each merge of the sources' byte-pair encoding is left out with this probability (BPE-dropout, 1910.13267), once,
+    when the pairs are encoded: rare words are then met in the pieces that unknown ones are made of. 0.1 is usual."""
     development: int = Field(0, ge=0)
     """How many distinct source sentences of this corpus are held out as development data."""
 

@@ -119,7 +119,7 @@ def _write_pairs(
 ) -> dict[str, object]:
     counts: dict[str, object] = {}
     for config in recipe.corpora:
-        encoded = encode_pairs(training[config.name], tokenizer, recipe.max_tokens)
+        encoded = encode_pairs(training[config.name], tokenizer, recipe.max_tokens, config.subword_dropout)
         encoded.save(folder.corpus(config.name))
         counts[config.name] = _count(encoded, config)
     fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]

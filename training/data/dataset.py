@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +65,28 @@ class EncodedPairs:
             )
 
 
-def encode_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int) -> EncodedPairs:
-    """Turn text pairs into ids; pairs longer than ``max_tokens`` on either side are left out."""
-    sources = [e.ids for e in tokenizer.encode_batch_fast([source for source, _ in pairs])]
+def encode_pairs(
+    pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int, subword_dropout: float = 0.0
+) -> EncodedPairs:
+    """Turn text pairs into ids; pairs longer than ``max_tokens`` on either side are left out.
+
+    With ``subword_dropout`` the sources are cut by BPE-dropout (1910.13267), each merge left out with that
+    probability; `tokenizers` draws what it leaves out itself, so two calls differ.
+    """
+    with _merges_left_out(tokenizer, subword_dropout):
+        sources = [e.ids for e in tokenizer.encode_batch_fast([source for source, _ in pairs])]
     targets = [e.ids for e in tokenizer.encode_batch_fast([target for _, target in pairs])]
     fitting = [i for i in range(len(pairs)) if len(sources[i]) < max_tokens and len(targets[i]) < max_tokens]
     return EncodedPairs(_side([sources[i] for i in fitting]), _side([targets[i] for i in fitting]))
+
+
+@contextmanager
+def _merges_left_out(tokenizer: Tokenizer, probability: float) -> Iterator[None]:
+    tokenizer.model.dropout = probability or None
+    try:
+        yield
+    finally:
+        tokenizer.model.dropout = None
 
 
 def _side(sentences: list[list[int]]) -> Side:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from tokenizers import Tokenizer
 
 from training.config import VocabularyConfig
 from training.data.cleaning import normalise
+from training.data.dataset import encode_pairs
 from training.data.subwords import BOS, BYTE_TOKENS, EOS, FIRST_PIECE, PAD, train_tokenizer
 
 TEXTS = [
@@ -126,3 +128,13 @@ def test_tokenised_text_keeps_its_tokens() -> None:
 def test_the_same_text_gives_the_same_vocabulary() -> None:
     first, second = (train_tokenizer(TEXTS, VocabularyConfig(size=350)).to_str() for _ in range(2))
     assert first == second
+
+
+def test_merges_left_out_of_sources_give_more_pieces_and_the_same_text(tokenizer: Tokenizer) -> None:
+    pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[4], TEXTS[5])] * 50
+    whole, cut = (encode_pairs(pairs, tokenizer, 100, subword_dropout=share) for share in (0.0, 0.5))
+    assert len(cut.source.ids) > 1.2 * len(whole.source.ids)
+    assert len({tuple(cut.source[i].tolist()) for i in range(0, 100, 2)}) > 10  # one sentence, cut in many ways
+    assert all(tokenizer.decode(cut.source[i].tolist()) == pairs[i][0] for i in range(100))
+    assert np.array_equal(cut.target.ids, whole.target.ids)
+    assert np.array_equal(encode_pairs(pairs, tokenizer, 100).source.ids, whole.source.ids)  # nothing lingers

@@ -1,0 +1,63 @@
+"""Text to learn from others: which sentences, and which of their translations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from training.__main__ import app
+from training.distil import Distilled, TeacherError, choose, distil, surest, unseen
+
+BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
+TEACHERS = [BUNDLES / "multi30k-bahdanau-en-de", BUNDLES / "multi30k-transformer-en-de"]
+CAPTIONS = ["a man in a red shirt is riding a bicycle .", "two dogs are running through the snow .", "a woman reads ."]
+
+
+def test_a_sentence_that_differs_in_case_or_marks_alone_is_seen() -> None:
+    candidates = ["I lost!", "Tom's home.", "He won.", "he won", "...", "Où est-il ?"]
+    assert unseen(candidates, ["i lost.", "Où est il"]) == ["Tom's home.", "He won."]
+
+
+def test_the_translation_with_the_best_mean_is_chosen_and_the_first_of_equals() -> None:
+    translations = [["a", "b", "c"], ["A", "B", "C"]]
+    scores = [[[-1.0, -3.0, -1.0], [-2.0, -1.0, -1.0]], [[-1.5, -1.0, -1.0], [-1.0, -2.0, -1.0]]]
+    chosen = choose(["x", "y", "z"], translations, scores)
+    assert chosen == [Distilled("x", "A", -1.25), Distilled("y", "B", -1.5), Distilled("z", "c", -1.0)]
+
+
+def test_the_surest_are_kept_in_their_order_and_nothing_empty() -> None:
+    pairs = [Distilled("a", "1", -0.5), Distilled("", "", 0.0), Distilled("b", "2", -2.0), Distilled("c", "3", -0.1)]
+    assert [pair.source for pair in surest(pairs, 0.67)] == ["a", "c"]
+    assert [pair.source for pair in surest(pairs, 1.0)] == ["a", "b", "c"]
+
+
+def test_two_architectures_teach_together(tmp_path: Path) -> None:
+    sentences, output = tmp_path / "new.en", tmp_path / "distilled.tsv"
+    sentences.write_text("\n".join(CAPTIONS) + "\n")
+    alone = [{pair.target for pair in distil(sentences, [teacher])} for teacher in TEACHERS]
+    teachers = [option for teacher in TEACHERS for option in ("--teacher", str(teacher))]
+    result = CliRunner().invoke(app, ["distil", str(sentences), *teachers, "--output", str(output), "--keep", "1"])
+    assert result.exit_code == 0, result.output
+    pairs = [line.split("\t") for line in output.read_text().splitlines()]
+    assert [source for source, _ in pairs] == CAPTIONS
+    assert {target for _, target in pairs} <= alone[0] | alone[1]
+    assert "fahrrad" in pairs[0][1]
+
+
+def test_a_teacher_that_is_not_there_is_named(tmp_path: Path) -> None:
+    sentences = tmp_path / "new.en"
+    sentences.write_text("a dog .\n")
+    with pytest.raises(TeacherError, match="nobody"):
+        distil(sentences, [tmp_path / "nobody"])
+
+
+def test_sources_of_one_corpus_that_another_lacks(tmp_path: Path) -> None:
+    there, here = tmp_path / "en-de.tsv", tmp_path / "en-fr.tsv"
+    there.write_text("I lost.\tIch habe verloren.\nHe won.\tEr hat gewonnen.\n")
+    here.write_text("I lost!\tJ'ai perdu !\n")
+    output = tmp_path / "new.en"
+    result = CliRunner().invoke(app, ["unseen", str(there), "--seen", str(here), "--output", str(output)])
+    assert result.exit_code == 0, result.output
+    assert output.read_text() == "He won.\n"

@@ -1,0 +1,96 @@
+"""Text for a model to learn from others: new sentences, each with the translation that several models agree on most.
+
+Sequence-level knowledge distillation (1606.07947) over sentences that nobody has translated (self-training, 1909.13788).
+The teachers are bundles, asked through the command line that users have: what is learnt from is what is served.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import NamedTuple
+
+from training.data.reading import read_lines
+
+_KEY = re.compile(r"[^\w]+")
+
+
+class Distilled(NamedTuple):
+    """A sentence with the translation chosen for it."""
+
+    source: str
+    target: str
+    score: float
+    """Mean over the teachers of its length-normalised log-probability, in nats a token."""
+
+
+class TeacherError(ValueError):
+    """A teacher that could not translate; the message is its own."""
+
+
+def unseen(candidates: Iterable[str], seen: Iterable[str]) -> list[str]:
+    """Distinct candidates, in their order, that no seen sentence equals but for case, spaces and punctuation."""
+    known = {_key(sentence) for sentence in seen}
+    found: dict[str, str] = {}
+    for sentence in candidates:
+        key = _key(sentence)
+        if key and key not in known:
+            found.setdefault(key, sentence)
+    return list(found.values())
+
+
+def _key(sentence: str) -> str:
+    return _KEY.sub(" ", sentence.lower()).strip()
+
+
+def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
+    """Translate every line with every teacher, let each score the others' translations, and choose.
+
+    ``sentences`` has one sentence a line; ``teachers`` are bundle folders.
+    Raises TeacherError with the reason when a bundle or a line cannot be used.
+    """
+    count = len(teachers)
+    with tempfile.TemporaryDirectory() as name:
+        texts = [Path(name) / f"text-{of}" for of in range(count)]
+        scores = [[Path(name) / f"score-{of}-{by}" for by in range(count)] for of in range(count)]
+        for of, teacher in enumerate(teachers):
+            _ask(teacher, sentences, "--output", texts[of], "--scores", scores[of][of])
+        for of, by in permutations(range(count), 2):
+            _ask(teachers[by], sentences, "--target-file", texts[of], "--scores", scores[of][by])
+        translations = [read_lines(path) for path in texts]
+        judged = [[[float(line) for line in read_lines(path)] for path in row] for row in scores]
+    return choose(read_lines(sentences), translations, judged)
+
+
+def _ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
+    command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
+    result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")
+
+
+def choose(
+    sentences: Sequence[str], translations: Sequence[Sequence[str]], scores: Sequence[Sequence[Sequence[float]]]
+) -> list[Distilled]:
+    """Of each sentence's translations the one with the best mean score; the earlier teacher's when they tie.
+
+    ``translations[of][line]``; ``scores[of][by][line]``: what teacher ``by`` gives to the translation of ``of``.
+    """
+    chosen = []
+    for line, sentence in enumerate(sentences):
+        means = [sum(judge[line] for judge in row) / len(row) for row in scores]
+        best = max(range(len(means)), key=means.__getitem__)
+        chosen.append(Distilled(sentence, translations[best][line], means[best]))
+    return chosen
+
+
+def surest(pairs: Sequence[Distilled], share: float) -> list[Distilled]:
+    """The given share (0 to 1) of the translated pairs that the teachers are surest of, in their order."""
+    translated = [pair for pair in pairs if pair.target.strip()]
+    ranked = sorted(range(len(translated)), key=lambda i: -translated[i].score)
+    return [translated[i] for i in sorted(ranked[: round(share * len(ranked))])]
