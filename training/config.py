@@ -29,6 +29,10 @@ class CorpusConfig(_Section):
     """
     target_path: Path | None = None
     """The target half of a pair of line-aligned files."""
+    licence: str | None = None
+    """Of the text at ``path``, for the model card; named corpora have theirs."""
+    credit: str | None = None
+    """Whom to credit for the text at ``path``, for the model card."""
     weight: float = Field(1.0, gt=0)
     """How often each pair is seen an epoch: 2 is twice, 0.25 a random quarter, drawn anew every epoch."""
     max_words: int = Field(80, ge=1)
@@ -48,6 +52,12 @@ class CorpusConfig(_Section):
     def _variants_are_counted(self) -> CorpusConfig:
         if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
             raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
+        return self
+
+    @model_validator(mode="after")
+    def _terms_are_of_own_text(self) -> CorpusConfig:
+        if self.path is None and (self.licence or self.credit):
+            raise ValueError("licence and credit are for text given by path: named corpora have theirs")
         return self
 
 

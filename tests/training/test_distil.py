@@ -8,8 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
+from training.config import CorpusConfig, load_recipe
 from training.distil import Distilled, TeacherError, choose, distil, surest, unseen
+from training.export.command import data_credit
 
+RECIPES = Path(__file__).parents[2] / "training" / "recipes"
 BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
 TEACHERS = [BUNDLES / "multi30k-bahdanau-en-de", BUNDLES / "multi30k-transformer-en-de"]
 CAPTIONS = ["a man in a red shirt is riding a bicycle .", "two dogs are running through the snow .", "a woman reads ."]
@@ -61,3 +64,15 @@ def test_sources_of_one_corpus_that_another_lacks(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["unseen", str(there), "--seen", str(here), "--output", str(output)])
     assert result.exit_code == 0, result.output
     assert output.read_text() == "He won.\n"
+
+
+def test_the_card_credits_such_text_as_the_recipe_says() -> None:
+    recipe = load_recipe(RECIPES / "toy.yaml")
+    own = recipe.corpora[0].model_copy(update={"licence": "CC0", "credit": "the toymakers"})
+    credit = data_credit(recipe, own, 50)
+    assert (credit.licence, credit.credit) == ("CC0", "the toymakers")
+
+
+def test_named_corpora_keep_their_own_terms() -> None:
+    with pytest.raises(ValueError, match="named corpora have theirs"):
+        CorpusConfig(name="tatoeba", licence="CC0")

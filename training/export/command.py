@@ -136,7 +136,8 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
         credit = data_credit(recipe, origin, pairs)
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
     if corpus.path is not None:
-        return DataCredit(corpus.name, pairs, "not stated", f"local file {corpus.path.name}")
+        whom = corpus.credit or f"local file {corpus.path.name}"
+        return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
     known = find_corpus(corpus.name)
     return DataCredit(corpus.name, pairs, known.licence, known.credit)
 
