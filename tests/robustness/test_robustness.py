@@ -15,8 +15,6 @@ from tests.robustness.inputs import EXPECTED, KINDS
 MODELS = sorted(path.parent for path in (Path(__file__).parents[2] / "models").glob("*/manifest.json"))
 SPELT = {"7": ("sept", "sieben")}  # as good as the figure
 KEPT = 0.95  # which share of numbers and addresses has to be in the translations
-# This one loses a number in seventeen ("Bus 42" → "Bus vier2"); it must not get worse before it gets better.
-LESS_KEPT = {("transformer-en-de", "numbers"): 0.94}
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda folder: folder.name)
@@ -75,5 +73,4 @@ def test_what_has_to_be_copied_comes_through(model: Path, translated: dict[str, 
         for source, target, wanted in zip(KINDS[kind], translated[kind], EXPECTED[kind], strict=True)
         if not there(wanted, target)
     ]
-    least = LESS_KEPT.get((model.name, kind), KEPT) * len(KINDS[kind])
-    assert len(KINDS[kind]) - len(lost) >= least, "\n".join(lost)
+    assert len(KINDS[kind]) - len(lost) >= KEPT * len(KINDS[kind]), "\n".join(lost)
