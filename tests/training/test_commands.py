@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 
 from tests.training.tiny import bahdanau, transformer
 from training.__main__ import app
-from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, parse_recipe
+from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
 from training.data.subwords import train_tokenizer
 from training.export.command import read_alignment, read_scores
 from training.networks.build import build_network
-from training.prepare import RunFolder
+from training.prepare import RunFolder, prepare
 
 PAIRS = [
     ("I lost.", "J'ai perdu."),
@@ -213,3 +213,19 @@ def test_lengths_draws_runs_and_files_together(runs: Path, test_file: Path, tmp_
     assert "oracle" in stem.with_name("plot.svg").read_text()
     with pytest.raises(ValueError, match="must look like NAME="):
         run("lengths", "nothing", "--test", test_file)
+
+
+def test_train_refuses_a_corpus_that_the_run_was_not_prepared_with(tmp_path: Path, run: Run) -> None:
+    toy = load_recipe(Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml")
+    folder = RunFolder(tmp_path / "runs" / "toy")
+    prepare(toy, folder, None, tmp_path)
+    before = folder.recipe.read_bytes()
+    changed = toy.model_dump(mode="json")
+    changed["corpora"].append({**changed["corpora"][0], "name": "distilled"})
+    recipe = tmp_path / "toy.yaml"
+    recipe.write_text(yaml.safe_dump(changed))
+
+    with pytest.raises(FileNotFoundError, match="was prepared without distilled"):
+        run("train", str(recipe), "--runs", str(tmp_path / "runs"))
+
+    assert folder.recipe.read_bytes() == before
