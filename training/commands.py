@@ -25,6 +25,7 @@ from training.evaluate import (
     report,
     translate_all,
     write_json,
+    write_lines,
 )
 from training.evaluate import evaluate as evaluate_test
 from training.forced import samples, score_pairs
@@ -69,7 +70,7 @@ def evaluate(
     options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens)
     results, lines = _evaluate_all(trained, run, (test, target), options, family)
     if translations is not None:
-        _write_lines(translations, lines)
+        write_lines(translations, lines)
     teaching = evaluate_teaching(trained, options)
     _show(report(run.name, "pytorch", trained.weights, results, teaching), as_text(results, teaching), output)
 
@@ -105,7 +106,7 @@ def align(
     """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
     pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
     if scores is not None:
-        _write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
+        write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
     given = _parse_reading(reading) if reading else None
     truth = _read_gold(gold, gold_format) if gold else None
     if truth is None and (alignments is not None and given is None):
@@ -114,7 +115,7 @@ def align(
     if truth is not None:
         ranked = rank_readings(samples(pairs, truth), only=given)
     if alignments is not None:
-        _write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
+        write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
     text = "\n".join(str(each) for each in ranked[:5])
     name = measured_on or (gold.name if gold else None)
     _show({"run": run.name, "measured_on": name, "readings": [asdict(r) for r in ranked]}, text, output)
@@ -146,7 +147,7 @@ def silver(
     found = align_both_ways(measured, training_text(run, pairs))
     gold = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
     for name, lines in zip(("source", "target", "gold"), (*measured, gold), strict=True):
-        _write_lines(output / f"development.{name}", lines)
+        write_lines(output / f"development.{name}", lines)
     typer.echo(f"{output}: {len(gold)} pairs")
 
 
@@ -207,8 +208,3 @@ def _show(content: Mapping[str, object], text: str, output: Path | None) -> None
     typer.echo(text)
     if output is not None:
         write_json(output, content)
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -9,6 +9,7 @@ import typer
 
 from training import distil as teachers_of
 from training.data.reading import read_pairs
+from training.evaluate import write_lines
 
 
 def unseen(
@@ -19,7 +20,8 @@ def unseen(
     """The source sentences of a corpus that others do not have: for `distil`."""
     known = (source for path in seen for source, _ in read_pairs(path))
     found = teachers_of.unseen((source for source, _ in read_pairs(candidates)), known)
-    _write_lines(output, found)
+    write_lines(output, found)
+    typer.echo(f"{output}: {len(found)} sentences")
 
 
 def distil(
@@ -30,10 +32,5 @@ def distil(
 ) -> None:
     """Pairs to learn from: every teacher translates, each scores the others' translations, the best mean is kept."""
     pairs = teachers_of.surest(teachers_of.distil(sentences, teacher), keep)
-    _write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    typer.echo(f"{path}: {len(lines)} lines")
+    write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
+    typer.echo(f"{output}: {len(pairs)} pairs")
