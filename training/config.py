@@ -81,6 +81,9 @@ class VocabularyConfig(_Section):
     """Lower-case the text: only for benchmarks whose metric ignores case."""
     pretokenised: bool = False
     """The text is already tokenised by white space: do not split punctuation or digits again."""
+    same_as: Path | None = None
+    """A run folder or bundle whose vocabulary is taken as it is, in place of learning one: with ``start_from`` the same
+    folder, every parameter finds its place. Relative to where the command is given, as ``start_from`` is."""
 
 
 class TransformerConfig(_Section):

@@ -79,7 +79,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     for config, pairs, own in zip(texts, corpora, chosen, strict=True):
         training[config.name], held = split(pairs, everywhere)
         development += [(config.name, pair) for pair in split(held, own)[1]]
-    tokenizer = train_tokenizer(_vocabulary_text(training, texts, recipe.seed), recipe.vocabulary)
+    tokenizer = _vocabulary(recipe, training, texts)
     for corpus in recipe.corpora:
         if corpus.variants_of is not None and corpus.max_pairs is not None:
             training[corpus.name] = list(variants(training[corpus.variants_of], corpus.max_pairs, recipe.seed))
@@ -100,6 +100,18 @@ def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cac
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
     return subset(cleaned, config.max_pairs)
+
+
+def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[CorpusConfig]) -> Tokenizer:
+    given = recipe.vocabulary.same_as
+    if given is None:
+        return train_tokenizer(_vocabulary_text(training, corpora, recipe.seed), recipe.vocabulary)
+    other = RunFolder(given)
+    if not other.tokenizer.exists():
+        raise FileNotFoundError(
+            f"vocabulary.same_as: {given} is neither a run folder nor a bundle (no {other.tokenizer.name})"
+        )
+    return other.load_tokenizer()
 
 
 def _vocabulary_text(training: dict[str, list[Pair]], corpora: list[CorpusConfig], seed: int) -> Iterator[str]:
