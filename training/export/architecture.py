@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from torch import nn
@@ -27,6 +28,8 @@ class Graphs(Protocol):
     arithmetic: Arithmetic
     output: OutputLayer
     state_kind: str
+    paddings: Mapping[str, float]
+    """What a memory array holds beyond a sentence's own positions, where that matters."""
 
     @property
     def memory(self) -> Arrays:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from training.config import BahdanauConfig
@@ -28,6 +30,7 @@ class BahdanauGraphs:
     """Builds the graphs of one network in one arithmetic."""
 
     state_kind = "fixed"
+    paddings: Mapping[str, float] = {}
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
         self.config, self.arithmetic = config, arithmetic

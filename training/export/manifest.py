@@ -55,7 +55,10 @@ def graph_file(kind: str, precision: str) -> str:
 def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
     """The manifest's entry for the three graphs of one precision."""
     dtype = "float16" if graphs.arithmetic.dtype == TensorProto.FLOAT16 else "float32"
-    memory: list[dict[str, Any]] = [{"name": name, "dtype": dtype, "axes": list(axes)} for name, axes in graphs.memory]
+    memory: list[dict[str, Any]] = []
+    for name, axes in graphs.memory:
+        padding = {"padding": graphs.paddings[name]} if name in graphs.paddings else {}
+        memory.append({"name": name, "dtype": dtype, "axes": list(axes), **padding})
     for array in graphs.output.arrays:
         name = helper.tensor_dtype_to_np_dtype(array.dtype).name
         padding = {} if array.padding is None else {"padding": array.padding}

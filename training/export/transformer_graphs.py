@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from training.export.common import (
     Target,
     forced_outputs,
     valid_mask,
+    valid_positions,
 )
 from training.export.graph import MICROSOFT, Axes, GraphBuilder
 from training.export.output_layer import SITE, OutputLayer
@@ -43,6 +44,11 @@ class _Shape(NamedTuple):
     """int64 [4] = (B, K, H, D)."""
     mask: str
     """Added to scores, [B, 1, 1, S]."""
+
+
+VALID = "source_valid"
+"""Memory: 1 within a sentence and 0 beyond, [B, 1, 1, S]. Its logarithm is what a step adds to scores: one small node
+in place of the six that compare positions with lengths (4 to 8 % of a step)."""
 
 
 class _Stream:
@@ -79,15 +85,17 @@ class TransformerGraphs:
         self.cached_head = -(-self.head // 8) * 8
         self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / math.sqrt(config.width))
 
+    paddings: Mapping[str, float] = {VALID: 0.0}
+
     @property
     def memory(self) -> Arrays:
-        """Cross-attention keys, transposed so that no step has to, and values, of every decoder layer."""
+        """Cross-attention keys, transposed so that no step has to, values of every decoder layer, what is valid."""
         heads, size = self.config.heads, self.head
         arrays: Arrays = []
         for i in range(self.config.decoder_layers):
             arrays.append((f"cross_key_{i}", ["B", heads, size, "S"]))
             arrays.append((f"cross_value_{i}", ["B", heads, "S", size]))
-        return arrays
+        return [*arrays, (VALID, ["B", 1, 1, "S"])]
 
     @property
     def state(self) -> Arrays:
@@ -102,6 +110,8 @@ class TransformerGraphs:
         source = graph.input("source", INT64, ["B", "S"])
         lengths = graph.input("source_lengths", INT64, ["B"])
         arrays, _ = self._encode(graph, source, lengths)
+        valid = valid_positions(graph, lengths, source, axis=1, between=2)
+        arrays.append(graph.op("Cast", valid, to=self.arithmetic.dtype))
         for (name, axes), tensor in zip(self.memory, arrays, strict=True):
             graph.output(name, tensor, self.arithmetic.dtype, axes)
         self.output.give(graph)
@@ -111,13 +121,13 @@ class TransformerGraphs:
         dtype = self.arithmetic.dtype
         tokens = graph.input("tokens", INT64, ["B", "K"])
         past = _Past(graph.input("lengths", INT32, ["N"]), graph.input("total_length", INT32, [1]))
-        source_lengths = graph.input("source_lengths", INT64, ["B"])
+        graph.input("source_lengths", INT64, ["B"])  # every step is told them; this one has VALID
         candidates = graph.input("candidates", INT64, [1])
         memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
         state = [graph.input(name, dtype, axes) for name, axes in self.state]
         rows = graph.op("Shape", tokens)  # [B, K]
         by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
-        mask = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
+        mask = graph.op("Log", memory[-1])
         stream = _Stream(graph, self.arithmetic, norm_names(self.config, "decoder"), self.config.norm == "pre")
         table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
         positions = graph.op("Gather", table, past.lengths)
