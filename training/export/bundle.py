@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from tokenizers import Tokenizer
 from torch import nn
 
@@ -17,7 +16,7 @@ from training.config import Recipe
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.calibrate import IdPair, sample_sites
-from training.export.card import ModelCard, readme
+from training.export.card import ModelCard, readme, recipe_text
 from training.export.graph import GraphBuilder
 from training.export.manifest import (
     README,
@@ -93,8 +92,7 @@ def export_bundle(
         document = manifest_document(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
         )
-        source = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        document["card"] = options.card.document(source, parameters.count)
+        document["card"] = options.card.document(recipe_text(recipe), parameters.count)
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
         if out_dir.exists():

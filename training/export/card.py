@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import PurePath
 from typing import Any
+
+import yaml
+
+from training.config import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,22 @@ class ModelCard:
             "scores": [asdict(score) for score in self.scores],
             "notes": self.notes,
         }
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """The recipe as YAML, as a card shows it: without keys that say nothing, and files and folders by name alone.
+
+    Where they lay is one machine's business, and tells strangers about it.
+    """
+    return yaml.safe_dump(_told(recipe.model_dump(exclude_none=True)), sort_keys=False, allow_unicode=True)
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _told(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_told(item) for item in value]
+    return value.name if isinstance(value, PurePath) else value
 
 
 _ARCHITECTURES = {

@@ -12,16 +12,17 @@ import numpy as np
 import onnx
 import pytest
 import torch
+import yaml
 from onnx import TensorProto
 from tokenizers import Tokenizer
 
 from service.engine.bundle import load_bundle
 from tests.training.export.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.training.tiny import VARIANTS, bahdanau, network, transformer
-from training.config import VocabularyConfig
+from training.config import VocabularyConfig, parse_recipe
 from training.data.subwords import BOS, PAD, train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
-from training.export.card import DataCredit, ModelCard, Score
+from training.export.card import DataCredit, ModelCard, Score, recipe_text
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
 from training.export.manifest import Alignment, Decoding
 from training.export.parity import ParityError, ParityLimits, torch_reference
@@ -197,3 +198,15 @@ def test_every_variant_comes_back_from_eight_bits(variant: str, tmp_path: Path) 
     valid = batch.target_out.numpy() != PAD
     ours = exported.force("expanded", batch)["logprobs"]
     np.testing.assert_allclose(ours[valid], torch_reference(restored, batch).logprobs[valid], atol=2e-3)
+
+
+def test_a_card_names_files_without_the_folders_they_lay_in() -> None:
+    recipe = recipe_of(transformer())
+    own = recipe.corpora[0].model_copy(update={"name": "own", "path": Path("/home/somebody/own.tsv"), "licence": "CC0"})
+    told = recipe_text(recipe.model_copy(update={"corpora": (own,), "start_from": Path("/home/somebody/models/old")}))
+    assert "somebody" not in told
+    assert "null" not in told
+    again = parse_recipe(yaml.safe_load(told), "card")
+    assert (again.corpora[0].path, again.corpora[0].licence) == (Path("own.tsv"), "CC0")
+    assert again.start_from == Path("old")
+    assert again.network == recipe.network
