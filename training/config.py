@@ -42,6 +42,9 @@ class CorpusConfig(_Section):
     variants_of: str | None = None
     """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
     with things to copy (``training.data.variants``). The vocabulary is not learnt from them."""
+    same_pairs_as: str | None = None
+    """The training pairs of the corpus of this name once more: to have them cut into subwords in several ways. The
+    vocabulary is not learnt from them."""
     subword_dropout: float = Field(0.0, ge=0, lt=1)
     """Each merge of the sources' byte-pair encoding is left out with this probability (BPE-dropout, 1910.13267), once,
     when the pairs are encoded: rare words are then met in the pieces that unknown ones are made of. 0.1 is usual."""
@@ -53,6 +56,17 @@ class CorpusConfig(_Section):
         if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
             raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
         return self
+
+    @model_validator(mode="after")
+    def _borrowed_pairs_are_taken_whole(self) -> CorpusConfig:
+        if self.same_pairs_as is not None and (self.path or self.max_pairs or self.development or self.variants_of):
+            raise ValueError("a corpus with same_pairs_as has no path, max_pairs, development or variants_of")
+        return self
+
+    @property
+    def origin(self) -> str | None:
+        """The name of the corpus it is made from, if it has no text of its own."""
+        return self.variants_of or self.same_pairs_as
 
     @model_validator(mode="after")
     def _terms_are_of_own_text(self) -> CorpusConfig:
@@ -236,12 +250,13 @@ class Recipe(_Section):
     """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
 
     @model_validator(mode="after")
-    def _variants_have_an_origin(self) -> Recipe:
-        origins = {corpus.name for corpus in self.corpora if corpus.variants_of is None}
+    def _origins_have_text(self) -> Recipe:
+        origins = {corpus.name for corpus in self.corpora if corpus.origin is None}
         for corpus in self.corpora:
-            if corpus.variants_of is not None and corpus.variants_of not in origins:
+            if corpus.origin is not None and corpus.origin not in origins:
+                key = "variants_of" if corpus.variants_of is not None else "same_pairs_as"
                 known = ", ".join(sorted(origins))
-                raise ValueError(f"corpus {corpus.name}: variants_of must be one of {known}, not {corpus.variants_of}")
+                raise ValueError(f"corpus {corpus.name}: {key} must be one of {known}, not {corpus.origin}")
         return self
 
 

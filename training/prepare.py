@@ -70,7 +70,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     Development sentences of any corpus are held out of all of them.
     """
     folder.path.mkdir(parents=True, exist_ok=True)
-    texts = [corpus for corpus in recipe.corpora if corpus.variants_of is None]
+    texts = [corpus for corpus in recipe.corpora if corpus.origin is None]
     corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in texts]
     chosen = [held_out(pairs, c.development) for c, pairs in zip(texts, corpora, strict=True)]
     everywhere = set().union(*chosen)
@@ -83,6 +83,8 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     for corpus in recipe.corpora:
         if corpus.variants_of is not None and corpus.max_pairs is not None:
             training[corpus.name] = list(variants(training[corpus.variants_of], corpus.max_pairs, recipe.seed))
+        elif corpus.same_pairs_as is not None:
+            training[corpus.name] = training[corpus.same_pairs_as]
     tokenizer.save(str(folder.tokenizer))
     counts = _write_pairs(training, development, tokenizer, recipe, folder)
     folder.save_recipe(recipe)

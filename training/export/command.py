@@ -130,9 +130,9 @@ def read_alignment(path: Path) -> Alignment:
 
 
 def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
-    """Whom to credit for a corpus of a recipe, and under which licence it is; variants are their origin's."""
-    if corpus.variants_of is not None:
-        origin = next(other for other in recipe.corpora if other.name == corpus.variants_of)
+    """Whom to credit for a corpus of a recipe, and its licence: its origin's, if it is made from another."""
+    if corpus.origin is not None:
+        origin = next(other for other in recipe.corpora if other.name == corpus.origin)
         credit = data_credit(recipe, origin, pairs)
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
     if corpus.path is not None:
