@@ -211,9 +211,6 @@ class OptimisationConfig(_Section):
     (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
     whole_softmax_updates: int | None = Field(None, ge=0)
     """The last updates, whose softmax covers the whole vocabulary; as many as ``cooldown_updates`` if not given."""
-    r_drop: float = Field(0.0, ge=0)
-    """R-Drop (2106.14448): every batch passes twice, with two draws of dropout, and what the two predictions differ by
-    (``alpha`` of equation 4) joins the loss; 5 is usual, 0 is off. An update takes twice as long for its pairs."""
     guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"

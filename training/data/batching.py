@@ -35,11 +35,6 @@ class Batch:
     links: Tensor | None = None
     """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where nobody knows)."""
 
-    def twice(self) -> Batch:
-        """[2 B, …]: every pair, and then every pair again."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: torch.cat([array, array]) for name, array in arrays.items() if array is not None})
-
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -62,7 +62,7 @@ class RunLog(Callback):
     ) -> None:
         """Write the training loss now and then."""
         if trainer.global_step % self._every == 0 and trainer.is_global_zero:
-            self._write(trainer, ("train_loss", "guided_loss", "r_drop_loss", "tokens_per_second"))
+            self._write(trainer, ("train_loss", "guided_loss", "tokens_per_second"))
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         """Write the development scores."""

@@ -1,4 +1,4 @@
-"""What is minimised: label-smoothed cross-entropy that touches the logits as rarely as possible, and what joins it."""
+"""Label-smoothed cross-entropy (arXiv 1706.03762, section 5.4) that touches the logits as rarely as possible."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ def smoothed_cross_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Sum over N tokens of the smoothed loss (differentiable) and of the plain negative log-likelihood, in nats.
 
-    Label smoothing as in arXiv 1706.03762, section 5.4. logits [N, C] of C candidate pieces; targets int64 [N],
-    indices of candidates; counts [C]: how many pieces of the vocabulary a candidate stands for (1 for a target), all 1
-    if not given. With every piece a candidate it equals
+    logits [N, C] of C candidate pieces; targets int64 [N], indices of candidates; counts [C]: how many pieces of the
+    vocabulary a candidate stands for (1 for a target), all 1 if not given. With every piece a candidate it equals
     ``functional.cross_entropy(label_smoothing=…, reduction="sum")``.
     """
     losses: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, targets, smoothing, counts)  # type: ignore[no-untyped-call]
@@ -69,18 +68,6 @@ def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tenso
         counts[chosen] = len(others) / len(chosen)
     pieces = counts.nonzero().squeeze(1)
     return pieces, counts[pieces]
-
-
-def prediction_divergence(logits: Tensor, counts: Tensor | None = None) -> Tensor:
-    """Sum over N tokens of how two predictions of each differ: the mean of both Kullback–Leibler divergences, in nats.
-
-    logits [2 N, C]: the tokens under one draw of dropout, then under another; counts [C] as in
-    ``smoothed_cross_entropy``. R-Drop, 2106.14448, equation 2.
-    """
-    if counts is not None:
-        logits = logits + counts.log()
-    first, second = logits.float().log_softmax(-1).chunk(2)
-    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
 def guided_cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:

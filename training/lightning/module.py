@@ -14,7 +14,7 @@ from torch import Tensor
 from training.config import Recipe
 from training.data.batching import Batch
 from training.decode import translate_greedy
-from training.lightning.loss import guided_cross_entropy, prediction_divergence, sample_pieces, smoothed_cross_entropy
+from training.lightning.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
 from training.lightning.schedule import rate_factor, sampled_pieces
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
@@ -31,13 +31,6 @@ class Losses(NamedTuple):
     """How many target tokens."""
     guided: Tensor | None
     """What guided alignment adds to the mean loss, where there is any."""
-    divergence: Tensor | None = None
-    """What R-Drop adds to the mean loss, where there is any."""
-
-    def mean(self) -> Tensor:
-        """What is minimised, in nats a token."""
-        added = [term for term in (self.guided, self.divergence) if term is not None]
-        return sum(added, self.smoothed / self.tokens)
 
 
 class TranslationModule(lightning.LightningModule):
@@ -53,9 +46,6 @@ class TranslationModule(lightning.LightningModule):
 
     def losses(self, batch: Batch, sampled: int = 0) -> Losses:
         """The losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
-        r_drop = self.recipe.optimisation.r_drop if self.training else 0.0
-        if r_drop:
-            batch = batch.twice()
         decoded = self.network.decode(batch.target_in, self.network.encode(batch.source, batch.source_lengths))
         valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
         targets, pieces, counts = batch.target_out[valid], None, None
@@ -65,9 +55,7 @@ class TranslationModule(lightning.LightningModule):
         logits = self.network.logits(decoded.hidden[valid], pieces)  # [tokens, C]: no product for padding
         smoothing = self.recipe.optimisation.label_smoothing
         smoothed, likelihood = smoothed_cross_entropy(logits, targets, smoothing, counts)
-        guided = self._guided(decoded.cross_attention, batch)
-        divergence = r_drop * prediction_divergence(logits, counts) / valid.sum() if r_drop else None
-        return Losses(smoothed, likelihood, valid.sum(), guided, divergence)
+        return Losses(smoothed, likelihood, valid.sum(), self._guided(decoded.cross_attention, batch))
 
     def _guided(self, attention: Tensor, batch: Batch) -> Tensor | None:
         """What guided heads add to the loss; attention [B, L, H, T, S]."""
@@ -91,11 +79,10 @@ class TranslationModule(lightning.LightningModule):
         """The mean smoothed loss of a batch's tokens, in nats."""
         losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation))
         self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
-        if losses.guided is not None:
-            self.log("guided_loss", losses.guided.detach(), prog_bar=True)
-        if losses.divergence is not None:
-            self.log("r_drop_loss", losses.divergence.detach(), prog_bar=True)
-        return losses.mean()
+        if losses.guided is None:
+            return losses.smoothed / losses.tokens
+        self.log("guided_loss", losses.guided.detach(), prog_bar=True)
+        return losses.smoothed / losses.tokens + losses.guided
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add up the development loss."""

@@ -1,14 +1,8 @@
 """What speeds and guides training: a sampled softmax that stands for the whole, attention told where to look."""
 
 import torch
-from torch.nn import functional
 
-from training.lightning.loss import (
-    guided_cross_entropy,
-    prediction_divergence,
-    sample_pieces,
-    smoothed_cross_entropy,
-)
+from training.lightning.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
 
 
 def test_sampling_every_piece_is_the_whole_softmax() -> None:
@@ -56,23 +50,3 @@ def test_guided_loss_is_least_where_attention_looks_at_the_link() -> None:
 
     torch.testing.assert_close(right, torch.tensor(0.9).log().neg())
     assert wrong > right
-
-
-def test_divergence_is_the_mean_of_both_kullback_leibler_divergences() -> None:
-    torch.manual_seed(1)
-    first, second = torch.randn(2, 5, 9).log_softmax(-1)
-
-    ours = prediction_divergence(torch.cat([first + 7, second]))  # logits need not be normalised
-
-    both = [functional.kl_div(a, b, reduction="sum", log_target=True) for a, b in ((first, second), (second, first))]
-    torch.testing.assert_close(ours, sum(both) / 2)
-    torch.testing.assert_close(prediction_divergence(torch.cat([first, first])), torch.tensor(0.0))
-
-
-def test_a_sampled_piece_diverges_for_all_it_stands_for() -> None:
-    torch.manual_seed(1)
-    logits = torch.randn(6, 4)
-
-    counted = prediction_divergence(logits, torch.tensor([1.0, 1.0, 1.0, 3.0]))
-
-    torch.testing.assert_close(counted, prediction_divergence(logits[:, [0, 1, 2, 3, 3, 3]]))
