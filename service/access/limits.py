@@ -48,26 +48,26 @@ class RateLimits:
         self._on_storage_failure = on_storage_failure
         self._paused_until = 0.0
 
-    async def count(self, client: str, limits: Sequence[RateLimitItem]) -> Exceeded | None:
-        """Count one call of a client; None when all its limits have room for it."""
+    async def count(self, client: str, limits: Sequence[RateLimitItem], cost: int = 1) -> Exceeded | None:
+        """Count a call of a client as `cost` calls; None when all its limits have room for it."""
         for limit in limits:
-            seconds = await self._hit(limit, client)
+            seconds = await self._hit(limit, client, cost)
             if seconds is not None:
                 unit = f"{limit.GRANULARITY.name}{'s' if limit.multiples > 1 else ''}"
                 return Exceeded(f"{limit.amount} requests in {limit.multiples} {unit}", seconds)
         return None
 
-    async def _hit(self, limit: RateLimitItem, client: str) -> int | None:
+    async def _hit(self, limit: RateLimitItem, client: str, cost: int) -> int | None:
         if self._shared is not None and time.monotonic() >= self._paused_until:
             try:
                 async with asyncio.timeout(STORAGE_TIMEOUT_SECONDS):
-                    return await _hit_in(self._shared, limit, client)
+                    return await _hit_in(self._shared, limit, client, cost)
             except Exception as error:
                 # Refusing everybody, or nobody, would be worse than counting for ourselves.
                 self._paused_until = time.monotonic() + STORAGE_PAUSE_SECONDS
                 self._on_storage_failure()
                 log.warning("rate limits are counted by this process alone for a while", **describe_exception(error))
-        return await _hit_in(self._alone, limit, client)
+        return await _hit_in(self._alone, limit, client, cost)
 
     async def close(self) -> None:
         """Close the connections to the storage."""
@@ -75,9 +75,9 @@ class RateLimits:
             await self._storage.bridge.storage.aclose()  # type: ignore[attr-defined]
 
 
-async def _hit_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, client: str) -> int | None:
+async def _hit_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, client: str, cost: int) -> int | None:
     """None when the call fits into the limit, else the seconds until it will."""
-    if await limiter.hit(limit, client):
+    if await limiter.hit(limit, client, cost=cost):
         return None
     stats = await limiter.get_window_stats(limit, client)
     return max(1, math.ceil(stats.reset_time - time.time()))

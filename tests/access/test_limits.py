@@ -44,6 +44,14 @@ async def test_a_client_gets_its_calls_and_no_more(uri: str) -> None:
     await limits.close()
 
 
+async def test_a_call_may_count_as_several(uri: str) -> None:
+    limits = RateLimits(uri)
+    rule = parse_limits("5/minute")
+    answers = [await limits.count(f"cost:{uri}", rule, cost) is None for cost in (2, 3, 1)]
+    assert answers == [True, True, False]
+    await limits.close()
+
+
 async def test_the_wait_is_what_it_says(uri: str) -> None:
     limits = RateLimits(uri)
     rule = parse_limits("1/2 second")

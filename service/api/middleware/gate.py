@@ -16,6 +16,7 @@ from service.access.limits import RateLimits, parse_limits
 from service.api.body import FIELDS, read_fields
 from service.api.context import context_of
 from service.api.errors import ApiError, handle_api_error
+from service.api.middleware.cost import cost_of
 from service.settings import Settings
 
 PUBLIC = frozenset(
@@ -76,29 +77,29 @@ class Gate:
             return receive
         first = await receive()
         key = await offered_key(scope, first) if self.keys is not None else None
-        await self._check(scope, key)
+        await self._check(scope, key, await cost_of(scope, first))
         return replaying(first, receive)
 
-    async def _check(self, scope: Scope, key: str | None) -> None:
+    async def _check(self, scope: Scope, key: str | None, cost: int) -> None:
         owner = None
         if self.keys is not None and key is not None:
             owner = self.keys.owner(key)
         if owner is not None:
             context_of(scope).key = owner
-            await self._count(f"key:{owner}", scope)
+            await self._count(f"key:{owner}", scope, cost)
             return
         # Wrong keys count, too: nobody may try them faster than they may translate.
-        await self._count(None, scope)
+        await self._count(None, scope, cost)
         if key is not None:
             raise ApiError(WRONG_KEY, status=403, code="invalid_key")
         if self.require_key:
             raise ApiError(NO_KEY, status=400, code="key_required")
 
-    async def _count(self, owner: str | None, scope: Scope) -> None:
+    async def _count(self, owner: str | None, scope: Scope, cost: int = 1) -> None:
         limits = self.for_addresses if owner is None else self.for_keys
         if not limits or scope["path"] == METRICS:
             return
-        exceeded = await self.limits.count(owner or f"address:{self._address(scope)}", limits)
+        exceeded = await self.limits.count(owner or f"address:{self._address(scope)}", limits, cost)
         if exceeded is not None:
             raise ApiError(
                 f"Slowdown: {exceeded.limit} are allowed; try again in {exceeded.seconds} s.",
