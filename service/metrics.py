@@ -26,6 +26,7 @@ from service import __version__
 from service.engine.errors import EngineError
 from service.engine.health import LEAST_ATTENTION
 from service.engine.observer import FinishedSentence, Observer
+from service.engine.states import ModelState
 from service.engine.types import ModelInfo
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
@@ -76,6 +77,7 @@ class Metrics(Observer):
 
     def _define_engine(self) -> None:
         self._ready = self._gauge("ready", "1 when /health/ready says so")
+        self._model_ready = self._gauge("model_ready", "1 while a model takes requests", "model")
         self._model_info = self._gauge(
             "model_info",
             "Loaded models, always 1",
@@ -159,6 +161,12 @@ class Metrics(Observer):
     def set_ready(self, ready: bool) -> None:
         """What /health/ready answers now."""
         self._ready.set(1 if ready else 0)
+
+    def show_states(self, states: Iterable[ModelState]) -> None:
+        """Publish which models take requests; those that are served no more have no series."""
+        self._model_ready.clear()
+        for each in states:
+            self._model_ready.labels(each.name).set(1 if each.ready else 0)
 
     def show_models(self, models: Iterable[ModelInfo]) -> None:
         """Publish which models are loaded and create their series, so that rates start from zero."""

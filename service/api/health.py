@@ -32,12 +32,12 @@ async def live() -> JSONResponse:
 
 @router.get(
     "/health/ready",
-    summary="Readiness: models loaded and warmed up, engine alive, not stopping",
+    summary="Readiness: started, a model that takes requests, not stopping",
     response_model=Health,
     responses={200: example({"status": "ready"}), **errors_of(503)},
 )
 async def ready(request: Request) -> JSONResponse:
-    """Whether new work should be sent here."""
+    """Whether new work should be sent here; `/v2/models/{model}/ready` says it of one model."""
     service = service_of(request)
     if not service.ready:
         stopping = service.draining

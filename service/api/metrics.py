@@ -22,4 +22,5 @@ async def metrics(request: Request) -> Response:
     """All metrics; every name begins with translucent_, but for those of the process and of Python."""
     service = service_of(request)
     service.metrics.set_ready(service.ready)
+    service.metrics.show_states(service.registry.states())
     return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE})

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
 from service.engine.folder import Change
+from service.engine.states import ModelState
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
@@ -52,7 +53,10 @@ class RegistryPort(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether every model is warmed up and its worker alive."""
+        """Whether the models have been started and one of them takes requests now."""
+
+    def states(self) -> list[ModelState]:
+        """The state of every model that is served, and of the bundles that were refused."""
 
     def models(self) -> list[ModelInfo]:
         """The loaded models."""
@@ -79,8 +83,12 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether new work should be sent here."""
+        """Whether new work should be sent here: one model that takes it is enough."""
         return not self.draining and self.registry.ready
+
+    def model_ready(self, name: str) -> bool:
+        """Whether new work for one model should be sent here."""
+        return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
 
     def deadline(self) -> float:
         """When a request that starts now has to be answered, on time.monotonic."""

@@ -21,6 +21,7 @@ from service.engine.errors import (
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
+from service.engine.states import REASONS, ModelState
 from service.engine.tokenizer import load_tokenizer
 from service.engine.translator import Translator
 from service.engine.types import ModelInfo
@@ -81,6 +82,8 @@ class Registry:
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
+        self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
+        self._started = False
         self._changing = asyncio.Lock()
 
     @property
@@ -90,18 +93,35 @@ class Registry:
 
     @property
     def ready(self) -> bool:
-        """Say whether every model is warmed up and its worker alive."""
-        return bool(self._translators) and all(translator.ready for translator in self._translators)
+        """Say whether all models have been started and one of them, at least, takes requests now."""
+        return self._started and any(translator.ready for translator in self._translators)
 
     @property
     def dead(self) -> bool:
-        """Say whether a model has failed for good, so that the process should be replaced."""
-        return any(translator.dead for translator in self._translators)
+        """Say whether every model has failed for good, so that the process should be replaced."""
+        return bool(self._translators) and all(translator.dead for translator in self._translators)
 
     @property
     def stalled(self) -> bool:
-        """Say whether a model seems to hang."""
-        return any(translator.stalled for translator in self._translators)
+        """Say whether every model that has not failed seems to hang."""
+        left = [translator for translator in self._translators if not translator.dead]
+        return bool(left) and all(translator.stalled for translator in left)
+
+    def states(self) -> list[ModelState]:
+        """Give the state of every model that is served, and of the bundles that were refused when last looked at."""
+        served = {
+            translator.name: ModelState(
+                translator.name, translator.info.version, translator.state, REASONS[translator.state]
+            )
+            for translator in self._translators
+        }
+        refused = {
+            name: ModelState(name, "", "refused", error.message)
+            for name, error in self._refused.items()
+            if name not in served
+        }
+        every = served | refused
+        return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
         """Load every bundle of the folder, or none; raises BundleError or DeviceUnavailable."""
@@ -114,6 +134,7 @@ class Registry:
             if not self._translators:
                 await asyncio.to_thread(self.load)
             await asyncio.gather(*(translator.start() for translator in self._translators))
+            self._started = True
 
     async def stop(self, drain: float) -> None:
         """Stop the workers; what runs may finish within `drain` seconds."""
@@ -136,6 +157,7 @@ class Registry:
             owners: dict[str, Path] = {}
             for each in sorted(found, key=lambda each: each.digest not in served):
                 owners.setdefault(each.name, each.path)  # of two with one name, the one that is served keeps it
+            self._refused = {each: error for each, error in self._refused.items() if each in owners}
             changes = [await self._renew(each, owners) for each in found if name in (None, each.name)]
             if name is None:
                 gone = [info for info in self.models() if info.name not in owners]
@@ -167,7 +189,9 @@ class Registry:
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
-            return Change(found.name, "refused", digest, error.with_traceback(None))  # which would hold the model
+            self._refused[found.name] = error.with_traceback(None)  # which would hold the model
+            return Change(found.name, "refused", digest, error)
+        self._refused.pop(found.name, None)
         self._put(translator.name, translator)
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
 

@@ -23,6 +23,7 @@ from service.engine.observer import NULL_OBSERVER, CallStage, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
 from service.engine.search import check_options, normalised_score, over_vocabulary, settle
 from service.engine.stages import sentence_stages
+from service.engine.states import State
 from service.engine.streaming import stream_passage
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
@@ -105,6 +106,21 @@ class Translator:
     def dead(self) -> bool:
         """Say whether its worker has failed for good."""
         return self._worker.state == "dead"
+
+    @property
+    def state(self) -> State:
+        """Give the state that callers are told of."""
+        own: dict[str, State] = {
+            "dead": "failed",
+            "restarting": "restarting",
+            "draining": "stopping",
+            "stopped": "stopping",
+        }
+        if (state := own.get(self._worker.state)) is not None:
+            return state
+        if self.stalled:
+            return "hanging"
+        return "ready" if self.ready else "starting"
 
     async def start(self) -> None:
         """Start the worker and translate something by every kind of run; raises EngineFailure if that fails."""

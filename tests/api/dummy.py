@@ -11,6 +11,7 @@ import numpy as np
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.folder import Change
 from service.engine.observer import NULL_OBSERVER, Observer
+from service.engine.states import REASONS, ModelState, State
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -139,11 +140,20 @@ class DummyRegistry:
         names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
+        self.states_of: dict[str, State] = {}
         self.dead = self.stalled = False
         self.refused: Change | None = None  # what to say instead of having reloaded
 
     def __getitem__(self, name: str) -> DummyTranslator:
         return self.translators[name]
+
+    def states(self) -> list[ModelState]:
+        """Ready as a whole, but for those in `states_of`."""
+        default: State = "ready" if self.ready else "starting"
+        return [
+            ModelState(name, translator.info.version, state := self.states_of.get(name, default), REASONS[state])
+            for name, translator in self.translators.items()
+        ]
 
     def models(self) -> list[ModelInfo]:
         return [translator.info for translator in self.translators.values()]

@@ -58,6 +58,21 @@ async def test_readiness_follows_the_engine_and_the_drain(
     assert answer.headers["connection"] == "close"
 
 
+async def test_readiness_of_one_model_is_its_own(
+    client: httpx.AsyncClient, registry: DummyRegistry, service: Service
+) -> None:
+    registry.states_of["bahdanau-en-fr"] = "failed"
+    assert service.model_ready("transformer-en-fr")
+    assert not service.model_ready("bahdanau-en-fr")
+    assert not service.model_ready("nobody")
+    assert (await client.get("/health/ready")).status_code == 200
+    text = (await client.get("/metrics")).text
+    assert 'translucent_model_ready{model="bahdanau-en-fr"} 0.0' in text
+    assert 'translucent_model_ready{model="transformer-en-fr"} 1.0' in text
+    service.draining = True
+    assert not service.model_ready("transformer-en-fr")
+
+
 async def test_metrics_are_what_prometheus_reads(client: httpx.AsyncClient) -> None:
     await client.post("/translate", json={"q": "a secret", "source": "en", "target": "fr"})
     await client.get("/some/secret/path?q=secret")

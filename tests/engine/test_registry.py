@@ -81,6 +81,25 @@ async def test_it_is_ready_between_start_and_stop(registry: Registry) -> None:
         await registry.resolve("en", "fr").translate(["I lost."])
 
 
+async def test_a_model_that_fails_leaves_the_others_ready(registry: Registry) -> None:
+    assert {each.state for each in registry.states()} == {"starting"}
+    await registry.start()
+    assert [(each.name, each.state) for each in registry.states()] == [
+        ("bahdanau-en-de", "ready"),
+        ("bahdanau-en-fr", "ready"),
+        ("transformer-en-fr", "ready"),
+    ]
+    first, second, third = (translator._worker for translator in registry.translators)
+    first._state = "dead"  # type: ignore[attr-defined]
+    states = {each.name: each.state for each in registry.states()}
+    assert states["bahdanau-en-de"] == "failed"
+    assert states["transformer-en-fr"] == "ready"
+    assert (registry.ready, registry.dead, registry.stalled) == (True, False, False)
+    third._state = second._state = "dead"  # type: ignore[attr-defined]
+    assert (registry.ready, registry.dead) == (False, True)
+    await registry.stop(0.0)
+
+
 async def test_starting_loads_what_is_not_loaded(tmp_path: Path, write_model: WriteModel) -> None:
     write_model("transformer-en-fr")
     registry = Registry(tmp_path, EngineSettings(wrap_tokens=16))

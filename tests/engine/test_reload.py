@@ -132,6 +132,12 @@ async def test_a_damaged_or_unreadable_bundle_is_refused_and_the_old_one_serves(
     assert changes[FR].digest == served.info.digest
     assert registry.resolve("en", "fr") is served
     assert registry.ready
+    states = {each.name: each for each in registry.states()}
+    assert (states[DE].state, states["no-json"].state, states[FR].state) == ("refused", "refused", "ready")
+    assert "format_version" in states[DE].reason
+    shutil.rmtree(tmp_path / "no-json")
+    await registry.reload()
+    assert "no-json" not in {each.name for each in registry.states()}
     assert (await served.translate(["I lost."]))[0].text == "I lost."
     await registry.stop(0)
 
