@@ -30,11 +30,12 @@ def detail(source: str, target: str, links: str) -> SentenceDetail:
 
 
 def translated(html: str, target: str, links: str) -> str:
-    """A document of one unit, translated."""
-    assert sum(isinstance(part, Unit) for part in markup.read(html)) == 1
+    """A document of one unit, translated as the server does it: with white space smoothed."""
+    parts = [markup.smooth(part) if isinstance(part, Unit) else part for part in markup.read(html)]
+    assert sum(isinstance(part, Unit) for part in parts) == 1
     return "".join(
         markup.write(part, target, [detail(part.text, target, links)]) if isinstance(part, Unit) else part
-        for part in markup.read(html)
+        for part in parts
     )
 
 
@@ -52,8 +53,21 @@ def unchanged(html: str) -> str:
         ("the <b>big <i>cat</i></b> runs", "le gros chat court", "0-0 1-1 2-2 3-3", "le <b>gros <i>chat</i></b> court"),
         ("a <b>b</b> c", "x y z", "0-0 2-2", "x <b>y</b> z"),  # what no link names
         ("a <b>b</b> c", "x z", "0-0 2-1", "x <b></b>z"),
-        ("one<img src=x> two", "un deux", "0-0 1-1", "un <img src=x>deux"),
+        ("one<img src=x> two", "un deux", "0-0 1-1", "un<img src=x> deux"),
+        ("one <img src=x>two", "un deux", "0-0 1-1", "un <img src=x>deux"),
         ("see <code>ls -l</code> now", "voir maintenant", "0-0 1-1", "voir <code>ls -l</code> maintenant"),
+        ("see <code>a</code> <code>b</code> now", "voir là", "0-0 1-1", "voir <code>a</code> <code>b</code> là"),
+        ("see <code>a</code><code>b</code> now", "voir là", "0-0 1-1", "voir <code>a</code><code>b</code> là"),
+        (
+            "my friend <span translate=no>Anna B</span> lives",
+            "mon ami vit",
+            "0-0 1-1 2-2",
+            "mon ami <span translate=no>Anna B</span> vit",
+        ),
+        ("the <b>dog <code>x</code> runs</b>", "le chien court", "0-0 1-1 2-2", "le <b>chien <code>x</code> court</b>"),
+        ('a <i class="icon"></i> cat', "un chat", "0-0 1-1", 'un <i class="icon"></i> chat'),
+        ("one <!-- note --> two", "un deux", "0-0 1-1", "un <!-- note --> deux"),
+        ("run <code>x</code>.", "lance.", "0-0", "lance. <code>x</code>"),
         ("1 &lt; 2 &amp; 3", "1 < 2 & 3", "", "1 &lt; 2 &amp; 3"),
         ("<!-- note -->the cat", "le chat", "0-0 1-1", "<!-- note -->le chat"),
         ("the <b>cat", "le chat", "0-0 1-1", "le <b>chat"),  # it was left open
@@ -79,6 +93,8 @@ def test_elements_whose_words_cross_are_still_nested() -> None:
         '<p class="notranslate">x<br>y</p>',
         "<!DOCTYPE html><html><head><title>T</title></head><body><ul><li>a<li>b</ul></body></html>",
         "<p>&lt;b&gt; is a tag</p>",
+        "<title>Cats &amp; dogs &lt;3</title><p>&amp;amp; stays</p>",
+        "<textarea>a &amp; b</textarea><script>a && b</script>",
         "</b>stray",
         "<b><i>x</b></i>",
         "a < b and c > d".replace("<", "&lt;").replace(">", "&gt;"),
@@ -156,4 +172,6 @@ def test_whatever_the_alignment_every_tag_is_there_and_nested(html: str, target:
         after.feed(result)
         assert sorted(before.tags) == sorted(after.tags)
         assert after.open == []
-        assert "".join(part.text for part in markup.read(result) if isinstance(part, Unit)) == target
+        # Nothing but the spaces around elements without a word in them is added.
+        text = "".join(part.text for part in markup.read(result) if isinstance(part, Unit))
+        assert text.split() == target.split()

@@ -23,7 +23,7 @@ from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
-from service.api.fields import choice, optional_text, required_text, whole
+from service.api.fields import as_whole, choice, optional_text, required_text, wrong
 from service.api.figures import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
 from service.api.jobs import check_pair
 from service.api.languages import Languages
@@ -214,17 +214,15 @@ def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
 
 
 def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
-    value = whole(fields.get(name))
+    value = fields.get(name)
     if value is None or value == "":
         return "align" if kind == "cross" else "mean"
-    if isinstance(value, str):
-        if value.isascii() and value.isdigit() and len(value) <= 4:
-            return int(value)
-        if value.lower() in ("align", "mean", "all"):
-            return cast(Selector, value.lower())
-    elif isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10_000:
-        return value
-    raise invalid(f"{name} must be align, mean, all or a whole number from 0")
+    if isinstance(value, str) and value.lower() in ("align", "mean", "all"):
+        return cast(Selector, value.lower())
+    index = as_whole(value)
+    if index is None or not 0 <= index < 10_000:
+        raise wrong(name, "must be align, mean, all or a whole number from 0")
+    return index
 
 
 def entity_tag(digests: Sequence[str], job: Job, drawing: Drawing) -> str:

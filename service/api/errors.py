@@ -1,6 +1,7 @@
 """Every error a client can meet: one body, one table from the engine's errors to statuses.
 
-The body is `{"error": "<what to do>", "code": "<stable word>", "request_id": "…"}`.
+The body is `{"error": "<what to do>", "code": "<stable word>", "request_id": "…"}`, with `"param"` where one field
+of the request is wrong.
 """
 
 from __future__ import annotations
@@ -63,17 +64,19 @@ class ApiError(Exception):
         status: int = 400,
         code: str = "invalid_request",
         headers: Mapping[str, str] | None = None,
+        param: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
         self.code = code
+        self.param = param  # the field that is wrong, where it is one
         self.headers = dict(headers or {})
 
 
-def invalid(message: str, code: str = "invalid_parameter") -> ApiError:
+def invalid(message: str, code: str = "invalid_parameter", param: str | None = None) -> ApiError:
     """A 400 in the wording that clients of this dialect know."""
-    return ApiError(f"Invalid request: {message}", code=code)
+    return ApiError(f"Invalid request: {message}", code=code, param=param)
 
 
 def status_of(error: engine.EngineError) -> int:
@@ -81,9 +84,10 @@ def status_of(error: engine.EngineError) -> int:
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
-def body_of(message: str, code: str, request_id: str) -> dict[str, str]:
-    """The one error body."""
-    return {"error": message, "code": code, "request_id": request_id}
+def body_of(message: str, code: str, request_id: str, param: str | None = None) -> dict[str, str]:
+    """The one error body; `param` only where one field is wrong."""
+    body = {"error": message, "code": code, "request_id": request_id}
+    return body if param is None else {**body, "param": param}
 
 
 def error_response(
@@ -97,7 +101,10 @@ def error_response(
 
 async def handle_api_error(request: Request, error: ApiError) -> Response:
     """A refusal of our own."""
-    return error_response(request, error.status, error.message, error.code, error.headers)
+    context = context_of(request.scope)
+    context.error_code = error.code
+    body = body_of(error.message, error.code, context.request_id, error.param)
+    return JSONResponse(body, status_code=error.status, headers=error.headers)
 
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:

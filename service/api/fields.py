@@ -6,10 +6,12 @@ what is accepted.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from service.api.errors import invalid
+from service.api.errors import ApiError, invalid
 
 
 def _given(fields: Mapping[str, Any], name: str) -> Any:
@@ -17,13 +19,23 @@ def _given(fields: Mapping[str, Any], name: str) -> Any:
     return None if value == "" else value
 
 
+def wrong(name: str, what: str) -> ApiError:
+    """The refusal of one field's value."""
+    return invalid(f"{name} {what}", param=name)
+
+
+def missing(name: str) -> ApiError:
+    """The refusal of a request without a required field, in LibreTranslate's words."""
+    return invalid(f"missing {name} parameter", "missing_parameter", name)
+
+
 def required_text(fields: Mapping[str, Any], name: str) -> str:
     """A string that must be there and not be empty."""
     value = _given(fields, name)
     if value is None:
-        raise invalid(f"missing {name} parameter", "missing_parameter")
+        raise missing(name)
     if not isinstance(value, str):
-        raise invalid(f"{name} must be a string")
+        raise wrong(name, "must be a string")
     return value
 
 
@@ -31,47 +43,78 @@ def optional_text(fields: Mapping[str, Any], name: str) -> str | None:
     """A string, or None."""
     value = _given(fields, name)
     if value is not None and not isinstance(value, str):
-        raise invalid(f"{name} must be a string")
+        raise wrong(name, "must be a string")
     return value
 
 
-MOST_DIGITS = 400  # of a number that came as text: Python refuses to read several thousand
+# What int() and float() take, and no more: no other scripts' digits, no "1_000", no "nan". Python refuses to read
+# several thousand digits, and so does this.
+WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
 
 
-def whole(value: Any) -> Any:
-    """The number 4 for 4.0, which is the same number in JSON; every other value as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def as_whole(value: Any) -> int | None:
+    """Return the whole number that a JSON value or a string of a form stands for; None for anything else.
+
+    4.0 is the number 4, as in JSON; true is no number.
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if WHOLE.fullmatch(value) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return the finite number that a JSON value or a string of a form stands for; None for anything else."""
+    if isinstance(value, str):
+        value = value.strip()
+        if not DECIMAL.fullmatch(value):
+            return None
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        result = float(value)
+    except OverflowError:
+        return None
+    return result if math.isfinite(result) else None
 
 
 def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int | None) -> int | None:
     """A whole number within bounds, also as a string of digits, or None."""
-    value = _given(fields, name)
-    if value is None:
+    given = _given(fields, name)
+    if given is None:
         return None
     bounds = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-    if isinstance(value, str) and len(value) <= MOST_DIGITS and value.strip().lstrip("+-").isdecimal():
-        value = int(value)
-    value = whole(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < lowest or (highest and value > highest):
-        raise invalid(f"{name} must be a whole number {bounds}")
+    value = as_whole(given)
+    if value is None or value < lowest or (highest is not None and value > highest):
+        raise wrong(name, f"must be a whole number {bounds}")
     return value
+
+
+def count(fields: Mapping[str, Any], name: str) -> int:
+    """A number of things as LibreTranslate reads it: rounded down, and none where it is negative or absent."""
+    given = _given(fields, name)
+    if given is None:
+        return 0
+    value = as_whole(given)
+    if value is None and isinstance(given, float) and math.isfinite(given):
+        value = math.floor(given)
+    if value is None:
+        raise wrong(name, "parameter is not a number")
+    return max(value, 0)
 
 
 def number(fields: Mapping[str, Any], name: str, lowest: float, highest: float) -> float | None:
     """A number within bounds, also as a string, or None."""
-    value = _given(fields, name)
-    if value is None:
+    given = _given(fields, name)
+    if given is None:
         return None
-    refusal = invalid(f"{name} must be a number from {lowest:g} to {highest:g}")
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise refusal
-    try:
-        result = float(value)
-    except (ValueError, OverflowError):
-        raise refusal from None
-    if not lowest <= result <= highest:
-        raise refusal
-    return result
+    value = as_number(given)
+    if value is None or not lowest <= value <= highest:
+        raise wrong(name, f"must be a number from {lowest:g} to {highest:g}")
+    return value
 
 
 TRUTHS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -86,7 +129,7 @@ def flag(fields: Mapping[str, Any], name: str) -> bool:
         return value
     known = TRUTHS.get(str(value).lower()) if isinstance(value, str | int) else None
     if known is None:
-        raise invalid(f"{name} must be true or false")
+        raise wrong(name, "must be true or false")
     return known
 
 
@@ -96,5 +139,5 @@ def choice(fields: Mapping[str, Any], name: str, accepted: tuple[str, ...]) -> s
     if value is None:
         return accepted[0]
     if not isinstance(value, str) or value.lower() not in accepted:
-        raise invalid(f"{name} must be one of {', '.join(accepted)}")
+        raise wrong(name, f"must be one of {', '.join(accepted)}")
     return value.lower()

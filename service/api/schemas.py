@@ -183,6 +183,7 @@ class ErrorBody(Schema):
     error: str = Field(description="What went wrong, and what to do")
     code: str = Field(description="A word that stays the same")
     request_id: str = Field(description="Also in the header X-Request-ID and in our logs")
+    param: str | None = Field(None, description="The field that is wrong, where it is one; absent otherwise")
 
 
 class LanguageChoice(Schema):

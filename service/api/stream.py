@@ -66,7 +66,7 @@ async def stream(request: Request) -> Response:
     text = required_text(fields, "q")
     source, target = (required_text(fields, name).lower() for name in ("source", "target"))
     if whole_number(fields, "beam_size", 1, 8) not in (None, 1):
-        raise invalid("a stream is greedy; leave beam_size out, or use /translate")
+        raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
     check_characters(len(text), service.settings)
     known = Languages.of(service.registry.models())
     check_languages(source, target, known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.api.errors import invalid
-from service.api.fields import whole
+from service.api.fields import as_whole
 from service.api.ports import TranslatorPort
 from service.api.render import finite
 from service.api.translate import check_characters, read_search
@@ -66,9 +66,8 @@ def _inputs(given: Any, limit: int) -> dict[str, tuple[str, ...]]:
 def _texts(name: str, tensor: Mapping[str, Any], limit: int) -> tuple[str, ...]:
     if tensor.get("datatype") != "BYTES":
         raise invalid(f"the datatype of {name} must be BYTES")
-    shape = tensor.get("shape")
-    shape = [whole(size) for size in shape] if isinstance(shape, list) else None
-    if shape is None or not all(type(size) is int and 0 <= size <= 2**31 for size in shape):
+    shape = _sizes(tensor.get("shape"))
+    if shape is None:
         raise invalid(f"the shape of {name} must be a list of whole numbers")
     data = tensor.get("data")
     texts = [data] if isinstance(data, str) else _flat(data)
@@ -81,6 +80,14 @@ def _texts(name: str, tensor: Mapping[str, Any], limit: int) -> tuple[str, ...]:
     if len(texts) > limit:
         raise invalid(f"request ({len(texts)}) exceeds text limit ({limit})", "batch_limit")
     return tuple(texts)
+
+
+def _sizes(shape: Any) -> list[int] | None:
+    """The sizes of a tensor's axes; None for anything that is no shape."""
+    if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
+        return None
+    sizes = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= 2**31]
+    return sizes if len(sizes) == len(shape) else None
 
 
 def _flat(data: Any) -> list[str] | None:

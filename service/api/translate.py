@@ -13,7 +13,7 @@ from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
-from service.api.fields import flag, number, optional_text, required_text, whole_number
+from service.api.fields import count, flag, missing, number, optional_text, required_text, whole_number, wrong
 from service.api.jobs import AUTO, Job, answer, check_pair, run_job
 from service.api.languages import Languages
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
@@ -73,7 +73,7 @@ def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) ->
     texts, is_list = _texts(fields)
     source = required_text(fields, "source").lower()
     target = required_text(fields, "target").lower()
-    alternatives = whole_number(fields, "alternatives", 0, None) or 0
+    alternatives = count(fields, "alternatives")
     _check_limits(texts, is_list=is_list, settings=settings)
     check_languages(target if source == AUTO else source, target, known)
     details = flag(fields, "details")
@@ -99,12 +99,12 @@ def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
     given = fields.get("q")
     if given is None or given in ("", []):
-        raise invalid("missing q parameter", "missing_parameter")
+        raise missing("q")
     if isinstance(given, str):
         return (given,), False
     if isinstance(given, list) and all(isinstance(text, str) for text in given):
         return tuple(given), True
-    raise invalid("q must be a string or a list of strings")
+    raise wrong("q", "must be a string or a list of strings")
 
 
 def _check_limits(texts: tuple[str, ...], *, is_list: bool, settings: Settings) -> None:
@@ -128,14 +128,18 @@ def check_languages(source: str, target: str, known: Languages) -> None:
         )
     for code in (source, target):
         if code not in known:
-            shown = code if len(code) <= 40 else f"{code[:40]}…"
-            raise ApiError(f"{shown} is not supported", code="unsupported_language")
+            raise ApiError(f"{shortened(code)} is not supported", code="unsupported_language")
+
+
+def shortened(value: str) -> str:
+    """A value of the caller's as an error may quote it."""
+    return value if len(value) <= 40 else f"{value[:40]}…"
 
 
 def _is_html(fields: Mapping[str, Any], details: bool) -> bool:
     wanted = (optional_text(fields, "format") or "text").lower()
     if wanted not in {"text", "html"}:
-        raise invalid("format must be text or html", "unsupported_format")
+        raise ApiError(f"{shortened(wanted)} format is not supported", code="unsupported_format", param="format")
     if wanted == "html" and details:
-        raise invalid("details are of plain text; send format text", "unsupported_format")
+        raise invalid("details are of plain text; send format text", "unsupported_format", "details")
     return wanted == "html"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from html import unescape
 
 from service.markup.tokens import HtmlToken, scan
 
@@ -32,6 +33,7 @@ class Node:
     open: str
     close: str = ""
     children: list[Node] = field(default_factory=list)
+    blanks: tuple[bool, bool] = (False, False)  # no width: whether there is white space before and after it
 
 
 @dataclass(slots=True)
@@ -71,9 +73,11 @@ class _Reader:
         """Take the next token."""
         if self._opaque:
             self._take_opaque(token)
-        elif token.kind in {"text", "raw"}:  # raw: of <title>
-            self._text.append(token.text)
-            self._size += len(token.text)
+        elif token.kind in {"text", "raw"}:
+            # Raw text reaches this only from <title>, where tags are text but entities are not (RCDATA).
+            text = unescape(token.text) if token.kind == "raw" else token.text
+            self._text.append(text)
+            self._size += len(text)
         elif token.kind == "other":
             self._point(token.text)
         elif token.kind == "close":
@@ -141,8 +145,26 @@ class _Reader:
         for _, node in self._stack:
             node.end = self._size
         if self._text or self._nodes:
-            self.parts.append(Unit("".join(self._text), self._nodes))
+            text = "".join(self._text)
+            _note_blanks(self._nodes, text, 0, len(text))
+            self.parts.append(Unit(text, self._nodes))
         self._text, self._size, self._nodes, self._stack = [], 0, [], []
+
+
+def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:
+    """Remember the white space around nodes without width, within text[start:end], which their parent holds.
+
+    `smooth` makes one space of the two around such a node, and a translation has one at most.
+    """
+    for index, node in enumerate(nodes):
+        if node.start < node.end:
+            _note_blanks(node.children, text, node.start, node.end)
+            continue
+        follows = index > 0 and nodes[index - 1].end == node.start
+        followed = index + 1 < len(nodes) and nodes[index + 1].start == node.end
+        before = not follows and node.start > start and text[node.start - 1].isspace()
+        after = not followed and node.end < end and text[node.end].isspace()
+        node.blanks = before, after
 
 
 def escape(text: str) -> str:
@@ -167,4 +189,4 @@ def smooth(unit: Unit) -> Unit:
 
 def _moved(node: Node, places: Sequence[int]) -> Node:
     children = [_moved(child, places) for child in node.children]
-    return Node(places[node.start], places[node.end], node.open, node.close, children)
+    return replace(node, start=places[node.start], end=places[node.end], children=children)

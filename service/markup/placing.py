@@ -28,11 +28,32 @@ def _write(nodes: Sequence[Node], text: str, within: Extent, places: _Places, so
         finish = max(end, begin)
         while begin < finish and begin > start and text[begin].isspace():
             begin += 1
+        before = after = ""
+        if node.start == node.end and begin == finish:
+            begin, before, after = _spaced(node, text, begin, (at, within[1]))
+            finish = begin
         inner = _write(node.children, text, (begin, finish), places, (node.start, node.end))
-        gap = "" if node.close else places.gap(node, begin)
-        written += [escape(text[at:begin]), node.open, inner, node.close, gap]
+        written += [escape(text[at:begin]), before, node.open, inner, node.close, after]
         at = finish
     return "".join([*written, escape(text[at : within[1]])])
+
+
+NO_SPACE_BEFORE = ".,;:!?…)]}»”"
+
+
+def _spaced(node: Node, text: str, place: int, within: Extent) -> tuple[int, str, str]:
+    """The place of a node without width in a translation, and the spaces to add so that it keeps those it had."""
+    low, high = within
+    before, after = node.blanks
+    blank_left = place > 0 and text[place - 1].isspace()
+    blank_right = text[place : place + 1].isspace()
+    if after and not before and blank_left and not blank_right and place > low:
+        return place - 1, "", ""
+    if before and not after and blank_right and not blank_left and place < high:
+        return place + 1, "", ""
+    left = before and not blank_left and place > 0
+    right = after and not blank_right and place < len(text) and text[place] not in NO_SPACE_BEFORE
+    return place, " " * left, " " * right
 
 
 class _Places:
@@ -66,12 +87,6 @@ class _Places:
         if not found:
             return self._between(node, source, within)
         return self._shaped(node, min(start for start, _ in found), max(end for _, end in found), within)
-
-    def gap(self, node: Node, place: int) -> str:
-        """The space after something that stood between two spaces, of which the translation has only one."""
-        before, after = self.source[max(node.start - 1, 0) : node.start], self.source[node.end : node.end + 1]
-        stood_alone = before.isspace() and after.isspace()
-        return " " if not self.same and stood_alone and not self.target[place : place + 1].isspace() else ""
 
     def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
         """What no link names: the words between those that come from before it and from after it."""
