@@ -21,7 +21,11 @@ class CorpusConfig(_Section):
     """One source of sentence pairs: a named corpus, a local TSV, or a pair of line-aligned files."""
 
     name: str
-    """Name in ``training.data.corpora``, or any label when ``path`` is given."""
+    """Name in ``training.data.corpora``, or any label when ``path`` or ``corpus`` is given."""
+    corpus: str | None = None
+    """Name in ``training.data.corpora`` where it differs from ``name``: one corpus may serve several language pairs."""
+    source_language: str | None = None
+    """Of this corpus, where the recipe has several source languages."""
     path: Path | None = None
     """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files.
 
@@ -42,6 +46,9 @@ class CorpusConfig(_Section):
     variants_of: str | None = None
     """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
     with things to copy (``training.data.variants``). The vocabulary is not learnt from them."""
+    number_templates: bool = False
+    """``max_pairs`` of our own sentences with random numbers, amounts, times, dates and codes
+    (``training.data.number_templates``), in English, French and German."""
     same_pairs_as: str | None = None
     """The training pairs of the corpus of this name once more: to have them cut into subwords in several ways. The
     vocabulary is not learnt from them."""
@@ -55,6 +62,12 @@ class CorpusConfig(_Section):
     def _variants_are_counted(self) -> CorpusConfig:
         if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
             raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
+        return self
+
+    @model_validator(mode="after")
+    def _templates_are_counted(self) -> CorpusConfig:
+        if self.number_templates and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
+            raise ValueError("a corpus with number_templates needs max_pairs, and neither path, corpus nor variants_of")
         return self
 
     @model_validator(mode="after")
@@ -231,8 +244,9 @@ class ValidationConfig(_Section):
 class Recipe(_Section):
     """A whole run."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    source_language: str
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9+-]*$")
+    source_language: str | tuple[str, ...]
+    """One language, or several for a model that translates all of them into one (each corpus then names its own)."""
     target_language: str
     seed: int = 1
     corpora: tuple[CorpusConfig, ...] = Field(min_length=1)
@@ -245,6 +259,28 @@ class Recipe(_Section):
     """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
     start_from: Path | None = None
     """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """The source languages, one or several."""
+        return (self.source_language,) if isinstance(self.source_language, str) else self.source_language
+
+    def language_of(self, corpus: CorpusConfig) -> str:
+        """Return the source language of a corpus of this recipe."""
+        return corpus.source_language or self.source_languages[0]
+
+    @model_validator(mode="after")
+    def _corpora_name_their_language(self) -> Recipe:
+        known = self.source_languages
+        for corpus in self.corpora:
+            if corpus.source_language is None and len(known) > 1 and corpus.origin is None:
+                raise ValueError(f"corpus {corpus.name}: source_language must be one of {', '.join(known)}")
+            if corpus.source_language is not None and corpus.source_language not in known:
+                raise ValueError(
+                    f"corpus {corpus.name}: source_language must be one of {', '.join(known)}, "
+                    f"not {corpus.source_language}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _origins_have_text(self) -> Recipe:

@@ -15,6 +15,7 @@ from training.config import CorpusConfig, Recipe, parse_recipe
 from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
+from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
@@ -94,8 +95,11 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
 
 
 def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cache: Path) -> list[Pair]:
-    if config.path is None:
-        pairs = read_corpus(config.name, recipe.source_language, recipe.target_language, mirror, cache)
+    name, language = config.corpus or config.name, recipe.language_of(config)
+    if config.number_templates and config.max_pairs is not None:
+        pairs = number_pairs(language, recipe.target_language, config.max_pairs, recipe.seed)
+    elif config.path is None:
+        pairs = read_corpus(name, language, recipe.target_language, mirror, cache)
     else:
         pairs = read_pairs(config.path, config.target_path)
     cleaned = list(clean(pairs, recipe.cleaning, config.max_words))

@@ -95,3 +95,26 @@ def test_unreadable_recipes_are_named(tmp_path: Path, text: bytes, expected: str
 def test_a_missing_recipe_says_where_recipes_live(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="training/recipes"):
         load_recipe(tmp_path / "none.yaml")
+
+
+SEVERAL = {
+    "source_language": ["de", "fr"],
+    "target_language": "en",
+    "corpora": [
+        {"name": "de_tatoeba", "corpus": "tatoeba", "source_language": "de"},
+        {"name": "fr_tatoeba", "corpus": "tatoeba", "source_language": "fr", "development": 10},
+    ],
+}
+
+
+def test_several_source_languages_each_with_its_corpora() -> None:
+    recipe = parse_recipe(content(**SEVERAL), "my.yaml")
+    assert recipe.source_languages == ("de", "fr")
+    assert [recipe.language_of(corpus) for corpus in recipe.corpora] == ["de", "fr"]
+
+
+@pytest.mark.parametrize("language", [None, "it"])
+def test_a_corpus_of_several_source_languages_names_its_own(language: str | None) -> None:
+    first = {"name": "de_tatoeba", "corpus": "tatoeba", "source_language": language}
+    with pytest.raises(RecipeError, match="corpus de_tatoeba: source_language must be one of de, fr"):
+        parse_recipe(content(**SEVERAL | {"corpora": [first]}), "my.yaml")

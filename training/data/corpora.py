@@ -87,6 +87,98 @@ def _multi30k(text: str, split: str) -> Corpus:
     )
 
 
+def _mirrored(name: str, licence: str, credit: str, origin: str, *languages: Languages, note: str = "") -> Corpus:
+    """Return a corpus that was cut out of the published work at ``origin`` and is read from a mirror."""
+    return Corpus(
+        name=name,
+        format="unpublished",
+        licence=licence,
+        credit=credit,
+        downloads={pair: (Download(origin),) for pair in languages or (EN_FR, EN_DE)},
+        mirror=_TSV,
+        note=note,
+    )
+
+
+_GUTENBERG = "https://www.gutenberg.org"
+_BOOKS = "Project Gutenberg (via GITenberg); titles in docs/credits.md"
+_BIBLES = "World English Bible; {fr}; {de} (midvash/bible-data)"
+
+_MIRRORED = (
+    _mirrored(
+        "books_a",
+        "public domain in the USA",
+        _BOOKS,
+        _GUTENBERG,
+        note="Close translations of novels, tales, essays and plays; French without the passé simple.",
+    ),
+    _mirrored("books_a_literary", "public domain in the USA", _BOOKS, _GUTENBERG, EN_FR, note="In the passé simple."),
+    _mirrored("books_b", "public domain in the USA", _BOOKS, _GUTENBERG, note="Freer translations."),
+    _mirrored("books_b_literary", "public domain in the USA", _BOOKS, _GUTENBERG, EN_FR, note="In the passé simple."),
+    _mirrored(
+        "bible",
+        "public domain",
+        _BIBLES.format(fr="Segond 1910", de="Luther 1912"),
+        "https://github.com/midvash/bible-data",
+    ),
+    _mirrored(
+        "bible_alt",
+        "public domain",
+        _BIBLES.format(fr="Darby", de="Elberfelder 1905"),
+        "https://github.com/midvash/bible-data",
+        note="The English of `bible` with other translations.",
+    ),
+    _mirrored(
+        "idioms_proverbs",
+        "public domain in the USA",
+        "M. B. Lambert; de V. Payen-Payne; H. G. Bohn",
+        _GUTENBERG,
+    ),
+    _mirrored(
+        "storybooks",
+        "CC BY",
+        "African Storybook and Global Storybooks, their authors and translators",
+        "https://globalstorybooks.net",
+    ),
+    _mirrored("refugee_phrasebook", "CC0", "Refugee Phrasebook", "https://www.refugeephrasebook.de"),
+    _mirrored("digital_canada", "MIT", "Canadian Digital Service", "https://digital.canada.ca", EN_FR),
+    _mirrored(
+        "gov_web",
+        "MIT, Open Government Licence – Canada, W3C",
+        "Government of Canada; W3C WAI",
+        "https://www.canada.ca",
+        EN_FR,
+    ),
+    _mirrored(
+        "gov_apps",
+        "Apache-2.0, MPL-2.0",
+        "Canadian Digital Service; Corona-Warn-App; SwissCovid",
+        "https://github.com/corona-warn-app",
+    ),
+    _mirrored(
+        "android_apps",
+        "Apache-2.0, MPL-2.0",
+        "Wikipedia, DuckDuckGo, Thunderbird and AOSP apps",
+        "https://github.com/wikimedia/apps-android-wikipedia",
+    ),
+    _mirrored("games", "MPL-2.0", "A Dark Room; Evolve", "https://github.com/doublespeakgames/adarkroom"),
+    _mirrored("mozilla_www", "MPL-2.0", "Mozilla and its localisers", "https://github.com/mozilla-l10n/www-l10n"),
+    _mirrored("firefox", "MPL-2.0", "Mozilla and its localisers", "https://github.com/mozilla-l10n/firefox-l10n"),
+    _mirrored("scratch", "BSD-3-Clause", "Scratch Foundation", "https://github.com/scratchfoundation/scratch-l10n"),
+    _mirrored("home_assistant", "Apache-2.0", "Home Assistant", "https://github.com/home-assistant/frontend"),
+    _mirrored("libreoffice_help", "MPL-2.0", "LibreOffice contributors", "https://github.com/LibreOffice/translations"),
+    _mirrored("hf_course", "Apache-2.0", "Hugging Face course", "https://github.com/huggingface/course"),
+    _mirrored(
+        "eu_cpv",
+        "reuse with attribution (Commission Decision 2011/833/EU)",
+        "EU Common Procurement Vocabulary",
+        "https://ted.europa.eu",
+    ),
+    _mirrored("concepticon", "CC BY 4.0", "Concepticon", "https://concepticon.clld.org"),
+    _mirrored("cldr", "Unicode-3.0", "Unicode CLDR", "https://github.com/unicode-org/cldr-json"),
+    _mirrored("osm", "ISC", "OpenStreetMap iD tagging schema", "https://github.com/openstreetmap/id-tagging-schema"),
+)
+
 _LISTED = (
     Corpus(
         name="tatoeba",
@@ -152,6 +244,7 @@ _LISTED = (
         mirror=_TSV,
         note="Sentences of Acts and regulations, aligned by their XML sections.",
     ),
+    *_MIRRORED,
     *(_multi30k(text, split) for text in ("raw", "tok") for split in _MULTI30K_SPLITS),
 )
 

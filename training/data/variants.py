@@ -120,10 +120,14 @@ def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
-    """Another number where both sides have the same one."""
+    """Other numbers in place of all that both sides have in common."""
     found = [_NUMBER.findall(side) for side in pair]
     common = [number for number in found[0] if [side.count(number) for side in found] == [1, 1]]
-    return _replaced(pair, draw.choice(common), str(draw.randrange(10 ** draw.randint(1, 7)))) if common else None
+    if not common:
+        return None
+    fresh = {number: str(draw.randrange(10 ** draw.randint(1, 7))) for number in common}
+    source, target = (_NUMBER.sub(lambda found: fresh.get(found[0], found[0]), side) for side in pair)
+    return source, target
 
 
 def renamed(pair: Pair, draw: random.Random) -> Pair | None:
@@ -189,6 +193,25 @@ def _code(draw: random.Random) -> str:
     return draw.choice((f"{one}_{other}()", f"{one}.{other}", f"`{one} --{other}`", path, path[1:], f"${one.upper()}"))
 
 
+def _placeholder(draw: random.Random) -> str:
+    name = _word(draw).lower()
+    shapes = ("%s", "%d", "%1$s", f"%({name})s", f"{{{name}}}", f"{{{{{name}}}}}", f"${{{name}}}", f"<{name}>", "{0}")
+    return draw.choice(shapes)
+
+
+def _value(draw: random.Random) -> str:
+    digits = "".join(draw.choice(string.digits) for _ in range(6))
+    shapes = (
+        f"{draw.randrange(24)}:{draw.randrange(60):02}",
+        f"+{digits[:2]} {digits[2:4]} {digits[4:]} {draw.randrange(100):02}",
+        f"{digits[:3]}-{digits[3:]}",
+        f"{draw.randint(1, 28):02}/{draw.randint(1, 12):02}/{draw.randint(1900, 2035)}",
+        f"{draw.choice(string.ascii_uppercase)}{draw.choice(string.ascii_uppercase)}-{digits[:4]}",
+        f"{draw.randrange(100)}-{draw.randrange(100)}",
+    )
+    return draw.choice(shapes)
+
+
 def _tag(draw: random.Random) -> str:
     return draw.choice("@#") + _word(draw)
 
@@ -197,7 +220,9 @@ def _picture(draw: random.Random) -> str:
     return draw.choice(_EMOJI)
 
 
-_THINGS: tuple[Callable[[random.Random], str], ...] = (_address, _mail, _figure, _code, _tag, _picture, _name)
+_THINGS: tuple[Callable[[random.Random], str], ...] = (
+    _address, _mail, _figure, _code, _tag, _picture, _name, _placeholder, _value, _figure
+)  # fmt: skip
 _WAYS: tuple[Way, ...] = (
     copying, lowered, mistyped, renamed, copying, unfinished, renumbered, raised
 )  # fmt: skip

@@ -135,10 +135,12 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
         origin = next(other for other in recipe.corpora if other.name == corpus.origin)
         credit = data_credit(recipe, origin, pairs)
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
+    if corpus.number_templates:
+        return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random numbers")
     if corpus.path is not None:
         whom = corpus.credit or f"local file {corpus.path.name}"
         return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
-    known = find_corpus(corpus.name)
+    known = find_corpus(corpus.corpus or corpus.name)
     return DataCredit(corpus.name, pairs, known.licence, known.credit)
 
 

@@ -105,6 +105,24 @@ class TranslationModule(lightning.LightningModule):
         texts = [self.tokenizer.decode(ids) for ids in translated]
         return sacrebleu.corpus_bleu(texts, [[target for _, _, target in chosen]], lowercase=False).score
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the norm of all gradients together.
+
+        Lightning's own clipping refuses fused optimisers under mixed precision, because a gradient scaler may still
+        have scaled the gradients. bf16 has no scaler; with fp16 the optimiser is not fused.
+        """
+        if gradient_clip_val is None:
+            return
+        if self.recipe.optimisation.precision == "fp16":
+            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
+        else:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), gradient_clip_val)
+
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """Adam with the paper's schedule (1706.03762, section 5.3); AdamW if there is weight decay."""
         config = self.recipe.optimisation
@@ -115,7 +133,7 @@ class TranslationModule(lightning.LightningModule):
             betas=(0.9, config.beta2),
             eps=1e-9,
             weight_decay=config.weight_decay,
-            fused=True,
+            fused=config.precision != "fp16",
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda update: rate_factor(update, config))
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
