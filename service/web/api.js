@@ -1,8 +1,9 @@
 // What the page asks of the server. Every function rejects with an Error whose message can be shown.
+// Texts travel in bodies (POST), never in addresses, which proxies write into their logs.
 
 import { key, withKey } from "./key.js";
 
-const base = document.baseURI.split("#")[0];
+const base = new URL("..", import.meta.url);
 
 export const address = (path) => new URL(path, base).href;
 
@@ -14,31 +15,37 @@ async function fail(response) {
   throw Object.assign(new Error(found.error || `The server answered ${response.status}.`), { code: found.code });
 }
 
-async function reach(url, options) {
+async function reach(path, options) {
+  let response;
   try {
-    return await fetch(url, options);
+    response = await fetch(address(path), options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server cannot be reached.");
   }
+  return response.ok ? response : fail(response);
 }
 
+const given = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ""));
+
+const send = (path, fields, signal) => reach(path, {
+  method: "POST", signal, headers: withKey({ "Content-Type": "application/json" }), body: JSON.stringify(fields),
+});
+
 export async function get(path, signal) {
-  const response = await reach(address(path), { signal, headers: withKey({ Accept: "application/json" }) });
-  return response.ok ? response.json() : fail(response);
+  return (await reach(path, { signal, headers: withKey({ Accept: "application/json" }) })).json();
 }
 
 export async function post(path, fields, signal) {
-  const response = await reach(address(path), {
-    method: "POST", signal, headers: withKey({ "Content-Type": "application/json" }), body: JSON.stringify(fields),
-  });
-  return response.ok ? response.json() : fail(response);
+  return (await send(path, fields, signal)).json();
 }
 
-// A file, saved under a name: for requests that need the key, which a plain link cannot send.
-export async function save(path, name) {
-  const response = await reach(address(path), { headers: withKey() });
-  if (!response.ok) await fail(response);
+// Attention as data or as a specification; empty fields are left out.
+export const attention = (fields, signal) => post("attention", given(fields), signal);
+
+// The same as a file, saved under a name.
+export async function save(fields, name) {
+  const response = await send("attention", given(fields));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = name;
@@ -48,10 +55,7 @@ export async function save(path, name) {
 
 // Server-sent events of a POST, as [name, data].
 export async function* events(path, fields, signal) {
-  const response = await reach(address(path), {
-    method: "POST", signal, headers: withKey({ "Content-Type": "application/json" }), body: JSON.stringify(fields),
-  });
-  if (!response.ok) await fail(response);
+  const response = await send(path, fields, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {
@@ -69,22 +73,14 @@ export async function* events(path, fields, signal) {
   }
 }
 
-// The address of a representation of attention; empty fields are left out.
-export function attentionPath(fields) {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined && value !== null && value !== "") query.set(name, value);
-  }
-  return `attention?${query}`;
-}
+// The address of a representation, for citing a figure. It holds the text; the page itself never asks for it.
+export const citation = (fields) => address(`attention?${new URLSearchParams(given(fields))}`);
 
 const quote = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 
 // The same request for a shell.
 export function curlOf(fields) {
-  const parts = Object.entries(fields)
-    .filter(([, value]) => value !== undefined && value !== null && value !== "")
-    .map(([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
+  const parts = Object.entries(given(fields)).map(([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
   const header = key() ? [`  -H ${quote("Authorization: Bearer YOUR_API_KEY")}`] : [];
-  return [`curl -sG ${quote(address("attention"))}`, ...header, ...parts].join(" \\\n");
+  return [`curl -s ${quote(address("attention"))}`, ...header, ...parts].join(" \\\n");
 }

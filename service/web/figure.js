@@ -1,6 +1,9 @@
 // Draws the specification that the server made, with the same libraries the server draws it with.
 
 import { address } from "./api.js";
+import { labels } from "./tokens.js";
+
+const LEAST_SCALE = 0.7; // below, labels are too small to read: then the figure scrolls
 
 let library;
 
@@ -18,24 +21,57 @@ export function load() {
   return library;
 }
 
-export async function draw(box, specification) {
+// Panels that stand beside each other, in this many columns.
+function arranged(specification, columns) {
+  const { hconcat, ...rest } = specification;
+  return columns < hconcat.length ? { ...rest, concat: hconcat, columns } : specification;
+}
+
+// Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
+// heading as text of the page, in `heading`, and the whole smaller. Gives whether one still has to scroll sideways.
+export async function draw(box, specification, heading) {
   const embed = await load();
+  const room = box.clientWidth;
   // ast: expressions are interpreted, not compiled, which a strict content security policy asks for.
-  const result = await embed(box, specification, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+  const drawn = async (shown) => {
+    await embed(box, shown, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    return box.querySelector("svg");
+  };
+  heading.replaceChildren();
   box.setAttribute("aria-label", specification.description);
-  return result;
+  for (let columns = specification.hconcat?.length ?? 1; columns > 0; columns -= 1) {
+    const svg = await drawn(specification.hconcat ? arranged(specification, columns) : specification);
+    if (svg.clientWidth <= room) return false;
+  }
+  const { title, ...bare } = specification.hconcat ? arranged(specification, 1) : specification;
+  for (const [kind, lines] of [["strong", title.text], ["small", title.subtitle]]) {
+    for (const line of lines) heading.append(Object.assign(document.createElement(kind), { textContent: line, dir: "auto" }));
+  }
+  const svg = await drawn({ ...bare, padding: 4 });
+  const wide = svg.clientWidth;
+  const scale = Math.max(Math.min(room / wide, 1), LEAST_SCALE);
+  svg.style.width = `${Math.floor(wide * scale)}px`;
+  svg.style.height = "auto";
+  return room / wide < LEAST_SCALE;
 }
 
-// Weights as tables, one for each map, layer and head.
-export function tables(box, content) {
+// Weights as tables, one for each map, layer and head; `align` is a model's aligning layer and head, by its name.
+export function tables(box, content, align) {
   const maps = content.maps ?? [content];
-  box.replaceChildren(...maps.flatMap((map) => [...matrices(map)].map(([name, weights]) => table(map, name, weights))));
+  box.replaceChildren(...maps.flatMap((map) => [...matrices(map, align(map.model))].map(([name, weights]) => table(map, name, weights))));
 }
 
-function* matrices(map) {
+function chosen(map, align) {
+  const { layer, head } = map;
+  const number = (name, value) => (value === "mean" ? `mean of ${name}s` : `${name} ${value === "align" ? align?.[name] ?? "that aligns" : value}`);
+  const aligning = layer === "align" && head === "align" ? " (the alignment head)" : "";
+  return `${number("layer", layer)}, ${number("head", head)}${aligning}`;
+}
+
+function* matrices(map, align) {
   const names = map.axes.slice(0, -2);
   function* down(weights, depth, caption) {
-    if (depth === names.length) yield [caption.join(", ") || `layer ${map.layer}, head ${map.head}`, weights];
+    if (depth === names.length) yield [caption.join(", ") || chosen(map, align), weights];
     else for (const [number, inner] of weights.entries()) yield* down(inner, depth + 1, [...caption, `${names[depth]} ${number}`]);
   }
   yield* down(map.weights, 0, []);
@@ -48,19 +84,21 @@ function cell(kind, text, scope) {
   return made;
 }
 
+const KINDS = { cross: "cross-attention", encoder: "encoder self-attention", decoder: "decoder self-attention" };
+
 function table(map, name, weights) {
-  const shown = (token) => token.special ?? (token.text || token.piece);
-  const rows = map.kind === "encoder" ? map.source.tokens : map.target.tokens;
-  const columns = map.columns ?? map.source.tokens;
+  const rows = labels(map.kind === "encoder" ? map.source.tokens : map.target.tokens);
+  const columns = labels(map.columns ?? map.source.tokens);
   const made = document.createElement("table");
   const caption = made.createCaption();
-  caption.textContent = `${map.model}, ${map.kind}: ${name}. Each row says where that token looks.`;
+  const unknown = weights.some((row) => row.includes(null)) ? " “–”: not known, for no step reads the end token." : "";
+  caption.textContent = `${map.model}, ${KINDS[map.kind]}: ${name}. Each row says where that token looks.${unknown}`;
   const head = made.createTHead().insertRow();
-  head.append(cell("td", ""), ...columns.map((token) => cell("th", shown(token), "col")));
+  head.append(cell("td", ""), ...columns.map((label) => cell("th", label, "col")));
   const body = made.createTBody();
   weights.forEach((row, number) => {
     const line = body.insertRow();
-    line.append(cell("th", shown(rows[number]), "row"), ...row.map((weight) => cell("td", weight.toFixed(3))));
+    line.append(cell("th", rows[number], "row"), ...row.map((weight) => cell("td", weight === null ? "–" : weight.toFixed(3))));
   });
   return made;
 }

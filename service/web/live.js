@@ -1,5 +1,7 @@
 // A sentence while it is being written: its tokens, how sure the model was, and where it looked.
 
+import { labels } from "./tokens.js";
+
 export class Live {
   constructor(output, box) {
     this.output = output;
@@ -17,15 +19,15 @@ export class Live {
     this.table = document.createElement("table");
     this.table.createCaption().textContent = "Where each token looks, as it is written";
     const head = this.table.createTHead().insertRow();
-    head.append(document.createElement("td"), ...this.columns.map((token) => this.cell("th", token)));
+    head.append(document.createElement("td"), ...labels(this.columns).map((label) => this.cell("th", label)));
     this.body = this.table.createTBody();
-    this.box.replaceChildren(this.table);
+    this.box.append(this.table);
   }
 
   token({ text, token, attention }) {
     if (text) this.output.append(text);
     const row = this.body.insertRow();
-    row.append(this.cell("th", token));
+    row.append(this.cell("th", ...labels([token])));
     for (const weight of attention) {
       const cell = row.insertCell();
       cell.style.background = `color-mix(in srgb, var(--bar) ${Math.round(weight * 100)}%, transparent)`;
@@ -35,14 +37,15 @@ export class Live {
     row.scrollIntoView({ block: "nearest" });
   }
 
-  cell(kind, token) {
+  cell(kind, label) {
     const made = document.createElement(kind);
-    made.textContent = token.special ?? (token.text || token.piece);
+    made.textContent = label;
     return made;
   }
 
+  // The tables stay: they are what was watched.
   end() {
     this.output.classList.remove("draft");
-    this.box.hidden = true;
+    if (!this.table) this.box.hidden = true;
   }
 }

@@ -1,48 +1,28 @@
 // Joins the form, the words and the figures; the address after # always says what is shown.
 
-import { address, attentionPath, curlOf, events, get, post, save } from "./api.js";
+import { attention, events, get, post } from "./api.js";
+import { doubtsOf } from "./doubts.js";
+import { showExports } from "./exports.js";
 import { draw, load, tables } from "./figure.js";
 import { key, keepKey } from "./key.js";
 import { Live } from "./live.js";
+import { VIEWS, here, recall, remember, state, writeAddress } from "./state.js";
+import { dark, followTheme } from "./theme.js";
 import { Words } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
-const DEFAULTS = {
-  text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
-  live: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
-};
-const FILES = [["svg", "SVG"], ["png", "PNG"], ["html", "HTML"], ["csv", "CSV"], ["npz", "npz"], ["json", "JSON"], ["bertviz", "BertViz"], ["pharaoh", "Pharaoh"], ["vega", "Vega-Lite"]];
-const VIEWS = ["heatmap", "lines", "grid", "compare", "contrast", "table"];
-
-const state = { ...DEFAULTS };
 let models = [];
 let languages = [];
 let sentences = [];
 let translating;
 let drawing;
+let limit = Infinity; // characters that the server takes
 const words = new Words($("source-words"), $("target-words"), $("partners"));
 
 // --- what is chosen ---
 
 const model = () => models.find((one) => one.source === state.source && one.target === state.target && (state.model ? one.name === state.model : one.default));
 const pair = () => models.filter((one) => one.source === state.source && one.target === state.target);
-const dark = () => {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
-
-function remember() {
-  const changed = Object.entries(state).filter(([name, value]) => value !== DEFAULTS[name]);
-  history.replaceState(null, "", `#${new URLSearchParams(changed)}`);
-  $("link").href = location.href;
-}
-
-function recall() {
-  const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  Object.assign(state, DEFAULTS, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
-  if (!VIEWS.includes(state.view)) state.view = DEFAULTS.view;
-}
-
 function options(select, entries, chosen) {
   select.replaceChildren(...entries.map(([value, label]) => new Option(label, value, false, value === chosen)));
   select.value = entries.some(([value]) => value === chosen) ? chosen : entries[0]?.[0] ?? "";
@@ -55,15 +35,35 @@ function showChoices() {
   state.source = options($("source"), sources.map((one) => [one.code, one.name]), state.source);
   const targets = [...new Set(models.filter((one) => one.source === state.source).map((one) => one.target))];
   state.target = options($("target"), targets.map((code) => [code, named(code)]), state.target);
-  const label = (one) => `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)} (${one.name})`;
   const ordered = pair().sort((one, other) => other.default - one.default);
   const first = ordered[0]?.name ?? "";
-  state.model = options($("model"), ordered.map((one) => [one.name, label(one)]), state.model || first);
+  state.model = options($("model"), ordered.map((one) => [one.name, modelLabel(one, ordered)]), state.model || first);
   if (state.model === first) state.model = "";
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
+  fit();
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   showLayers();
+}
+
+// What tells a model from the others of its pair: how it is built and what it was measured with.
+function modelLabel(one, others) {
+  const built = `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)}`;
+  const alike = others.filter((other) => other.architecture === one.architecture).length > 1;
+  const score = one.card?.scores?.[0];
+  const measured = Number.isFinite(score?.score) ? `${score.metric} ${score.score.toFixed(1)}` : "";
+  return [built, alike ? one.name : "", measured, one.default && others.length > 1 ? "default" : ""].filter(Boolean).join(" · ");
+}
+
+// The box as high as its text, and how much of what the server takes it holds.
+function fit() {
+  const box = $("text");
+  box.style.height = "auto";
+  box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.6)}px`;
+  const length = [...state.text].length;
+  const number = (value) => value.toLocaleString("en");
+  $("count").textContent = Number.isFinite(limit) ? `${number(length)} / ${number(limit)} characters` : "";
+  $("count").classList.toggle("over", length > limit);
 }
 
 function showLayers() {
@@ -71,8 +71,9 @@ function showLayers() {
   const kinds = [["cross", "target → source"], ["encoder", "source → source"], ["decoder", "target → target"]];
   state.kind = options($("kind"), kinds.filter(([kind]) => kind === "cross" || sizes[kind]), state.kind);
   const size = sizes[state.kind] ?? { layers: 1, heads: 1 };
+  const align = sizes.align ?? {};
   const count = (name, many) => [
-    ["", state.kind === "cross" ? `aligning ${name}` : `mean of ${name}s`],
+    ["", state.kind === "cross" ? `alignment ${name}${align[name] === undefined ? "" : ` (${align[name]})`}` : `mean of ${name}s`],
     ...(state.kind === "cross" ? [["mean", `mean of ${name}s`]] : []),
     ...Array.from({ length: many ?? 1 }, (_, number) => [String(number), `${name} ${number}`]),
   ];
@@ -82,9 +83,16 @@ function showLayers() {
   const two = ["compare", "contrast"].includes(state.view);
   $("layer").disabled = $("head").disabled = grid;
   $("kind").disabled = two;
+  $("own-box").hidden = state.view !== "contrast" && !state.target_text;
 }
 
 // --- requests ---
+
+// What the model is compared with: of the same languages, if possible built differently.
+function other() {
+  const others = pair().filter((one) => one !== model());
+  return others.find((one) => one.architecture !== model().architecture) ?? others[0];
+}
 
 function fieldsOfSentence() {
   const sentence = sentences[Number(state.sentence)] ?? sentences[0];
@@ -103,9 +111,9 @@ function fieldsOfView(format) {
   else if (state.view === "table") Object.assign(fields, { kind: state.kind, layer: state.layer, head: state.head });
   else Object.assign(fields, { view: state.view, kind: state.kind, layer: state.layer, head: state.head });
   if (state.view === "compare") {
-    const other = pair().find((one) => one !== model() && one.architecture !== model().architecture) ?? pair().find((one) => one !== model());
-    Object.assign(fields, { kind: "cross", other_model: other?.name });
-    digests.push(other?.digest);
+    const second = other();
+    Object.assign(fields, { kind: "cross", other_model: second?.name });
+    digests.push(second?.digest);
   }
   if (state.view === "contrast") fields.kind = "cross";
   if (format === "bertviz") Object.assign(fields, { view: "", layer: "", head: "" });
@@ -132,15 +140,36 @@ function complain(error) {
 
 function askForKey() {
   $("key-box").hidden = false;
-  $("models").hidden = true; // a plain link sends no key
   $("key").value = key();
   $("key").focus();
 }
 
+// Nothing is translated any more: nothing is left of what was.
+function clear() {
+  translating?.abort();
+  drawing?.abort();
+  sentences = [];
+  $("translation").textContent = "";
+  $("copy-translation").hidden = true;
+  showAlternatives([]);
+  showDoubts([]);
+  $("words").hidden = $("inside").hidden = $("error").hidden = true;
+  $("writing")?.remove();
+  say("");
+}
+
 async function translate() {
+  if (!state.text) {
+    clear();
+    say("Type a text to translate first.");
+    return void $("text").focus();
+  }
+  const over = [...state.text].length - limit;
+  if (over > 0) return void complain(new Error(`The text is ${over.toLocaleString("en")} characters too long for this server.`));
   translating?.abort();
   const control = (translating = new AbortController());
   $("error").hidden = true;
+  $("writing")?.remove();
   $("translate").disabled = true;
   say("Translating…");
   const began = performance.now();
@@ -148,22 +177,48 @@ async function translate() {
     const search = { source: state.source, target: state.target, model: state.model || undefined };
     if (state.live) await watch(search, control.signal);
     const answer = await post("translate", {
-      ...search, q: state.text, details: true, alternatives: Number(state.alternatives) || 0,
-      beam_size: state.live ? 1 : Number(state.beam_size) || 4, length_penalty: Number(state.length_penalty),
+      ...search, q: state.text, details: true, alternatives: Number(state.alternatives) || 0, ...searchFields(),
     }, control.signal);
     $("translation").textContent = answer.translatedText;
     $("translation").lang = state.target;
+    $("copy-translation").hidden = false;
     showAlternatives(answer.alternatives ?? []);
     sentences = answer.details?.sentences ?? [];
+    showDoubts(doubtsOf(sentences));
+    suspect(control.signal);
     if (!sentences[Number(state.sentence)]) state.sentence = "0";
     say(`Translated by ${model()?.name} in ${((performance.now() - began) / 1000).toFixed(2)} s`);
-    remember();
+    writeAddress();
     await look();
   } catch (error) {
     complain(error);
   } finally {
     if (translating === control) $("translate").disabled = false;
   }
+}
+
+const searchFields = () => ({
+  beam_size: state.live ? 1 : Number(state.beam_size) || 4, length_penalty: Number(state.length_penalty),
+});
+
+function showDoubts(found) {
+  $("doubts").hidden = found.length === 0;
+  $("doubts").replaceChildren(...found.map((text) => {
+    const item = document.createElement("li");
+    item.textContent = text;
+    return item;
+  }));
+}
+
+// Say so where the text seems to be in another language than it is translated from. It is a hint: failing is no error.
+async function suspect(signal) {
+  if (state.text.length < 20) return; // too short to be recognised
+  try {
+    const [best] = await post("detect", { q: state.text }, signal);
+    if (signal.aborted || !best || best.language === state.source || best.confidence < 80) return;
+    const name = (code) => languages.find((one) => one.code === code)?.name ?? code;
+    showDoubts([`This looks like ${name(best.language)}, but it is translated from ${name(state.source)}.`, ...doubtsOf(sentences)]);
+  } catch { /* as said */ }
 }
 
 async function watch(search, signal) {
@@ -207,7 +262,7 @@ function showSentences() {
   $("sentences").replaceChildren(...sentences.map((sentence, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = `${number + 1}`;
+    button.textContent = `${number + 1} ${sentence.source.text}`;
     button.title = sentence.source.text;
     button.setAttribute("aria-label", `Sentence ${number + 1}: ${sentence.source.text}`);
     button.setAttribute("aria-pressed", String(number === Number(state.sentence)));
@@ -228,10 +283,11 @@ async function look() {
   if (!any) return;
   showSentences();
   const control = new AbortController();
-  const asked = get(attentionPath({ ...fieldsOfSentence(), tokens: "word" }), control.signal);
+  const asked = attention({ ...fieldsOfSentence(), tokens: "word" }, control.signal);
   await Promise.all([asked.then((map) => {
     $("source-words").lang = state.source;
     $("target-words").lang = state.target;
+    $("target-side").textContent = state.target_text ? "Your translation" : "Translation";
     words.show(map);
   }), figure()]);
 }
@@ -241,7 +297,7 @@ async function figure() {
   const control = (drawing = new AbortController());
   showLayers();
   showTabs();
-  showExports();
+  showExports(fieldsOfView, model()?.name, complain);
   remember();
   const asTable = state.view === "table";
   $("figure").hidden = asTable;
@@ -249,12 +305,16 @@ async function figure() {
   const missing = hint();
   $("figure-note").hidden = !missing;
   $("figure-note").textContent = missing;
+  $("sideways").hidden = $("both").hidden = true;
+  $("inside").dataset.view = state.view;
+  $("figure-heading").replaceChildren();
   if (missing) return void $("figure").replaceChildren();
   $("figure").classList.add("busy");
   try {
-    const content = await get(attentionPath(fieldsOfView(asTable ? "json" : "vega")), control.signal);
-    if (asTable) tables($("table"), content);
-    else await draw($("figure"), content);
+    if (state.view === "compare") showBoth(control.signal);
+    const content = await attention(fieldsOfView(asTable ? "json" : "vega"), control.signal);
+    if (asTable) tables($("table"), content, (name) => models.find((one) => one.name === name)?.attention.align);
+    else $("sideways").hidden = !(await draw($("figure"), content, $("figure-heading")));
   } catch (error) {
     if (error.name === "AbortError") return;
     $("figure-note").textContent = error.message;
@@ -265,8 +325,28 @@ async function figure() {
   }
 }
 
+// What each of the two models makes of the sentence, each by itself.
+async function showBoth(signal) {
+  const { text, source, target } = fieldsOfSentence();
+  const translated = async ({ name }) => {
+    const answer = await post("translate", { q: text, source, target, model: name, ...searchFields() }, signal);
+    return [name, answer.translatedText];
+  };
+  try {
+    const found = await Promise.all([model(), other()].map(translated));
+    $("both").replaceChildren(...found.flatMap(([name, text]) => {
+      const [term, told] = [document.createElement("dt"), document.createElement("dd")];
+      [term.textContent, told.textContent, told.dir, told.lang] = [name, text, "auto", target];
+      return [term, told];
+    }));
+    $("both").hidden = false;
+  } catch (error) {
+    complain(error);
+  }
+}
+
 function hint() {
-  if (state.view === "contrast" && !state.target_text) return "Give your own translation under “More” above, and see what the model thinks of it beside its own.";
+  if (state.view === "contrast" && !state.target_text) return "Give your own translation above, and see what the model thinks of it beside its own.";
   if (state.view === "compare" && pair().length < 2) return "There is only one model for these languages.";
   return "";
 }
@@ -276,29 +356,11 @@ function showTabs() {
     const chosen = tab.dataset.view === state.view;
     tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
-    if (chosen) $("panel").setAttribute("aria-labelledby", tab.id);
+    if (!chosen) continue;
+    $("panel").setAttribute("aria-labelledby", tab.id);
+    const [box, from] = [$("views"), tab.offsetLeft - $("views").offsetLeft]; // the page itself must not move
+    if (from < box.scrollLeft || from + tab.offsetWidth > box.scrollLeft + box.clientWidth) box.scrollLeft = from - 24;
   }
-}
-
-function showExports() {
-  const single = !["compare", "contrast"].includes(state.view);
-  const offered = { bertviz: single, pharaoh: single && state.kind === "cross" };
-  $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
-    const link = document.createElement("a");
-    link.href = address(attentionPath(fieldsOfView(format)));
-    link.download = `attention-${model()?.name}-${state.view}.${{ pharaoh: "txt", bertviz: "json" }[format] ?? format}`;
-    link.textContent = label;
-    link.addEventListener("click", (event) => {
-      if (!key()) return;
-      event.preventDefault();
-      save(attentionPath(fieldsOfView(format)), link.download).catch(complain);
-    });
-    const item = document.createElement("li");
-    item.append(link);
-    return item;
-  }));
-  const { digest, ...fields } = fieldsOfView(state.view === "table" ? "json" : "svg");
-  $("curl").textContent = curlOf(fields);
 }
 
 // --- what people do ---
@@ -320,6 +382,10 @@ function listen() {
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
   }
+  $("text").addEventListener("input", () => {
+    fit();
+    if (!state.text) clear();
+  });
   $("key").addEventListener("change", () => {
     keepKey($("key").value);
     $("error").hidden = true;
@@ -356,9 +422,8 @@ function listen() {
     choose(VIEWS[next]);
     $(`tab-${VIEWS[next]}`).focus();
   });
-  $("theme").addEventListener("click", () => setTheme(dark() ? "light" : "dark"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => showTheme());
-  for (const [button, text] of [["copy-link", () => location.href], ["copy-curl", () => $("curl").textContent]]) {
+  const copied = { "copy-translation": () => $("translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
+  for (const [button, text] of Object.entries(copied)) {
     $(button).addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text());
@@ -371,30 +436,21 @@ function listen() {
   window.addEventListener("hashchange", () => { recall(); begin(); });
 }
 
-function setTheme(name) {
-  document.documentElement.dataset.theme = name;
-  try { localStorage.setItem("theme", name); } catch { /* a browser that stores nothing */ }
-  showTheme();
-}
-
-function showTheme() {
-  $("theme").setAttribute("aria-pressed", String(dark()));
-  if (sentences.length) figure();
-}
-
 function begin() {
   showChoices();
   if (state.text) translate();
+  else clear();
 }
 
 async function start() {
-  try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? ""; } catch { /* as above */ }
-  if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   recall();
   listen();
-  showTheme();
+  followTheme($("theme"), () => { if (sentences.length) figure(); });
   try {
-    if ((await get("frontend/settings")).keyRequired) {
+    const settings = await get("frontend/settings");
+    limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
+    fit();
+    if (settings.keyRequired) {
       askForKey();
       if (!key()) return say("Give your API key to begin.");
       $("text").focus();
@@ -410,7 +466,7 @@ async function open() {
   try {
     [models, languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
     say(models.length ? "" : "No model is loaded yet; try again in a moment.");
-    begin();
+    if (models.length) begin();
     load().catch(() => {}); // meanwhile; who needs it then sees why it failed
   } catch (error) {
     complain(error);

@@ -1,0 +1,32 @@
+// What a view can be saved as, linked to and repeated with.
+
+import { citation, curlOf, save } from "./api.js";
+import { fitsLink, here, state } from "./state.js";
+
+const FILES = [["svg", "SVG"], ["png", "PNG"], ["html", "HTML"], ["csv", "CSV"], ["npz", "npz"], ["json", "JSON"], ["bertviz", "BertViz"], ["pharaoh", "Pharaoh"], ["vega", "Vega-Lite"]];
+const ENDINGS = { pharaoh: "txt", bertviz: "json", vega: "vl.json" };
+
+const $ = (id) => document.getElementById(id);
+
+// `fieldsOf` gives the fields of a request for a format.
+export function showExports(fieldsOf, model, complain) {
+  const single = !["compare", "contrast"].includes(state.view);
+  const offered = { bertviz: single, pharaoh: single && state.kind === "cross" };
+  $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
+    const link = document.createElement("a");
+    link.href = citation(fieldsOf(format)); // to copy; a click sends the text in a body instead
+    link.download = `attention-${model}-${state.view}.${ENDINGS[format] ?? format}`;
+    link.textContent = label;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      save(fieldsOf(format), link.download).catch(complain);
+    });
+    const item = document.createElement("li");
+    item.append(link);
+    return item;
+  }));
+  const { digest, ...fields } = fieldsOf(state.view === "table" ? "json" : "svg");
+  $("curl").textContent = curlOf(fields);
+  $("link").href = here();
+  $("link-note").hidden = fitsLink();
+}

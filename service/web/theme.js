@@ -1,0 +1,29 @@
+// Light or dark: what the device prefers, or what was chosen here, which the browser keeps.
+
+const root = document.documentElement;
+const preference = matchMedia("(prefers-color-scheme: dark)");
+
+export function dark() {
+  const chosen = root.dataset.theme;
+  return chosen ? chosen === "dark" : preference.matches;
+}
+
+// `button` says what it does; `changed` is called when colours have changed.
+export function followTheme(button, changed) {
+  try {
+    const kept = localStorage.getItem("theme");
+    if (kept) root.dataset.theme = kept;
+  } catch { /* a browser that stores nothing */ }
+  const show = () => {
+    button.textContent = dark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", `${button.textContent} colours`);
+  };
+  const change = () => { show(); changed(); };
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* as above */ }
+    change();
+  });
+  preference.addEventListener("change", change);
+  show();
+}
