@@ -234,7 +234,11 @@ def engine_settings(settings: Settings) -> EngineSettings:
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )
-    return EngineSettings(model=model, worker=WorkerSettings(budget=budget, decoders=settings.decoders))
+    return EngineSettings(
+        model=model,
+        worker=WorkerSettings(budget=budget, decoders=settings.decoders),
+        default_models=settings.default_bundles,
+    )
 
 
 def raise_descriptor_limit() -> None:
