@@ -7,7 +7,7 @@ paths as they were typed, and texts are never labels.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -38,6 +38,10 @@ COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
+CUT_OFF = (
+    *("head_timeout", "unread", "url_too_long", "headers_too_large", "invalid_http"),
+    *("too_many_connections", "too_many_from_address"),
+)
 OTHER = "other"
 
 
@@ -73,6 +77,10 @@ class Metrics(Observer):
         self._in_flight = self._gauge("http_requests_in_flight", "Requests being answered now")
         self._errors = self._counter("http_errors", "Answers with an error, by its code", "code")
         self._disconnects = self._counter("http_disconnects", "Clients that left before their answer")
+        self._connections = self._gauge("connections", "Open connections")
+        self._cut_off = self._counter("connections_cut_off", "Connections that were refused or cut off", "reason")
+        for reason in CUT_OFF:
+            self._cut_off.labels(reason)
         self._limit_storage = self._counter("rate_limit_storage_failures", "Times that Redis could not be asked")
 
     def _define_engine(self) -> None:
@@ -153,6 +161,14 @@ class Metrics(Observer):
     def error_answered(self, code: str) -> None:
         """An answer carried an error of this code; codes are words of our own, never of a client."""
         self._errors.labels(code).inc()
+
+    def connection_cut_off(self, reason: str) -> None:
+        """A connection was refused, or closed before its client was done."""
+        self._cut_off.labels(reason if reason in CUT_OFF else OTHER).inc()
+
+    def count_connections(self, count: Callable[[], int]) -> None:
+        """Show what `count` says whenever somebody looks."""
+        self._connections.set_function(count)
 
     def limit_storage_failed(self) -> None:
         """The storage that replicas share for their rate limits did not answer."""

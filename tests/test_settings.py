@@ -57,7 +57,10 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ("TRANSLUCENT_HOST", "", "a host name or an IP address"),
         ("TRANSLUCENT_REQUIRE_KEY", "true", "true needs TRANSLUCENT_API_KEYS_FILE"),
         ("TRANSLUCENT_RATE_LIMIT", "many", "a number and `/second`"),
-        ("TRANSLUCENT_RATE_LIMIT_STORAGE", "memcached://x", "redis://"),
+        ("TRANSLUCENT_FAILURE_LIMIT", "", "a number and `/second`"),
+        ("TRANSLUCENT_URL_LIMIT", "100", "a whole number of at least 1024"),
+        ("TRANSLUCENT_HEAD_TIMEOUT_SECONDS", "0", "a number above 0"),
+        ("TRANSLUCENT_ADMIN_TOKEN_FILE", "/nowhere/token", "a file"),
         ("TRANSLUCENT_TRUSTED_PROXIES", "example.org", "addresses and networks"),
     ],
 )
@@ -70,6 +73,62 @@ def test_a_wrong_value_names_variable_value_and_what_is_accepted(
     assert f"{name}={value!r}" in str(caught.value)
     assert accepted in str(caught.value)
     assert "default" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "secret", "accepted"),
+    [
+        ("TRANSLUCENT_ADMIN_TOKEN", "s3cret", "at least 16 letters, digits and signs"),
+        ("TRANSLUCENT_METRICS_TOKEN", "s3cret-with spaces in it", "at least 16 letters, digits and signs"),
+        ("TRANSLUCENT_METRICS_TOKEN", "s3cret-é-with-more-letters", "at least 16 letters, digits and signs"),
+        ("TRANSLUCENT_RATE_LIMIT_STORAGE", "redis+tls://:s3cret@host/0", "redis:// or rediss://"),
+    ],
+)
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_secret_that_is_not_accepted_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, secret: str, accepted: str, in_a_file: bool
+) -> None:
+    if in_a_file:
+        (tmp_path / "secret").write_text(secret, "utf-8")
+        monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "secret"))
+    else:
+        monkeypatch.setenv(name, secret)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert name in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+    if secret.isascii():
+        assert accepted in str(caught.value)
+    with pytest.raises(ValueError) as raw:  # noqa: PT011 - whatever it says, it must not say the secret
+        Settings()
+    assert "s3cret" not in str(raw.value)
+
+
+SECRETS = {
+    "metrics_token": "s3cret-of-the-metrics",
+    "admin_token": "s3cret-of-the-operator",
+    "rate_limit_storage": "redis://:s3cret@redis:6379/0",
+}
+
+
+@pytest.mark.parametrize(("field", "secret"), SECRETS.items())
+def test_every_secret_may_be_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, field: str, secret: str
+) -> None:
+    (tmp_path / "secret").write_text(f"{secret}\n", "utf-8")
+    monkeypatch.setenv(f"{variable(field)}_FILE", str(tmp_path / "secret"))
+    assert getattr(load_settings(), field).get_secret_value() == secret
+    monkeypatch.setenv(variable(field), f"{secret}-2")
+    with pytest.raises(SettingsError, match=f"{variable(field)} is given twice") as caught:
+        load_settings()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_settings_can_be_printed_without_their_secrets() -> None:
+    settings = Settings(**SECRETS)
+    assert settings.admin_token.get_secret_value() == SECRETS["admin_token"]
+    for shown in (repr(settings), str(settings), settings.model_dump_json(), str(settings.model_dump())):
+        assert "s3cret" not in shown
 
 
 def test_every_decoder_needs_rows_for_the_widest_beam(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,12 @@ def client_address(peer: str | None, forwarded: Sequence[str], trusted: Sequence
     return UNKNOWN if address is None else _shown(address)
 
 
+def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
+    """Whether a connection comes from a trusted proxy."""
+    address = _parse(peer)
+    return address is not None and _is_trusted(address, trusted)
+
+
 def _parse(text: str | None) -> Address | None:
     try:
         address = ip_address((text or "").strip())

@@ -79,7 +79,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     """
     settings = service.settings
     keys = None if settings.api_keys_file is None else KeyRing(settings.api_keys_file)
-    limits = RateLimits(settings.rate_limit_storage, service.metrics.limit_storage_failed)
+    limits = RateLimits(settings.rate_limit_storage.get_secret_value(), service.metrics.limit_storage_failed)
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(
         title="Translucent",

@@ -43,6 +43,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
           "see the present one.", "model_changed"),
     413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
           "body_too_large"),
+    414: ("The URL is too large",
+          "The query string is larger than 32768 bytes; send the text in the body of a POST request.", "url_too_long"),
     429: ("More requests than the operator allows to one client",
           "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
     500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),

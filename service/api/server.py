@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import resource
 import signal
@@ -23,7 +24,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.api.app import create_app
+from service.api.exposure import exposure, few_descriptors
 from service.api.ports import RegistryPort, Service
+from service.api.protocol import BoundedProtocol, Door
 from service.api.reloading import Hangup, reload_models
 from service.engine.opening import EngineSettings, OpenWorker, open_here
 from service.engine.placement import ModelSettings
@@ -75,13 +78,15 @@ class Server(uvicorn.Server):
         self._stop_at: float | None = None
         self._stalled_since: float | None = None
         settings = service.settings
+        door = Door.of(settings, service.metrics.connection_cut_off)
+        service.metrics.count_connections(lambda: door.connections.open)
         super().__init__(
             uvicorn.Config(
                 create_app(service, self._lifespan),
                 host=settings.host,
                 port=settings.port,
                 loop="uvloop",
-                http="httptools",
+                http=functools.partial(BoundedProtocol, door),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -164,6 +169,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Say where we listen, in one line that a program can read."""
+        for warning in filter(None, (exposure(self.service.settings), few_descriptors(self.service.settings))):
+            log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             for listener in self.servers:
@@ -234,11 +241,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )
-    return EngineSettings(
-        model=model,
-        worker=WorkerSettings(budget=budget, decoders=settings.decoders),
-        default_models=settings.default_bundles,
-    )
+    return EngineSettings(model=model, worker=WorkerSettings(budget=budget, decoders=settings.decoders))
 
 
 def raise_descriptor_limit() -> None:

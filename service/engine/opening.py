@@ -24,7 +24,6 @@ class EngineSettings:
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
-    default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
 
 
 class OpenedWorker(NamedTuple):

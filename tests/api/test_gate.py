@@ -132,8 +132,8 @@ async def test_where_there_are_no_keys_they_are_ignored() -> None:
 
 
 async def test_the_metrics_have_a_token_of_their_own(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file, require_key=True, metrics_token="scrape me") as client:
-        for token, status in [("scrape me", 200), (key, 403), ("scrape", 403), ("", 403)]:
+    async with serving(api_keys_file=key_file, require_key=True, metrics_token="scrape-me-scrape-me") as client:
+        for token, status in [("scrape-me-scrape-me", 200), (key, 403), ("scrape-me", 403), ("", 403)]:
             answer = await client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
             assert answer.status_code == status
         assert (await client.get("/metrics")).json()["code"] == "invalid_token"

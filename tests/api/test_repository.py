@@ -15,7 +15,7 @@ from service.metrics import Metrics
 from service.settings import Settings
 from tests.api.dummy import DummyRegistry
 
-TOKEN = {"Authorization": "Bearer let me"}
+TOKEN = {"Authorization": "Bearer let-me-in-please-1"}
 LOAD = "/v2/repository/models/transformer-en-fr/load"
 ROUTES = (LOAD, "/v2/repository/models/transformer-en-fr/unload", "/v2/repository/index")
 
@@ -27,7 +27,7 @@ def registry() -> DummyRegistry:
 
 @pytest.fixture
 async def operator(registry: DummyRegistry) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Service(Settings(admin_token="let me", rate_limit="20/minute"), registry, Metrics()))
+    app = create_app(Service(Settings(admin_token="let-me-in-please-1", rate_limit="20/minute"), registry, Metrics()))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
         yield client

@@ -29,7 +29,7 @@ os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-ADMIN = {"Authorization": "Bearer operator"}
+ADMIN = {"Authorization": "Bearer operator-of-models"}
 
 
 def exchange(models: Path, version: int, **changes: Any) -> None:
@@ -50,7 +50,7 @@ def models(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(models: Path) -> Iterator[ServerProcess]:
-    settings = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_ADMIN_TOKEN": "operator"}
+    settings = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_ADMIN_TOKEN": "operator-of-models"}
     with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
         server.wait_for("ready")
         yield server

@@ -44,8 +44,8 @@ class Gate:
         self.app = app
         self.keys = keys
         self.require_key = settings.require_key
-        self.metrics_token = settings.metrics_token
-        self.admin_token = settings.admin_token
+        self.metrics_token = settings.metrics_token.get_secret_value()
+        self.admin_token = settings.admin_token.get_secret_value()
         self.limits = limits
         self.for_addresses = parse_limits(settings.rate_limit)
         self.for_keys = parse_limits(settings.key_rate_limit)

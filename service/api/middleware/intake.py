@@ -14,8 +14,6 @@ from service.api.errors import ApiError, handle_api_error
 from service.api.ports import Service
 from service.engine.observer import CallStage
 
-HEADER_LIMIT = 65_536
-
 
 class Intake:
     """Reads the body first, so that everything received afterwards can only mean that the client has left."""
@@ -23,6 +21,8 @@ class Intake:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app = app
         self.limit = service.settings.body_limit
+        self.header_limit = service.settings.header_limit
+        self.url_limit = service.settings.url_limit
         self.timeout = service.settings.body_timeout_seconds
         self.tracing = service.tracing
 
@@ -43,17 +43,22 @@ class Intake:
         await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_LIMIT:
+        # Where our own server listens, its protocol has seen to these two already.
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
             raise ApiError(
-                f"The headers are larger than {HEADER_LIMIT} bytes; send fewer of them.",
+                f"The headers are larger than {self.header_limit} bytes; send fewer of them.",
                 status=431,
                 code="headers_too_large",
             )
-        if len(scope.get("query_string", b"")) > self.limit:
-            raise self._too_large("query string")
+        if len(scope.get("query_string", b"")) > self.url_limit:
+            raise ApiError(
+                f"The query string is larger than {self.url_limit} bytes; send the text in the body of a POST request.",
+                status=414,
+                code="url_too_long",
+            )
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > self.limit):
-            raise self._too_large("body")
+            raise self._too_large()
         parts: list[bytes] = []
         size = 0
         try:
@@ -65,7 +70,7 @@ class Intake:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self.limit:
-                        raise self._too_large("body")
+                        raise self._too_large()
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
@@ -76,9 +81,9 @@ class Intake:
                 headers={"Connection": "close"},
             ) from None
 
-    def _too_large(self, part: str) -> ApiError:
+    def _too_large(self) -> ApiError:
         return ApiError(
-            f"The {part} is larger than {self.limit} bytes; split the text over several requests.",
+            f"The body is larger than {self.limit} bytes; split the text over several requests.",
             status=413,
             code="body_too_large",
         )

@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
-from service.access.addresses import parse_networks
 from service.engine.scheduler import ROWS
 from service.engine.types import MAX_BEAM_SIZE
+from service.settings.connections import ConnectionSettings
+from service.settings.fields import PREFIX, setting, variable
 
-PREFIX = "TRANSLUCENT_"
-LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
+__all__ = ["PREFIX", "Settings", "SettingsError", "accepted", "load_settings", "settings_table", "variable"]
 
 
 class SettingsError(Exception):
@@ -30,19 +30,16 @@ class SettingsError(Exception):
 
 def default_models_folder() -> Path:
     """The models/ beside this package in a checkout, or the one in the working folder for an installed package."""
-    shipped = Path(__file__).resolve().parent.parent / "models"
+    shipped = Path(__file__).resolve().parents[2] / "models"
     return shipped if shipped.is_dir() else Path("models")
 
 
-def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
-    """A field whose documentation and error message name what is accepted."""
-    return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
-
-
-class Settings(BaseSettings):
+class Settings(ConnectionSettings):
     """What an operator may change, with the defaults of a small machine."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, protected_namespaces=())
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, protected_namespaces=(), hide_input_in_errors=True
+    )
 
     host: str = setting(
         "127.0.0.1",
@@ -57,12 +54,6 @@ class Settings(BaseSettings):
         default_factory=default_models_folder,
         description="Folder that holds one folder for each model bundle; every bundle in it is served",
         json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
-    )
-    default_models: str = Field(
-        "",
-        description="Bundles that translate their pair when a request names no model, with commas between them, the "
-        "first of a pair before the others; pairs without one have the bundle with the best score in its model card",
-        json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
     )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
@@ -113,7 +104,7 @@ class Settings(BaseSettings):
     )
     body_limit: int = setting(
         1_048_576,
-        "Largest body of a request, and largest query string, in bytes; more is answered 413",
+        "Largest body of a request, in bytes; more is answered 413",
         "a whole number of at least 1024",
         ge=1024,
     )
@@ -124,14 +115,6 @@ class Settings(BaseSettings):
     request_timeout_seconds: float = setting(
         120.0,
         "Time a request may take in queue and translation together; then it is answered 504",
-        "a number above 0, up to 3600",
-        gt=0,
-        le=3600,
-        allow_inf_nan=False,
-    )
-    body_timeout_seconds: float = setting(
-        30.0,
-        "Time a client may take to send its body; then it is answered 408",
         "a number above 0, up to 3600",
         gt=0,
         le=3600,
@@ -153,53 +136,6 @@ class Settings(BaseSettings):
         ge=0,
         le=3600,
         allow_inf_nan=False,
-    )
-    cors_origin: str = setting(
-        "*", "Origin that browsers may call from (`Access-Control-Allow-Origin`)", "`*` or one origin", min_length=1
-    )
-    api_keys_file: Path | None = Field(
-        None,
-        description="File of API keys, which `translucent keys add NAME` makes; a running server follows its changes",
-        json_schema_extra={"accepted": "a file", "default": "none"},
-    )
-    require_key: bool = setting(
-        False,
-        "Answer only who has a key, but for the probes, `/languages`, `/frontend/settings`, the page and the docs",
-        "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
-        validate_default=True,
-    )
-    metrics_token: str = Field(
-        "",
-        description="Token that `/metrics` asks for (`Authorization: Bearer TOKEN`), instead of an API key",
-        repr=False,
-        json_schema_extra={"accepted": "any text", "default": "none"},
-    )
-    admin_token: str = Field(
-        "",
-        description="Token that loading and unloading models over HTTP (`/v2/repository`) asks for; none: not possible",
-        repr=False,
-        json_schema_extra={"accepted": "any text", "default": "none"},
-    )
-    rate_limit: str = Field(
-        "",
-        description="Requests of each address without a key, such as `10/second;300/minute`; more is answered 429",
-        json_schema_extra={"accepted": LIMITS_ACCEPTED, "default": "none"},
-    )
-    key_rate_limit: str = Field(
-        "",
-        description="The same for each API key",
-        json_schema_extra={"accepted": LIMITS_ACCEPTED, "default": "none"},
-    )
-    rate_limit_storage: str = setting(
-        "memory://",
-        "Where requests are counted: `memory://` for each process alone, or a Redis server for all replicas together",
-        "memory:// or an address that begins with redis:// or rediss://",
-        pattern=r"^(memory://|rediss?://\S+)$",
-    )
-    trusted_proxies: str = Field(
-        "",
-        description="Addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them",
-        json_schema_extra={"accepted": "addresses and networks such as `10.0.0.0/8,::1`", "default": "none"},
     )
     tracing: bool = setting(
         False,
@@ -224,39 +160,6 @@ class Settings(BaseSettings):
             raise ValueError(f"{info.data['decoders']} decoders need {least} rows")
         return value
 
-    @field_validator("rate_limit", "key_rate_limit")
-    @classmethod
-    def _limits(cls, value: str) -> str:
-        if value:
-            # Only then: the library takes as long to import as everything else that `translucent --help` needs.
-            from service.access.limits import parse_limits
-
-            parse_limits(value)
-        return value
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _networks(cls, value: str) -> str:
-        parse_networks(value)
-        return value
-
-    @field_validator("require_key")
-    @classmethod
-    def _keys_for_require_key(cls, value: bool, info: ValidationInfo) -> bool:
-        if value and info.data.get("api_keys_file") is None:
-            raise ValueError("there are no keys")
-        return value
-
-    @property
-    def default_bundles(self) -> tuple[str, ...]:
-        """The names in `default_models`."""
-        return tuple(name.strip() for name in self.default_models.split(",") if name.strip())
-
-
-def variable(field: str) -> str:
-    """The environment variable of a field."""
-    return PREFIX + field.upper()
-
 
 def accepted(field: FieldInfo) -> str:
     """What a field takes, in words."""
@@ -270,14 +173,14 @@ def load_settings(**overrides: Any) -> Settings:
 
     Raises SettingsError with every problem at once, unknown variables included.
     """
-    known = {variable(name): name for name in Settings.model_fields}
+    known = {variable(name): name for name in _in_order()}
     ours = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
     problems = [_unknown(name, known) for name in ours if name.upper() not in known]
     settings = None
     try:
         settings = Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        problems += [_refused(str(item["loc"][0]), item["input"]) for item in error.errors()]
+        problems += [_refused(str(item["loc"][0]), item["input"], item.get("ctx", {})) for item in error.errors()]
     if problems or settings is None:
         raise SettingsError("\n".join(problems))
     return settings
@@ -289,10 +192,17 @@ def _unknown(name: str, known: Mapping[str, str]) -> str:
     return f"{name} is not a setting; {hint}"
 
 
-def _refused(field: str, value: object) -> str:
+def _refused(field: str, value: object, context: Mapping[str, Any]) -> str:
     info = Settings.model_fields[field]
     shown = str(value) if len(str(value)) <= 80 else f"{str(value)[:80]}…"
-    return f"{variable(field)}={shown!r} is not accepted: it must be {accepted(info)} (default: {_default(info)})."
+    given = variable(field) if _is_secret(info) else f"{variable(field)}={shown!r}"
+    reason = f" ({context['error']})" if "error" in context else ""
+    return f"{given} is not accepted{reason}: it must be {accepted(info)} (default: {_default(info)})."
+
+
+def _is_secret(info: FieldInfo) -> bool:
+    extra = info.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("secret"))
 
 
 def _default(info: FieldInfo) -> str:
@@ -305,7 +215,13 @@ def _default(info: FieldInfo) -> str:
 def settings_table() -> str:
     """All settings as a Markdown table: variable, default, accepted, meaning."""
     lines = ["| variable | default | accepted | meaning |", "|---|---|---|---|"]
-    for name, info in Settings.model_fields.items():
+    for name in _in_order():
+        info = Settings.model_fields[name]
         default = _default(info) if info.default_factory else f"`{_default(info)}`"
         lines.append(f"| `{variable(name)}` | {default} | {accepted(info)} | {info.description} |")
     return "\n".join(lines) + "\n"
+
+
+def _in_order() -> list[str]:
+    """All fields; pydantic begins with what a class inherits, readers begin with host and port."""
+    return sorted(Settings.model_fields, key=lambda name: name not in Settings.__annotations__)

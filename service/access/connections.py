@@ -1,0 +1,78 @@
+"""How many connections there may be, in total and from each address; without HTTP."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from service.access.addresses import Network, client_address, is_trusted
+
+Refusal = Literal["too_many_connections", "too_many_from_address"]
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """The place of one open connection; `network` is None where no limit of its address holds."""
+
+    network: str | None
+    close: Callable[[], None]
+    held: bool = True
+
+
+class Connections:
+    """Counts open connections; a full house makes room by closing the connection that has been idle for longest."""
+
+    def __init__(self, limit: int, address_limit: int, trusted: Sequence[Network] = ()) -> None:
+        """Addresses of `trusted` proxies, which bring the connections of many clients, have no limit of their own."""
+        self._limit = limit
+        self._address_limit = address_limit
+        self._trusted = trusted
+        self._of_network: Counter[str] = Counter()
+        self._idle: dict[Place, None] = {}  # in the order in which they became idle
+        self.open = 0
+
+    def enter(self, peer: str | None, close: Callable[[], None]) -> Place | Refusal:
+        """Take a place for a new, idle connection, or return why there is none; `close` is called to make room."""
+        network = None if is_trusted(peer, self._trusted) else client_address(peer, (), ())
+        if network is not None and self._of_network[network] >= self._address_limit:
+            return "too_many_from_address"
+        if self.open >= self._limit and not self._make_room():
+            return "too_many_connections"
+        place = Place(network, close)
+        self.open += 1
+        if network is not None:
+            self._of_network[network] += 1
+        self._idle[place] = None
+        return place
+
+    def leave(self, place: Place) -> None:
+        """Give a place back; a second time changes nothing."""
+        if not place.held:
+            return
+        place.held = False
+        self._idle.pop(place, None)
+        self.open -= 1
+        if place.network is not None:
+            self._of_network[place.network] -= 1
+            if not self._of_network[place.network]:
+                del self._of_network[place.network]
+
+    def idle(self, place: Place) -> None:
+        """Note that a connection waits for the head of a request from now on."""
+        if place.held:
+            self._idle.pop(place, None)
+            self._idle[place] = None
+
+    def busy(self, place: Place) -> None:
+        """Note that a request is being answered on a connection."""
+        self._idle.pop(place, None)
+
+    def _make_room(self) -> bool:
+        oldest = next(iter(self._idle), None)
+        if oldest is None:
+            return False
+        self.leave(oldest)
+        oldest.close()
+        return True

@@ -1,0 +1,40 @@
+"""What an operator should know before a server listens."""
+
+from __future__ import annotations
+
+import resource
+from ipaddress import ip_address
+
+from service.settings import Settings
+
+SPARE_DESCRIPTORS = 128  # for models, logs, the engine's processes
+
+
+def exposure(settings: Settings) -> str | None:
+    """Return a warning where everybody who reaches this machine may use the service without end, else None."""
+    if is_loopback(settings.host) or settings.require_key or settings.rate_limit:
+        return None
+    return (
+        f"listening on {settings.host}, beyond this machine, without API keys and without a rate limit: whoever "
+        "reaches the port may use it without end: set TRANSLUCENT_REQUIRE_KEY or TRANSLUCENT_RATE_LIMIT (docs/deploy.md)"
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine as only its own programs reach it."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def few_descriptors(settings: Settings) -> str | None:
+    """Return a warning where the system allows fewer connections than the settings do, else None."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    wanted = settings.connection_limit + SPARE_DESCRIPTORS
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return None
+    return (
+        f"the system allows this process {allowed} open files, and TRANSLUCENT_CONNECTION_LIMIT="
+        f"{settings.connection_limit} needs {wanted}: raise the limit of open files (ulimit -n), or lower the setting"
+    )

@@ -1,0 +1,151 @@
+"""Settings of who may use the service, and how much of it.
+
+A secret is a SecretStr, which no message and no `repr` shows, and can be given as a file instead: the setting of the
+same name that ends with `_file`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings
+
+from service.access.addresses import parse_networks
+from service.settings.fields import optional, setting, variable
+
+TOKEN_LENGTH = 16  # characters that a token must have at least
+TOKEN = re.compile(rf"[!-~]{{{TOKEN_LENGTH},}}", re.ASCII)  # what fits into a header
+TOKEN_ACCEPTED = (
+    f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, such as `openssl rand -hex 32` prints"
+)
+STORAGE = re.compile(r"memory://|rediss?://\S+")
+LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
+SECRET_FILE_LIMIT = 4096  # bytes
+
+
+class AccessSettings(BaseSettings):
+    """Keys, tokens, rate limits, proxies, other sites."""
+
+    cors_origin: str = setting(
+        "*", "Origin that browsers may call from (`Access-Control-Allow-Origin`)", "`*` or one origin", min_length=1
+    )
+    api_keys_file: Path | None = optional(
+        None,
+        "File of API keys, which `translucent keys add NAME` makes; a running server follows its changes",
+        "a file",
+    )
+    require_key: bool = setting(
+        False,
+        "Answer only who has a key, but for the probes, `/languages`, `/frontend/settings`, the page and the docs",
+        "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
+        validate_default=True,
+    )
+    metrics_token_file: Path | None = optional(None, "File that holds TRANSLUCENT_METRICS_TOKEN", "a file")
+    metrics_token: SecretStr = optional(
+        SecretStr(""),
+        "Token that `/metrics` asks for (`Authorization: Bearer TOKEN`), instead of an API key",
+        TOKEN_ACCEPTED,
+        secret=True,
+    )
+    admin_token_file: Path | None = optional(None, "File that holds TRANSLUCENT_ADMIN_TOKEN", "a file")
+    admin_token: SecretStr = optional(
+        SecretStr(""),
+        "Token that loading and unloading models over HTTP (`/v2/repository`) asks for; none: not possible",
+        TOKEN_ACCEPTED,
+        secret=True,
+    )
+    rate_limit: str = optional(
+        "",
+        "Requests of each address without a key, such as `10/second;300/minute`; more is answered 429",
+        LIMITS_ACCEPTED,
+    )
+    key_rate_limit: str = optional("", "The same for each API key", LIMITS_ACCEPTED)
+    failure_limit: str = setting(
+        "20/minute",
+        "Wrong keys and tokens that an address may offer before it is answered 429; holds without other limits, too",
+        LIMITS_ACCEPTED,
+        min_length=1,
+    )
+    rate_limit_storage_file: Path | None = optional(None, "File that holds TRANSLUCENT_RATE_LIMIT_STORAGE", "a file")
+    rate_limit_storage: SecretStr = optional(
+        SecretStr("memory://"),
+        "Where requests are counted: `memory://` for each process alone, or a Redis server for all replicas together",
+        "memory:// or an address that begins with redis:// or rediss://",
+        shown="memory://",
+        secret=True,
+    )
+    trusted_proxies: str = optional(
+        "",
+        "Addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them",
+        "addresses and networks such as `10.0.0.0/8,::1`",
+    )
+
+    @field_validator("metrics_token_file", "admin_token_file", "rate_limit_storage_file")
+    @classmethod
+    def _readable(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            read_secret(value)
+        return value
+
+    @field_validator("metrics_token", "admin_token", "rate_limit_storage", mode="before")
+    @classmethod
+    def _from_file(cls, value: Any, info: ValidationInfo) -> Any:
+        path = info.data.get(f"{info.field_name}_file")
+        if path is None:
+            return value
+        if value != cls.model_fields[str(info.field_name)].default:
+            raise ValueError(f"{variable(str(info.field_name))} is given twice")
+        return read_secret(path)
+
+    @field_validator("metrics_token", "admin_token")
+    @classmethod
+    def _token(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError("too short, or with signs that a header cannot hold")
+        return value
+
+    @field_validator("rate_limit_storage")
+    @classmethod
+    def _storage(cls, value: SecretStr) -> SecretStr:
+        if not STORAGE.fullmatch(value.get_secret_value()):
+            raise ValueError("neither memory nor Redis")
+        return value
+
+    @field_validator("rate_limit", "key_rate_limit", "failure_limit")
+    @classmethod
+    def _limits(cls, value: str) -> str:
+        if value:
+            # Only then: the library takes as long to import as everything else that `translucent --help` needs.
+            from service.access.limits import parse_limits
+
+            parse_limits(value)
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        parse_networks(value)
+        return value
+
+    @field_validator("require_key")
+    @classmethod
+    def _keys_for_require_key(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("api_keys_file") is None:
+            raise ValueError("there are no keys")
+        return value
+
+
+def read_secret(path: Path) -> str:
+    """Return the secret in a file, without the white space around it; raises ValueError where there is none."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(SECRET_FILE_LIMIT)
+        secret = content.decode("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ValueError("it cannot be read") from None
+    if not secret:
+        raise ValueError("it is empty")
+    return secret

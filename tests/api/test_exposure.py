@@ -1,0 +1,48 @@
+"""What a server says about itself before it listens."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.api.exposure import exposure, few_descriptors
+from service.settings import Settings
+from tests.system.process import running_dummy
+
+
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        ({}, False),
+        ({"host": "127.0.0.9"}, False),
+        ({"host": "::1"}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "::"}, True),
+        ({"host": "translate.example.org"}, True),
+        ({"host": "0.0.0.0", "rate_limit": "300/minute"}, False),
+        ({"host": "0.0.0.0", "require_key": True, "api_keys_file": Path("keys.json")}, False),
+        ({"host": "0.0.0.0", "api_keys_file": Path("keys.json")}, True),  # keys that nobody needs
+    ],
+)
+def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) -> None:
+    warning = exposure(Settings(**settings))
+    assert (warning is not None) == warned
+    if warning is not None:
+        assert "TRANSLUCENT_RATE_LIMIT" in warning
+
+
+def test_a_limit_of_open_files_that_is_too_low_is_warned_about() -> None:
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert few_descriptors(Settings(connection_limit=8)) is None
+    assert f"{allowed} open files" in (few_descriptors(Settings(connection_limit=allowed)) or "")
+
+
+def test_the_warning_is_one_line_at_the_start() -> None:
+    with running_dummy(TRANSLUCENT_HOST="0.0.0.0") as server:
+        server.wait_for("ready")
+        warnings = [line for line in server.lines if line["level"] == "warning"]
+        assert ["without API keys and without a rate limit" in line["event"] for line in warnings] == [True]
