@@ -42,6 +42,7 @@ CUT_OFF = (
     *("head_timeout", "unread", "url_too_long", "headers_too_large", "invalid_http"),
     *("too_many_connections", "too_many_from_address"),
 )
+RESTARTS = ("process", "model", "given_up")
 OTHER = "other"
 
 
@@ -99,6 +100,11 @@ class Metrics(Observer):
         )
         for result in MODEL_CHANGES:
             self._changes.labels(result)
+        self._restarts = self._counter(
+            "engine_restarts", "Engine processes and models that ended and were started again, or given up", "what"
+        )
+        for what in RESTARTS:
+            self._restarts.labels(what)
         self._queued = self._gauge("queued_sentences", "Sentences that wait for a place in the batch", "model")
         self._sentences = self._gauge("sentences_in_flight", "Sentences in the running batch", "model")
         self._rows = self._gauge("rows_in_use", "Rows (beams of sentences) in the running batch", "model")
@@ -200,6 +206,10 @@ class Metrics(Observer):
     def model_changed(self, result: str) -> None:
         """A bundle was added, replaced, unloaded or refused while the server runs."""
         self._changes.labels(result if result in MODEL_CHANGES else OTHER).inc()
+
+    def engine_restarted(self, what: str) -> None:
+        """An engine process, or one model in it, was started again or given up."""
+        self._restarts.labels(what if what in RESTARTS else OTHER).inc()
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format, UTF-8."""

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import FrameType
 from typing import Protocol
 
@@ -37,7 +37,7 @@ from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
 from service.processes.child import SWITCH_SECONDS
 from service.processes.fleet import Fleet
-from service.processes.parent import LogStyle
+from service.processes.link import LogStyle
 from service.settings import Settings
 from service.tracing import start_tracing
 
@@ -241,7 +241,8 @@ def engine_settings(settings: Settings) -> EngineSettings:
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )
-    return EngineSettings(model=model, worker=WorkerSettings(budget=budget, decoders=settings.decoders))
+    worker = WorkerSettings(budget=budget, decoders=settings.decoders)
+    return EngineSettings(model=model, worker=worker, load_seconds=settings.load_timeout_seconds)
 
 
 def raise_descriptor_limit() -> None:
@@ -262,19 +263,22 @@ def serve_models(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics = Metrics()
     tracing = start_tracing(settings)
-    with opening(settings) as open_worker:
+    with opening(settings, metrics.engine_restarted) as open_worker:
         registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics), open_worker)
         registry.load()
         return run(Service(settings, registry, metrics, tracing=tracing), registry)
 
 
 @contextlib.contextmanager
-def opening(settings: Settings) -> Iterator[OpenWorker]:
-    """Give what opens bundles: here, or in engine processes that last as long as this context."""
+def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None) -> Iterator[OpenWorker]:
+    """Give what opens bundles: here, or in engine processes that last as long as this context.
+
+    `told` hears of every restart of a process or of a model in one; see service.processes.parent.
+    """
     if not settings.engine_processes:
         yield open_here
         return
-    with Fleet(settings.engine_processes, LogStyle(settings.log_level, settings.log_format)) as fleet:
+    with Fleet(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
         yield fleet.open
 
 

@@ -176,6 +176,14 @@ def load_bundle(folder: Path) -> Bundle:
     return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
 
 
+def check_unchanged(bundle: Bundle) -> None:
+    """Raise BundleError unless the folder still holds exactly the files that the bundle was loaded from."""
+    if load_bundle(bundle.folder).digest != bundle.digest:
+        raise BundleCorrupt(
+            f"{bundle.folder}: another bundle has taken the place of the one that was loaded; load it to serve it."
+        )
+
+
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     """Check a parsed manifest against the schema and against itself; `where` begins the messages.
 

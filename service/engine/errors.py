@@ -11,6 +11,7 @@ EngineError
 │   └── InvalidOption       an option outside what is accepted
 ├── Overloaded              the queue is full: try again after `retry_after` seconds
 ├── NotReady                still loading, stopping, or its worker is dead
+│   └── Interrupted         its engine process ended while it ran; the same call may be made again at once
 ├── DeadlineExceeded        not finished in the time the caller gave
 ├── Cancelled               the caller gave the job up
 ├── LastModel               the only model cannot be taken away
@@ -101,6 +102,17 @@ class NotReady(EngineError):
     """The model is not serving: loading, stopping, or dead."""
 
     code = "not_ready"
+
+
+class Interrupted(NotReady):
+    """The process that did the work ended before it was done; another one takes its place."""
+
+    code = "interrupted"
+
+    @classmethod
+    def of_a_process(cls, name: str) -> Interrupted:
+        """For whoever was being served by a process that is gone."""
+        return cls(f"The engine process of the model {name} ended and is being restarted; send the request again.")
 
 
 class DeadlineExceeded(EngineError):

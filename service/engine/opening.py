@@ -24,6 +24,7 @@ class EngineSettings:
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
+    load_seconds: float = 300.0  # that a bundle may take to load, and again to warm up
 
 
 class OpenedWorker(NamedTuple):

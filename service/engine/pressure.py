@@ -21,6 +21,8 @@ class Pressure:
 
 def require_running(model: str, state: str) -> None:
     """Raise NotReady unless a worker in this stage of its life takes work."""
+    if state == "restarting":
+        raise NotReady(f"The engine process of the model {model} is being restarted; send the request again soon.")
     if state != "running":
         what = {"dead": "has failed", "new": "is not ready"}.get(state, "is stopping")
         raise NotReady(f"The model {model} {what} and takes no work.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from service.engine.bundle import Bundle
 from service.engine.errors import (
@@ -22,11 +23,15 @@ from service.engine.folder import Change, Found, find_bundles, look_through, ope
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
 from service.engine.states import REASONS, ModelState
+from service.engine.threads import alone
 from service.engine.tokenizer import load_tokenizer
 from service.engine.translator import Translator
 from service.engine.types import ModelInfo
 
+Result = TypeVar("Result")
+
 DEFAULT_ARCHITECTURE = "transformer"
+GRACE_SECONDS = 1.0
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
 _LOG = logging.getLogger(__name__)
 
@@ -84,7 +89,8 @@ class Registry:
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
-        self._changing = asyncio.Lock()
+        self._changing: dict[str, asyncio.Lock] = {}  # by name: a bundle that hangs holds up no other
+        self._hanging: set[str] = set()  # names of bundles whose loading has been given up and goes on
 
     @property
     def translators(self) -> Sequence[Translator]:
@@ -130,11 +136,10 @@ class Registry:
 
     async def start(self) -> None:
         """Load what is not loaded yet, start the workers and warm them up."""
-        async with self._changing:
-            if not self._translators:
-                await asyncio.to_thread(self.load)
-            await asyncio.gather(*(translator.start() for translator in self._translators))
-            self._started = True
+        if not self._translators:
+            await alone(self.load, "loading")
+        await asyncio.gather(*(translator.start() for translator in self._translators))
+        self._started = True
 
     async def stop(self, drain: float) -> None:
         """Stop the workers; what runs may finish within `drain` seconds."""
@@ -146,27 +151,32 @@ class Registry:
 
         A new bundle is checked, loaded and warmed up while the old one goes on serving, then takes its place at once.
         Requests that began with the old one end with it; it is freed with the last of them. A bundle that is refused
-        changes nothing, and neither does one that has gone from the folder: `unload` takes it out.
+        changes nothing, and neither does one that has gone from the folder: `unload` takes it out. One that takes
+        longer than `load_seconds` is refused; meanwhile other names can be loaded.
         Raises BundleMissing when there is no folder, or no bundle of that name in it.
         """
-        async with self._changing:
-            found = await asyncio.to_thread(look_through, self._models_dir)
-            if name is not None and all(each.name != name for each in found):
-                raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
-            served = {info.digest for info in self.models()}
-            owners: dict[str, Path] = {}
-            for each in sorted(found, key=lambda each: each.digest not in served):
-                owners.setdefault(each.name, each.path)  # of two with one name, the one that is served keeps it
-            self._refused = {each: error for each, error in self._refused.items() if each in owners}
-            changes = [await self._renew(each, owners) for each in found if name in (None, each.name)]
-            if name is None:
-                gone = [info for info in self.models() if info.name not in owners]
-                changes += [Change(info.name, "missing", info.digest) for info in gone]
-            return changes
+        found = await self._in_time(alone(lambda: look_through(self._models_dir), "looking"), self._models_dir)
+        if name is not None and all(each.name != name for each in found):
+            raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
+        served = {info.digest for info in self.models()}
+        owners: dict[str, Path] = {}
+        for each in sorted(found, key=lambda each: each.digest not in served):
+            owners.setdefault(each.name, each.path)  # of two with one name, the one that is served keeps it
+        self._refused = {each: error for each, error in self._refused.items() if each in owners}
+        changes = []
+        for each in found:
+            if name in (None, each.name):
+                async with self._lock(each.name):
+                    changes.append(await self._renew(each, owners))
+        if name is None:
+            gone = [info for info in self.models() if info.name not in owners]
+            changes += [Change(info.name, "missing", info.digest) for info in gone]
+        return changes
 
     async def unload(self, name: str) -> None:
         """Serve a model no more; requests that began with it end with it. Raises UnknownModel or LastModel."""
-        async with self._changing:
+        known = name in self._served()
+        async with self._lock(name if known else ""):
             if name not in self._served():
                 raise UnknownModel(f"No model is called {name[:64]!r}.")
             if len(self._translators) == 1:
@@ -179,11 +189,13 @@ class Registry:
         """Load one bundle if it is not the one that is served."""
         served = self._served().get(found.name)
         digest = "" if served is None else served.info.digest
-        if found.digest == digest and owners[found.name] == found.path:
+        if served is not None and not served.dead and found.digest == digest and owners[found.name] == found.path:
             return Change(found.name, "unchanged", digest)
         try:
-            translator = await asyncio.to_thread(self._open_found, found, owners)
-            await translator.start()
+            if found.name in self._hanging:
+                raise EngineFailure(f"{found.path}: an earlier attempt to load it hangs; restart the server to end it.")
+            translator = await self._in_time(self._loading(found, owners), found.path)
+            await self._in_time(translator.start(), found.path)
         except Exception as error:
             # Whatever is wrong with a bundle must not harm those who are served by the others.
             if not isinstance(error, EngineError):
@@ -194,6 +206,31 @@ class Registry:
         self._refused.pop(found.name, None)
         self._put(translator.name, translator)
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        """Give the lock of one name; nothing else may be loaded or unloaded under it meanwhile."""
+        return self._changing.setdefault(name, asyncio.Lock())
+
+    async def _in_time(self, work: Coroutine[object, object, Result], path: Path) -> Result:
+        """Wait for what is done with a bundle, but not for ever; raises EngineFailure."""
+        seconds = self._settings.load_seconds
+        try:
+            async with asyncio.timeout(seconds + GRACE_SECONDS):  # an engine process that hangs has its own limit
+                return await work
+        except TimeoutError:
+            raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
+
+    async def _loading(self, found: Found, owners: dict[str, Path]) -> Translator:
+        """Load a bundle in a thread, and remember where that goes on although nobody waits for it any more."""
+
+        def load() -> Translator:
+            try:
+                return self._open_found(found, owners)
+            finally:
+                self._hanging.discard(found.name)
+
+        self._hanging.add(found.name)
+        return await alone(load, "loading")
 
     def _open_found(self, found: Found, owners: dict[str, Path]) -> Translator:
         return self._open(open_found(found, owners))

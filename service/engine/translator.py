@@ -6,7 +6,6 @@ other call. Cancelling the awaiting task cancels its sentences, which frees thei
 
 from __future__ import annotations
 
-import asyncio
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -25,6 +24,7 @@ from service.engine.search import check_options, normalised_score, over_vocabula
 from service.engine.stages import sentence_stages
 from service.engine.states import State
 from service.engine.streaming import stream_passage
+from service.engine.threads import TEXT, alone
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
@@ -131,7 +131,7 @@ class Translator:
 
     async def stop(self, drain: float) -> None:
         """Stop the worker; what runs may finish within `drain` seconds."""
-        await asyncio.to_thread(self._worker.stop, drain)
+        await alone(lambda: self._worker.stop(drain), "stopping")
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
@@ -321,7 +321,7 @@ class Translator:
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
         """Do work on texts of `size` characters, long ones in a thread."""
         began = time.monotonic()
-        result = await asyncio.to_thread(work) if size >= LONG_TEXT else work()
+        result = await TEXT.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self._observer.stage(self.name, stage, ended - began)
         self._tell(CallStage(stage, began, ended, {}))

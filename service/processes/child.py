@@ -33,9 +33,11 @@ def main() -> None:
 
     wire: Wire[FromEngine, ToEngine]
     host = Host(lambda message: wire.send(message), lambda message: wire.send_later(message))
-    wire = Wire(socket.socket(fileno=int(descriptor)), host.receive, over.set)
+    wire = Wire(socket.socket(fileno=int(descriptor)), host.receive, over.set, host.undelivered)
     wire.start()
     while not over.wait(VITALS_SECONDS):
+        if wire.full:
+            continue  # nobody reads; what is not told now is told when somebody does
         for vitals in host.vitals():
             wire.send(vitals)
     # At once: nobody is left to hear of what still runs, and a run that hangs must not keep the process.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import wait
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -12,20 +13,25 @@ from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.observer import Observer
 from service.engine.opening import EngineSettings, OpenedWorker
-from service.processes.parent import EngineProcess, LogStyle
+from service.engine.placement import Placement
+from service.processes.link import LogStyle
+from service.processes.parent import EngineProcess
 from service.processes.pool import Pool
 
 
 class Fleet:
     """Starts the processes, opens bundles in all of them (an engine.opening.OpenWorker), ends them at the exit."""
 
-    def __init__(self, size: int, log_style: LogStyle | None = None) -> None:
-        self._size, self._log_style = size, log_style or LogStyle()
+    def __init__(
+        self, size: int, log_style: LogStyle | None = None, told: Callable[[str], None] = lambda _what: None
+    ) -> None:
+        """Have `size` processes; `told` hears of every restart: see EngineProcess."""
+        self._size, self._log_style, self._told = size, log_style or LogStyle(), told
         self._processes: list[EngineProcess] = []
 
     def __enter__(self) -> Self:
         """Start the processes."""
-        self._processes = [EngineProcess(self._log_style) for _ in range(self._size)]
+        self._processes = [EngineProcess(self._log_style, self._told) for _ in range(self._size)]
         return self
 
     def __exit__(
@@ -37,29 +43,38 @@ class Fleet:
 
     @property
     def process_ids(self) -> list[int]:
-        """The processes."""
+        """The processes, as they are at present: one that ends is replaced."""
         return [process.process_id for process in self._processes]
 
     def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> OpenedWorker:
         """Have every process load a bundle, all at once.
 
-        Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends.
+        Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
+        bundle takes longer than it may.
         """
-        if not self._processes:
-            raise EngineFailure("The engine processes have not been started.")
-        hearing = Hearing(observer, self._size)
+        processes = [process for process in self._processes if not process.given_up]
+        if not processes:
+            raise EngineFailure("There is no engine process.")
+        hearing = Hearing(observer, len(processes))
         opening = [
-            process.open(bundle, settings, partial(hearing.hear, part)) for part, process in enumerate(self._processes)
+            (process, *process.open(bundle, settings, partial(hearing.hear, part)))
+            for part, process in enumerate(processes)
         ]
-        workers = [worker for worker, _ in opening]
-        wait([placement for _, placement in opening])
+        wait([placement for _, _, placement in opening], settings.load_seconds)
         try:
-            placements = [placement.result() for _, placement in opening]
+            placements = [_placement(bundle, settings, placement) for _, _, placement in opening]
         except EngineError:
-            for worker in workers:  # or those that could load it would keep it
-                worker.retire()
+            for process, worker, _ in opening:  # or those that could load it would keep it
+                process.abandon(worker)
             raise
+        workers = [worker for _, worker, _ in opening]
         return OpenedWorker(workers[0] if len(workers) == 1 else Pool(workers), placements[0])
+
+
+def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Placement]) -> Placement:
+    if not placement.done():
+        raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
+    return placement.result()
 
 
 class Hearing:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from service.engine.bundle import check_unchanged
 from service.engine.errors import EngineError, EngineFailure, NotReady
 from service.engine.jobs import SentenceWorker
 from service.engine.opening import open_here
@@ -50,20 +51,24 @@ class Host:
         match message:
             case Translate():
                 self._translate(message)
-            case Force(worker, number, job):
-                self._accept((number,), lambda: [self._worker(worker).submit_forced(job)])
+            case Force(owner, number, job):
+                self._accept((number,), lambda: [self._worker(owner).submit_forced(job)])
             case Cancel(number):
                 if future := self._jobs.get(number):
                     future.cancel()
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
-            case Start(worker):
-                self._workers[worker].start()
-            case Stop(worker, drain):
-                threading.Thread(target=self._stop, args=(worker, drain), daemon=True).start()
-            case Retire(worker):
-                if retired := self._workers.pop(worker, None):
-                    retired.retire()
+            case Start(number):
+                self._start(number)
+            case Stop(number, drain):
+                threading.Thread(target=self._stop, args=(number, drain), daemon=True).start()
+            case Retire(number):
+                self._retire(number)
+
+    def undelivered(self, message: FromEngine) -> None:
+        """Say that there is an answer which cannot be sent."""
+        if isinstance(message, Done):
+            self._send(Failed(message.number, EngineFailure.of_a_run()))
 
     def vitals(self) -> list[Vitals]:
         """Say how every worker is."""
@@ -75,6 +80,8 @@ class Host:
     def _open(self, message: Open) -> None:
         relay = Relay(message.worker, self._send, self._send_later)
         try:
+            if message.again:
+                check_unchanged(message.bundle)
             worker, placement = open_here(message.bundle, message.settings, relay)
         except EngineError as error:
             self._send(Refused(message.worker, error))
@@ -85,6 +92,14 @@ class Host:
         else:
             self._workers[message.worker] = worker
             self._send(Opened(message.worker, placement))
+
+    def _start(self, number: int) -> None:
+        if worker := self._workers.get(number):
+            worker.start()
+
+    def _retire(self, number: int) -> None:
+        if worker := self._workers.pop(number, None):
+            worker.retire()
 
     def _stop(self, number: int, drain: float) -> None:
         if worker := self._workers.get(number):

@@ -18,11 +18,12 @@ from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceR
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Load a bundle."""
+    """Load a bundle; `again` after it was lost, and only if its files are still the same."""
 
     worker: int
     bundle: Bundle
     settings: EngineSettings
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

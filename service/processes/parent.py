@@ -1,92 +1,126 @@
-"""An engine process as its parent sees it: started, asked to open bundles, missed when it is gone."""
+"""An engine process as its parent sees it: started, asked to open bundles, and started again when it ends or hangs.
+
+What a process holds is nothing but models, which are loaded again, and the jobs in flight, whose callers are told to
+send them again. A model that has failed in a process that goes on is loaded anew by itself.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import socket
-import subprocess
-import sys
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple
 
 from service.engine.bundle import Bundle
-from service.engine.errors import EngineFailure
+from service.engine.errors import EngineError, EngineFailure
 from service.engine.opening import EngineSettings
 from service.engine.placement import Placement
 from service.logs import get_logger
+from service.processes.link import Link, LogStyle
 from service.processes.messages import (
     Cancel,
     Chosen,
     Done,
     Failed,
+    Force,
     FromEngine,
     Open,
     Opened,
     Refused,
+    Retire,
     Stopped,
     ToEngine,
     Told,
+    Translate,
     Vitals,
 )
 from service.processes.outstanding import Outstanding
 from service.processes.remote import Hear, RemoteWorker
-from service.processes.wire import Wire
+from service.processes.restarts import Restarts
 
-LEAVE_SECONDS = 5.0  # that a process has to end before it is killed
+STALLED_SECONDS = 30.0  # as engine.translator has it
+LOOK_SECONDS = 0.5  # between two looks at the workers
+HANG_SECONDS = 15.0  # that a model may go on hanging after it has stopped being ready because of it
 log = get_logger(__name__)
 
 
-class LogStyle(NamedTuple):
-    """How a process is to write its log lines; see service.logs.configure_logging."""
-
-    level: str = "info"
-    style: str = "auto"
-
-
 class EngineProcess:
-    """Runs models in a process of its own, which is started at once."""
+    """Runs models in a process of its own, which is started at once and kept running.
 
-    def __init__(self, log_style: LogStyle) -> None:
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "service.processes.child", str(theirs.fileno()), *log_style]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
-        theirs.close()
-        self._wire: Wire[ToEngine, FromEngine] = Wire(ours, self._receive, self._lost)
-        self._outstanding = Outstanding(lambda number: self._wire.send(Cancel(number)))
+    `told` hears of every restart, with a word for what it was: process, model or given_up.
+    """
+
+    def __init__(self, log_style: LogStyle, told: Callable[[str], None] = lambda _what: None) -> None:
+        self._log_style, self._told = log_style, told
+        self._outstanding = Outstanding(lambda number: self.send(Cancel(number)))
         # Whoever holds a worker keeps it here: one that was replaced goes with the last who uses it.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
-        self._opening: dict[int, Future[Placement]] = {}
+        self._orders: dict[int, Open] = {}  # what each of them was loaded with
+        self._opening: dict[int, Future[Placement]] = {}  # for the first time
+        self._reopening: dict[int, float] = {}  # since when
+        self._died: dict[int, Restarts] = {}
+        self._due: dict[int, float] = {}  # when a model that has failed is to be loaded anew
         self._numbers = itertools.count()
-        self._lock = threading.Lock()
-        self._closing = self._gone = False
-        self._finalizer = weakref.finalize(self, _see_off, self._process)
-        self._wire.start()
+        self._changed = threading.Condition(threading.RLock())
+        self._ended: Link | None = None  # that has to be replaced
+        self._closing = self._given_up = False
+        self._restarts = Restarts(time.monotonic())
+        self._link = self._new_link()
+        self._link.start()
+        self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
+        self._supervisor.start()
 
     @property
     def process_id(self) -> int:
-        """The process."""
-        return self._process.pid
+        """The process, as it is at present."""
+        return self._link.process_id
+
+    @property
+    def given_up(self) -> bool:
+        """Say whether it has ended so often that it is not started any more."""
+        return self._given_up
+
+    @property
+    def full(self) -> bool:
+        """Say whether so much waits to be sent that no more work should be."""
+        return self._link.wire.full
+
+    def send(self, message: ToEngine) -> None:
+        """Send a message; it is lost where the process has just ended."""
+        self._link.wire.send(message)
 
     def open(self, bundle: Bundle, settings: EngineSettings, hear: Hear) -> tuple[RemoteWorker, Future[Placement]]:
         """Have a bundle loaded; the future fails with what engine.opening.open_here raises, or with EngineFailure."""
         number, placement = next(self._numbers), Future[Placement]()
-        worker = RemoteWorker(bundle.manifest.name, number, self._wire.send, self._outstanding, hear)
-        with self._lock:
-            self._workers[number], self._opening[number] = worker, placement
-            if not self._gone:
-                self._wire.send(Open(number, bundle, settings))
+        worker = RemoteWorker(bundle.manifest.name, number, self, self._outstanding, hear)
+        with self._changed:
+            if self._given_up or self._closing:
+                placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
                 return worker, placement
-        self._give_up()
+            order = Open(number, bundle, settings)
+            self._workers[number], self._orders[number], self._opening[number] = worker, order, placement
+            if self._ended is None:  # or the next life is asked
+                self.send(order)
         return worker, placement
+
+    def abandon(self, worker: RemoteWorker) -> None:
+        """Wait no longer for a bundle that is being loaded; should it ever come, it is dropped."""
+        with self._changed:
+            self._forget(worker.number)
+        worker.retire()
 
     def close(self) -> None:
         """End the process; whoever still waits gets an error."""
-        self._closing = True
-        self._wire.close()
-        self._finalizer()
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._supervisor.join()
+        self._link.close()
+
+    def _new_link(self) -> Link:
+        return Link(self._log_style, self._receive, self._lost, self._undelivered)
 
     def _receive(self, message: FromEngine) -> None:
         match message:
@@ -98,42 +132,184 @@ class EngineProcess:
                 if listener := self._outstanding.listener(number):
                     listener(token, logprob)
             case Opened(number, placement):
-                self._opening.pop(number).set_result(placement)
+                self._opened(number, placement)
             case Refused(number, error):
-                self._opening.pop(number).set_exception(error)
+                self._refused(number, error)
             case Told(number) | Vitals(number) | Stopped(number):
-                if worker := self._workers.get(number):
-                    worker.take(message)
+                worker = self._workers.get(number)
+                if worker is not None and worker.take(message):
+                    with self._changed:
+                        self._changed.notify_all()
 
-    def _lost(self) -> None:
-        """Learn that the process is gone."""
-        with self._lock:
-            self._gone = True
-        if not self._closing:
-            log.critical("an engine process has ended", process=self._process.pid, exit_code=_exit_code(self._process))
-        self._give_up()
+    def _opened(self, number: int, placement: Placement) -> None:
+        with self._changed:
+            opening, again = self._opening.pop(number, None), self._reopening.pop(number, None)
+            worker = self._workers.get(number)
+        if opening is not None:
+            opening.set_result(placement)
+        elif worker is not None and again is not None:
+            worker.back()
+            log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
+        else:
+            self.send(Retire(number))  # nobody waits for it any more
 
-    def _give_up(self) -> None:
-        """Tell whoever waits for a process that is gone."""
-        with self._lock:
-            workers, opening = list(self._workers.values()), list(self._opening.values())
-            self._opening.clear()
-        for placement in opening:
+    def _refused(self, number: int, error: EngineError) -> None:
+        with self._changed:
+            opening, again = self._opening.get(number), self._reopening.get(number)
+            worker = self._workers.get(number)
+            self._forget(number)
+        if opening is not None:
+            opening.set_exception(error)
+        elif worker is not None and again is not None:
+            self._give_up(worker, error.message)
+
+    def _undelivered(self, message: ToEngine) -> None:
+        """Tell whoever waits for a message that could not be sent."""
+        if isinstance(message, Open):
+            self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
+        numbers = message.numbers if isinstance(message, Translate) else ()
+        for number in (message.number,) if isinstance(message, Force) else numbers:
+            self._outstanding.fail(number, EngineFailure.of_a_run())
+
+    def _lost(self, link: Link) -> None:
+        """Learn that a process has hung up."""
+        with self._changed:
+            self._ended = link
+            opening, workers = dict(self._opening), dict(self._workers)
+            for number in opening:
+                self._forget(number)  # it may be what ended the process, which is not to happen again
+            self._changed.notify_all()
+        for placement in opening.values():
             placement.set_exception(EngineFailure("An engine process ended while it loaded a model; see the log."))
-        for worker in workers:
-            worker.lost()
+        for number, worker in workers.items():
+            if number not in opening:
+                worker.lost()
+
+    def _forget(self, number: int) -> None:
+        """Load a worker no more; the lock is held."""
+        self._orders.pop(number, None)
+        self._opening.pop(number, None)
+        self._reopening.pop(number, None)
+        self._died.pop(number, None)
+        self._due.pop(number, None)
+        self._workers.pop(number, None)
+
+    # What follows runs in the supervisor's thread.
+
+    def _supervise(self) -> None:
+        """Be the thread: start the process again when it has ended, and see to its models while it runs."""
+        hanging_since: float | None = None
+        last = time.monotonic()
+        while True:
+            with self._changed:
+                if not (self._closing or self._ended):
+                    self._changed.wait(LOOK_SECONDS)
+                if self._closing:
+                    return
+                ended = self._ended
+            if ended is not None:
+                if not self._restart(ended):
+                    return
+                hanging_since = None
+                continue
+            now = time.monotonic()
+            self._see_to_the_dead(now)
+            # After a pause of the whole machine everybody gets the time to come round.
+            hanging = self._hanging(now) if now - last < STALLED_SECONDS / 2 else None
+            hanging_since = None if hanging is None else hanging_since or now
+            if hanging is not None and hanging_since is not None and now - hanging_since >= HANG_SECONDS:
+                log.error("a model hangs; its engine process is ended", model=hanging.name, process=self.process_id)
+                self._link.kill()
+                hanging_since = None
+            last = now
+
+    def _restart(self, ended: Link) -> bool:
+        """Start the process again after a while; False when that has been in vain too often, or is not wanted."""
+        exit_code = ended.see_off()
+        delay = self._restarts.ended(time.monotonic())
+        log.error("an engine process has ended", process=ended.process_id, exit_code=exit_code, restart_in=delay)
+        if delay is None:
+            self._told("given_up")
+            log.critical("an engine process ends again and again; it is given up", restarts=self._restarts.in_a_row)
+            with self._changed:
+                self._given_up = True
+                workers, opening = list(self._workers.values()), list(self._opening.values())
+                self._opening.clear()
+            for placement in opening:
+                placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
+            for worker in workers:
+                worker.give_up()
+            return False
+        with self._changed:
+            if self._changed.wait_for(lambda: self._closing, delay):
+                return False
+        self._restarts.begins(time.monotonic())
+        link = self._new_link()
+        with self._changed:
+            self._link, self._ended = link, None
+            numbers = [number for number in self._orders if number in self._workers]
+            link.start()
+            for number in numbers:
+                self._order_again(number)
+        self._told("process")
+        log.warning("an engine process was restarted", process=link.process_id, models=len(numbers))
+        return True
+
+    def _order_again(self, number: int) -> None:
+        """Have a model loaded that was loaded before; the lock is held."""
+        if number in self._opening:
+            self.send(self._orders[number])
+            return
+        order = self._orders[number]
+        self._reopening[number] = time.monotonic()
+        self.send(Open(number, order.bundle, order.settings, again=True))
+
+    def _see_to_the_dead(self, now: float) -> None:
+        """Load the models anew that have failed, and give those up that do not come back."""
+        with self._changed:
+            if self._ended is not None:
+                return
+            gone = [(number, worker) for number, worker in self._workers.items() if worker.state == "restarting"]
+            for number in [number for number in self._orders if number not in self._workers]:
+                self._forget(number)
+        for number, worker in gone:
+            seconds = self._orders[number].settings.load_seconds
+            if number not in self._reopening:
+                self._renew(number, worker, now)
+            elif now - self._reopening[number] >= seconds:
+                self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
+
+    def _renew(self, number: int, worker: RemoteWorker, now: float) -> None:
+        """Load a model anew that has failed in a process that goes on, after a while."""
+        restarts = self._died.setdefault(number, Restarts(now))
+        if number not in self._due:
+            delay = restarts.ended(now)
+            if delay is None:
+                self._give_up(worker, "It fails again and again.")
+                return
+            log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=delay)
+            self._due[number] = now + delay
+        if now >= self._due[number]:
+            del self._due[number]
+            restarts.begins(now)
+            self._told("model")
+            with self._changed:
+                self.send(Retire(number))
+                self._order_again(number)
+
+    def _give_up(self, worker: RemoteWorker, reason: str) -> None:
+        """Leave a model out of this process for good; the others go on."""
+        self._told("given_up")
+        log.critical("a model could not be restarted", model=worker.name, process=self.process_id, reason=reason)
+        with self._changed:
+            self._forget(worker.number)
+        worker.give_up()
+
+    def _hanging(self, now: float) -> RemoteWorker | None:
+        """Give a worker that is at work and has shown no sign of life for too long."""
+        every = (worker for _, worker in list(self._workers.items()))
+        return next((each for each in every if each.alive and now - each.heartbeat >= STALLED_SECONDS), None)
 
 
-def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return process.wait(1.0)
-    return None
-
-
-def _see_off(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process that has been told to end, or end it."""
-    try:
-        process.wait(LEAVE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _since(moment: float) -> float:
+    return round(time.monotonic() - moment, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
@@ -13,7 +14,9 @@ from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceR
 
 Result = TypeVar("Result")
 
-STATES = ("dead", "stopped", "draining", "new", "running")  # the state of several is the first that one of them is in
+# The state of several is the first that one of them is in: those that run go on without the others.
+STATES = ("running", "draining", "new", "restarting", "stopped", "dead")
+SILENT_SECONDS = 3.0  # without a sign of life, after which others are preferred
 
 
 class Pool:
@@ -26,23 +29,24 @@ class Pool:
 
     @property
     def state(self) -> str:
-        """Give the stage of life; only if all workers run is it running."""
+        """Give the stage of life; it is running while one of the workers is."""
         return min((worker.state for worker in self._workers), key=STATES.index)
 
     @property
     def alive(self) -> bool:
-        """Say whether all are at work."""
-        return all(worker.alive for worker in self._workers)
+        """Say whether one is at work."""
+        return any(worker.alive for worker in self._workers)
 
     @property
     def heartbeat(self) -> float:
-        """Give when the one that has been silent longest showed that it lives."""
-        return min(worker.heartbeat for worker in self._workers)
+        """Give when one of those at work last showed that it lives."""
+        at_work = [worker.heartbeat for worker in self._workers if worker.alive]
+        return max(at_work or [worker.heartbeat for worker in self._workers])
 
     @property
     def pressure(self) -> Pressure:
         """Give how much waits where least does."""
-        every = [worker.pressure for worker in self._workers]
+        every = [self._workers[index].pressure for index in self._takers()]
         seconds = [each.seconds for each in every if each.seconds is not None]
         return Pressure(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
 
@@ -63,7 +67,7 @@ class Pool:
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise what the one that would get the smallest request would."""
-        self._workers[_least(self._tokens)].check_room(deadline)
+        self._workers[self._next()].check_room(deadline)
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Hand out the sentences of a request; each worker takes all of its share or fails all of it."""
@@ -81,18 +85,29 @@ class Pool:
 
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
         """Hand out a given translation to be scored."""
-        chosen = _least(self._tokens)
+        chosen = self._next()
         return self._counted(self._workers[chosen].submit_forced(job), chosen, len(job.source_ids))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Say which worker gets which of the sentences of so many tokens: each goes where least is in hand."""
-        tokens = self._tokens.copy()
+        takers, tokens = self._takers(), self._tokens.copy()
         shares: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
-            chosen = _least(tokens)
+            chosen = min(takers, key=tokens.__getitem__)
             tokens[chosen] += length
             shares.setdefault(chosen, []).append(index)
         return shares
+
+    def _next(self) -> int:
+        """Say which worker gets the next sentence."""
+        return min(self._takers(), key=self._tokens.__getitem__)
+
+    def _takers(self) -> list[int]:
+        """Give the workers that may be given work: those that run and show it, or as many as there are of these."""
+        running = [index for index, worker in enumerate(self._workers) if worker.state == "running"]
+        now = time.monotonic()
+        lively = [index for index in running if now - self._workers[index].heartbeat < SILENT_SECONDS]
+        return lively or running or list(range(len(self._workers)))
 
     def _counted(self, future: Future[Result], chosen: int, tokens: int) -> Future[Result]:
         """Count a job as in hand until it is resolved."""
@@ -103,7 +118,3 @@ class Pool:
     def _count(self, chosen: int, tokens: int) -> None:
         with self._lock:
             self._tokens[chosen] += tokens
-
-
-def _least(tokens: Sequence[int]) -> int:
-    return min(range(len(tokens)), key=tokens.__getitem__)

@@ -1,4 +1,8 @@
-"""A worker in an engine process, as seen from here: the same calls, answered over the wire."""
+"""A worker in an engine process, as seen from here: the same calls, answered over the wire.
+
+The process may end and be started again under it (service.processes.parent): meanwhile it is "restarting", whoever
+was being served gets Interrupted, and it goes on when the process has loaded the model anew.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +11,59 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
-from service.engine.errors import EngineFailure, NotReady
-from service.engine.pressure import Pressure, refusal, require_running
+from service.engine.errors import EngineError, EngineFailure, Interrupted, NotReady, Overloaded
+from service.engine.pressure import Pressure, overloaded, refusal, require_running
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 from service.processes.outstanding import Outstanding
 
 GRACE_SECONDS = 12.0  # for the threads of a worker to end after its drain
+SILENT_SECONDS = 2.0  # without a report, after which a process is not relied upon to take more
 Hear = Callable[[str, tuple[Any, ...]], None]  # an event of the observer's, and its values
+
+
+class Connection(Protocol):
+    """Where messages go; what is sent while there is no process is lost."""
+
+    def send(self, message: ToEngine) -> None:
+        """Send a message."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Say whether so much waits to be sent that no more work should be."""
+        ...
 
 
 class RemoteWorker:
     """Satisfies engine.jobs.SentenceWorker; what the model refuses, its futures fail with."""
 
-    def __init__(
-        self, name: str, number: int, send: Callable[[ToEngine], None], outstanding: Outstanding, hear: Hear
-    ) -> None:
+    def __init__(self, name: str, number: int, connection: Connection, outstanding: Outstanding, hear: Hear) -> None:
         self.name, self.hear = name, hear
-        self._number, self._send, self._outstanding = number, send, outstanding
+        self._number, self._connection, self._outstanding = number, connection, outstanding
+        self._lock = threading.RLock()  # finalisers call `retire` wherever they come to run
         self._state = "new"
-        self._lost = False  # with its process
+        self._lost = self._failed = False  # with its process, until that is back; for good
+        self._lives = 0  # how often it was lost
         self._stopped = threading.Event()
         self._vitals = Vitals(number, "new", alive=True, heartbeat=time.monotonic(), pressure=Pressure())
+        self._reported = time.monotonic()
+
+    @property
+    def number(self) -> int:
+        """Give the number it has in its process."""
+        return self._number
 
     @property
     def state(self) -> str:
         """Give the stage of life the worker is in; only a running one accepts jobs."""
-        dead = self._lost or self._vitals.state == "dead"
-        return "dead" if dead and self._state in ("running", "draining") else self._state
+        if self._state not in ("running", "draining"):
+            return self._state
+        if self._failed:
+            return "dead"
+        return "restarting" if self._lost else self._state
 
     @property
     def alive(self) -> bool:
@@ -55,69 +82,117 @@ class RemoteWorker:
 
     def start(self) -> None:
         """Start the worker's threads."""
-        self._state = "running"
-        self._send(Start(self._number))
+        with self._lock:
+            self._state = "running"
+            self._well()
+            if not self._lost:
+                self._connection.send(Start(self._number))
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
-        if self._state == "running":
-            self._state = "draining"
-        if not self._lost:
-            self._send(Stop(self._number, drain))
+        with self._lock:
+            if self._state == "running":
+                self._state = "draining"
+            gone = self._lost or self._failed
+        if not gone:
+            self._connection.send(Stop(self._number, drain))
             self._stopped.wait(drain + GRACE_SECONDS)
-        if self.state != "dead":
+        if not self._failed:
             self._state = "stopped"
         self._outstanding.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:
         """Stop without waiting for anything; whoever still waits gets NotReady."""
         self._state = "stopped"
-        self._send(Retire(self._number))
+        self._connection.send(Retire(self._number))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise what the smallest request would fail with, as far as the last report tells; it is an instant old."""
         require_running(self.name, self.state)
-        error = refusal(self.name, self.pressure, deadline, time.monotonic())
+        now = time.monotonic()
+        error = self._out_of_reach(now) or refusal(self.name, self.pressure, deadline, now)
         if error is not None:
             self.hear("rejected", (self.name, error.code))
             raise error
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, to be queued all or none; cancelling a future frees its rows."""
-        require_running(self.name, self.state)
+        life = self._require_reach()
         opened = [self._outstanding.open(self._number, job.listener) for job in jobs]
         heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
-        self._send(Translate(self._number, tuple(number for number, _ in opened), plain, heard))
-        self._fail_if_lost()
+        self._connection.send(Translate(self._number, tuple(number for number, _ in opened), plain, heard))
+        self._fail_if_lost(life, [number for number, _ in opened])
         return [self._outstanding.watched(number, future) for number, future in opened]
 
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
         """Send a given translation to be scored."""
-        require_running(self.name, self.state)
+        life = self._require_reach()
         number, future = self._outstanding.open(self._number)
-        self._send(Force(self._number, number, job))
-        self._fail_if_lost()
+        self._connection.send(Force(self._number, number, job))
+        self._fail_if_lost(life, [number])
         return self._outstanding.watched(number, future)
 
-    def take(self, message: Told | Vitals | Stopped) -> None:
-        """Take note of what the process says of the worker."""
+    def take(self, message: Told | Vitals | Stopped) -> bool:
+        """Take note of what the process says of the worker; True when that is that the worker has died."""
         match message:
             case Told(_, event, values):
                 self.hear(event, values)
-            case Vitals():
-                self._vitals = message
+            case Vitals() if not self._lost:
+                self._vitals, self._reported = message, time.monotonic()
+                if message.state == "dead" and self._state == "running":
+                    self.lost()
+                    return True
             case Stopped():
                 self._stopped.set()
+        return False
 
     def lost(self) -> None:
-        """Take note that the process is gone, and with it whatever was being done."""
-        self._lost = True
+        """Take note that the worker is gone, and with it whatever was being done."""
+        with self._lock:
+            self._lost = True
+            self._lives += 1
         self._stopped.set()
-        self._fail_if_lost()
+        self._outstanding.fail_all(Interrupted.of_a_process(self.name), self._number)
         self.hear("rows_changed", (self.name, 0, 0, 0))
 
-    def _fail_if_lost(self) -> None:
+    def back(self) -> None:
+        """Take note that the process has loaded the model anew; it is set to work if it was before."""
+        with self._lock:
+            self._stopped.clear()
+            self._well()
+            self._lost = False
+            if self._state == "running":
+                self._connection.send(Start(self._number))
+
+    def give_up(self) -> None:
+        """Take note that the worker will not come back."""
+        with self._lock:
+            self._lost = self._failed = True
+        self._stopped.set()
+        self._outstanding.fail_all(EngineFailure.of_a_model(self.name), self._number)
+
+    def _well(self) -> None:
+        """Begin with a clean slate: the first report is yet to come."""
+        self._reported = time.monotonic()
+        self._vitals = Vitals(self._number, "new", alive=True, heartbeat=self._reported, pressure=Pressure())
+
+    def _require_reach(self) -> int:
+        """Raise unless a job can be sent; give which life of the process it will be sent to."""
+        life = self._lives
+        require_running(self.name, self.state)
+        if self._connection.full:
+            self.hear("rejected", (self.name, Overloaded.code))
+            raise overloaded(self.name, self.pressure.seconds)
+        return life
+
+    def _out_of_reach(self, now: float) -> EngineError | None:
+        """Say why nothing should be sent now: what was last reported is old, or too much waits to be sent."""
+        silent = now - self._reported
+        return overloaded(self.name, silent) if silent > SILENT_SECONDS or self._connection.full else None
+
+    def _fail_if_lost(self, life: int, numbers: Sequence[int]) -> None:
         """Answer for a process that is gone; asked after a job was sent, too: it may have gone in between."""
-        if self._lost:
-            self._outstanding.fail_all(EngineFailure.of_a_model(self.name), self._number)
+        if self._lost or self._lives != life:
+            for number in numbers:
+                self._outstanding.fail(number, Interrupted.of_a_process(self.name))

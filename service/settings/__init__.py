@@ -120,6 +120,14 @@ class Settings(ConnectionSettings):
         le=3600,
         allow_inf_nan=False,
     )
+    load_timeout_seconds: float = setting(
+        300.0,
+        "Time a bundle may take to load, and again to warm up; then it is refused, and the others go on",
+        "a number above 0, up to 3600",
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
     drain_delay_seconds: float = setting(
         1.0,
         "How long new requests are still accepted after SIGTERM, while `/health/ready` already answers 503; "

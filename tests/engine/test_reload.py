@@ -24,6 +24,7 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.folder import Change
+from service.engine.opening import EngineSettings
 from service.engine.placement import ModelSettings
 from service.engine.registry import Registry
 from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
@@ -167,6 +168,52 @@ async def test_a_bundle_that_cannot_run_is_refused_before_anybody_meets_it(
     assert (change.outcome, type(change.error)) == ("refused", EngineFailure)
     assert registry.resolve("en", "fr") is served
     assert (registry.ready, registry.dead) == (True, False)
+    await registry.stop(0)
+
+
+async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_other(
+    tmp_path: Path, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def hangs(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+        if bundle.manifest.name == DE:
+            go_on.wait(60)
+        return load_scripted(bundle, settings)
+
+    monkeypatch.setattr("service.engine.registry.GRACE_SECONDS", 0.0)
+    write_model(FR)
+    registry = Registry(tmp_path, EngineSettings(load_seconds=1.0))
+    await registry.start()
+    monkeypatch.setattr(onnx_model, "load_model", hangs)
+    write_model(DE)
+    hanging = asyncio.create_task(registry.reload(DE))
+    await asyncio.sleep(0.1)
+    rewrite(write_model, tmp_path, version="2")
+    [change] = await registry.reload(FR)
+    assert (change.outcome, hanging.done()) == ("replaced", False)
+    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
+    [refused] = await hanging
+    assert refused.outcome == "refused"
+    assert "within 1 seconds" in str(refused.error)
+    [again] = await registry.reload(DE)
+    assert "an earlier attempt" in str(again.error)
+    assert {each.name: each.state for each in registry.states()} == {FR: "ready", DE: "refused"}
+    go_on.set()
+    async with asyncio.timeout(10):
+        while (await registry.reload(DE))[0].outcome != "added":
+            await asyncio.sleep(0.05)
+    assert registry.resolve("en", "de").ready
+    await registry.stop(0)
+
+
+async def test_a_model_that_has_failed_can_be_loaded_again_as_it_is(registry: Registry) -> None:
+    failed = registry.resolve("en", "fr")
+    failed._worker._state = "dead"  # type: ignore[attr-defined]
+    assert registry.states()[0].state == "failed"
+    [change] = await registry.reload(FR)
+    assert (change.outcome, registry.states()[0].state) == ("replaced", "ready")
+    assert registry.resolve("en", "fr") is not failed
     await registry.stop(0)
 
 

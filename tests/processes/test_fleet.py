@@ -20,16 +20,22 @@ from service.engine.errors import (
     BundleIncompatible,
     DeadlineExceeded,
     EngineFailure,
+    Interrupted,
     InvalidInput,
     NotReady,
     Overloaded,
 )
 from service.engine.observer import FinishedSentence, Observer
 from service.engine.opening import EngineSettings, OpenedWorker, open_here
+from service.engine.pressure import Pressure
 from service.engine.scheduler import Budget
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob
 from service.engine.worker import WorkerSettings
+from service.processes import parent, restarts
 from service.processes.fleet import Fleet
+from service.processes.messages import Vitals
+from service.processes.pool import Pool
+from service.processes.remote import RemoteWorker
 from tests.engine.toy_onnx import VOCABULARY, write_toy_bundle
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
@@ -194,21 +200,132 @@ def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: Fleet, tmp_pat
     assert refused.value.message == expected.value.message
 
 
-def test_everybody_is_told_when_a_process_is_killed(bundle: Bundle) -> None:
-    with Fleet(2) as fleet:
-        listener = Listener()
-        worker, _ = fleet.open(bundle, EngineSettings(), listener)
+def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
+    told: list[str] = []
+    with Fleet(1, told=told.append) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
+        expected = worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 60)
-        os.kill(fleet.process_ids[0], signal.SIGKILL)
+        [victim] = fleet.process_ids
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: worker.state == "restarting")
+        assert Interrupted in {type(future.exception(30)) for future in futures}
+        with pytest.raises(NotReady, match="being restarted"):
+            worker.check_room()
+        until(lambda: worker.state == "running")
+        assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
+        assert fleet.process_ids != [victim]
+        assert told == ["process"]
+        another, _ = fleet.open(bundle, EngineSettings(), Listener())
+        another.retire()
+        worker.stop()
+
+
+def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None:
+    with Fleet(2) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        worker.start()
+        worker.submit_all(jobs(1))[0].result(20)
+        assert isinstance(worker, Pool)
+        members, (victim, other) = worker._workers, fleet.process_ids
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: members[0].state != "running")
+        for _ in range(20):
+            assert worker.state == "running"
+            assert worker.submit_all(jobs(1))[0].result(20).hypotheses
+        until(lambda: members[0].state == "running")
+        assert fleet.process_ids[0] != victim
+        assert fleet.process_ids[1] == other
+        worker.stop()
+
+
+def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
+    told: list[str] = []
+    with Fleet(1, told=told.append) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        worker.start()
+        for _ in range(3):
+            until(lambda: worker.state == "running")
+            [victim] = fleet.process_ids
+            os.kill(victim, signal.SIGKILL)
+            until(lambda: worker.state != "running")
         until(lambda: worker.state == "dead")
-        assert not worker.alive
-        assert EngineFailure in {type(future.exception(30)) for future in futures}
+        assert told == ["process", "process", "given_up"]
         with pytest.raises(NotReady, match="has failed"):
             worker.check_room()
-        worker.stop()
         with pytest.raises(EngineFailure):
             fleet.open(bundle, EngineSettings(), Listener())
+        worker.stop()
+
+
+def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> None:
+    told: list[str] = []
+    with Fleet(1, told=told.append) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        well, _ = fleet.open(bundle, EngineSettings(), Listener())
+        for each in (worker, well):
+            each.start()
+        running = well.submit_all([SentenceJob((5, 6, 2), SLOW)] * 20)
+        [process] = fleet._processes
+        assert isinstance(worker, RemoteWorker)
+        process._receive(Vitals(worker.number, "dead", False, time.monotonic(), Pressure()))
+        assert worker.state == "restarting"
+        assert well.submit_all(jobs(1))[0].result(20).hypotheses
+        until(lambda: worker.state == "running")
+        assert worker.submit_all(jobs(1))[0].result(20).hypotheses
+        assert all(future.result(60).hypotheses for future in running)
+        assert told == ["model"]
+        for each in (worker, well):
+            each.stop()
+
+
+def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_was_lost(tmp_path: Path) -> None:
+    bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
+    other = load_bundle(write_toy_bundle(tmp_path / "other"))
+    with Fleet(1) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        well, _ = fleet.open(other, EngineSettings(), Listener())
+        for each in (worker, well):
+            each.start()
+        manifest = bundle.folder / "manifest.json"
+        manifest.write_text(manifest.read_text("utf-8") + " ", "utf-8")
+        os.kill(fleet.process_ids[0], signal.SIGKILL)
+        until(lambda: worker.state == "dead" and well.state == "running")
+        assert well.submit_all(jobs(1))[0].result(20).hypotheses
+        for each in (worker, well):
+            each.stop()
+
+
+def test_a_model_that_hangs_costs_its_process_and_no_more(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "STALLED_SECONDS", 3.0)
+    monkeypatch.setattr(parent, "HANG_SECONDS", 1.0)
+    with Fleet(1) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        worker.start()
+        worker.submit_all(jobs(1))[0].result(20)
+        [victim] = fleet.process_ids
+        os.kill(victim, signal.SIGSTOP)
+        until(lambda: worker.state == "restarting")
+        until(lambda: worker.state == "running")
+        assert fleet.process_ids != [victim]
+        assert worker.submit_all(jobs(1))[0].result(20).hypotheses
+        worker.stop()
+
+
+def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundle: Bundle) -> None:
+    with Fleet(1) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        worker.start()
+        [process] = fleet.process_ids
+        os.kill(process, signal.SIGSTOP)  # so that nothing is loaded for the time being
+        with pytest.raises(EngineFailure, match=r"within 0\.5 seconds"):
+            fleet.open(bundle, EngineSettings(load_seconds=0.5), Listener())
+        os.kill(process, signal.SIGCONT)
+        until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
+        assert fleet.open(bundle, EngineSettings(), Listener()).placement
+        worker.stop()
 
 
 def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:

@@ -61,23 +61,48 @@ def test_given_translations_are_shared_out_too() -> None:
     ("states", "state"),
     [
         (("running", "running"), "running"),
-        (("running", "new"), "new"),
-        (("draining", "running"), "draining"),
-        (("running", "dead"), "dead"),
+        (("running", "restarting"), "running"),
+        (("dead", "running"), "running"),
+        (("stopped", "draining"), "draining"),
+        (("restarting", "dead"), "restarting"),
+        (("dead", "dead"), "dead"),
     ],
 )
-def test_it_is_only_as_well_as_the_worst_of_them(states: tuple[str, str], state: str) -> None:
-    workers = [MirrorWorker(state=each, heartbeat=beat) for each, beat in zip(states, (7.0, 3.0), strict=True)]
+def test_it_runs_while_one_of_them_does(states: tuple[str, str], state: str) -> None:
+    workers = [MirrorWorker(state=each) for each in states]
     pool = Pool(workers)
     assert pool.state == state
-    assert pool.alive == (states == ("running", "running"))
-    assert pool.heartbeat == 3.0
+    assert pool.alive == (state == "running")
+
+
+def test_it_lives_as_long_as_one_of_those_at_work_shows_it() -> None:
+    workers = [MirrorWorker(state=state, heartbeat=beat) for state, beat in (("running", 3.0), ("restarting", 9.0))]
+    assert Pool(workers).heartbeat == 3.0
+    workers[1].state = "running"
+    assert Pool(workers).heartbeat == 9.0
+
+
+def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
+    lost, hanging, well = MirrorWorker(), MirrorWorker(), MirrorWorker()
+    pool = started(lost, hanging, well)
+    lost.state = "restarting"
+    hanging.heartbeat -= 60.0
+    for future in pool.submit_all([job(8) for _ in range(6)]):
+        assert future.result().hypotheses
+    pool.submit_forced(ForcedJob((5, 2), (6, 2)))
+    assert (len(lost.jobs), len(hanging.jobs), len(well.jobs), len(well.forced)) == (0, 0, 6, 1)
+    well.error = NotReady("It has no room.")
+    with pytest.raises(NotReady, match="no room"):
+        pool.check_room()
+    well.state = "restarting"
+    pool.submit_all([job(8)])  # one that may come round is better than none
+    assert len(hanging.jobs) == 1
 
 
 def test_there_is_room_while_one_of_them_has_some() -> None:
     full, free = MirrorWorker(pressure=Pressure(full=True, seconds=9.0)), MirrorWorker(pressure=Pressure(False, 2.0))
-    assert Pool([full, free]).pressure == Pressure(full=False, seconds=2.0)
-    assert Pool([full, full]).pressure.full
+    assert started(full, free).pressure == Pressure(full=False, seconds=2.0)
+    assert started(full, full).pressure.full
 
 
 def test_all_are_stopped_with_the_same_time_to_finish() -> None:

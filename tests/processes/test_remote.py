@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from service.engine.errors import EngineFailure, NotReady, Overloaded
+from service.engine.errors import Interrupted, NotReady, Overloaded
 from service.engine.pressure import Pressure
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob
-from service.processes.messages import Cancel, ToEngine, Translate, Vitals
+from service.processes import remote
+from service.processes.messages import Cancel, Start, ToEngine, Translate, Vitals
 from service.processes.outstanding import Outstanding
 from service.processes.remote import RemoteWorker
 
@@ -24,7 +25,8 @@ class Far:
         self.sent: list[ToEngine] = []
         self.heard: list[tuple[str, tuple[Any, ...]]] = []
         self.outstanding = Outstanding(lambda number: self.sent.append(Cancel(number)))
-        self.worker = RemoteWorker("toy", 3, self.send, self.outstanding, lambda *event: self.heard.append(event))
+        self.full = False
+        self.worker = RemoteWorker("toy", 3, self, self.outstanding, lambda *event: self.heard.append(event))
         self.worker.start()
 
     def send(self, message: ToEngine) -> None:
@@ -39,14 +41,43 @@ def far() -> Far:
     return Far()
 
 
-def test_a_worker_reported_dead_takes_nothing_more(far: Far) -> None:
+def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None:
+    [waiting] = far.worker.submit_all([JOB])
     seen = []
     for state in ("running", "dead"):
         far.report(state)
         seen.append((far.worker.state, far.worker.alive))
-    assert seen == [("running", True), ("dead", False)]
+    assert seen == [("running", True), ("restarting", False)]
+    assert isinstance(waiting.exception(0), Interrupted)
+    with pytest.raises(NotReady, match="being restarted"):
+        far.worker.submit_all([JOB])
+    far.report("dead")  # said before it was loaded anew
+    far.worker.back()
+    assert (far.worker.state, far.worker.alive) == ("running", True)
+    assert far.sent[-1] == Start(3)
+    far.worker.submit_all([JOB])
+    far.worker.give_up()
+    assert far.worker.state == "dead"
     with pytest.raises(NotReady, match="has failed"):
         far.worker.submit_all([JOB])
+
+
+def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
+    far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far.report()
+    far.worker.check_room()
+    far.full = True
+    for ask in (far.worker.check_room, lambda: far.worker.submit_all([JOB])):
+        with pytest.raises(Overloaded):
+            ask()
+    far.full = False
+    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.02)
+    time.sleep(0.05)
+    with pytest.raises(Overloaded):
+        far.worker.check_room()
+    far.report()
+    far.worker.check_room()
 
 
 @pytest.mark.parametrize(
@@ -76,9 +107,17 @@ def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     def dies(message: ToEngine) -> None:
         far.worker.lost()
 
-    far.worker._send = dies
+    def dies_and_comes_back(message: ToEngine) -> None:
+        if isinstance(message, Translate):
+            far.worker.lost()
+            far.worker.back()
+
+    far.send = dies_and_comes_back  # type: ignore[method-assign]
     [future] = far.worker.submit_all([JOB])
-    assert isinstance(future.exception(0), EngineFailure)
+    assert isinstance(future.exception(0), Interrupted)
+    far.send = dies  # type: ignore[method-assign]
+    [future] = far.worker.submit_all([JOB])
+    assert isinstance(future.exception(0), Interrupted)
     with pytest.raises(NotReady):
         far.worker.submit_forced(ForcedJob((5, 2), (6, 2)))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from service.processes import wire as wire_module
 from service.processes.wire import Wire
 
 
@@ -83,17 +84,92 @@ def test_sending_to_nobody_harms_nobody(ends: tuple[End, End]) -> None:
     one.wire.send("too late")
 
 
-def test_a_receiver_that_fails_closes_the_wire_for_both(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(_message: object) -> None:
-        raise RuntimeError
+def test_a_message_that_cannot_be_dealt_with_does_not_cost_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    received: queue.Queue[Any] = queue.Queue()
+
+    def fails(message: object) -> None:
+        if message == "bad":
+            raise RuntimeError
+        received.put(message)
 
     ours, theirs = socket.socketpair()
     closed, sender = threading.Event(), End(theirs)
     wire: Wire[Any, Any] = Wire(ours, fails, closed.set)
     wire.start()
-    sender.wire.send("a message")
-    assert closed.wait(10)
-    assert sender.closed.wait(10)
+    sender.wire.send_later("one")
+    sender.wire.send_later("bad")
+    sender.wire.send("two")
+    assert [received.get(timeout=10), received.get(timeout=10)] == ["one", "two"]
     assert "could not be dealt with" in caplog.text
+    assert not closed.is_set()
     wire.close()
     sender.wire.close()
+
+
+class Stubborn:
+    """Cannot be pickled."""
+
+    def __reduce__(self) -> str:
+        raise MemoryError
+
+
+class Careless:
+    """Sends something itself while it is pickled, as a finaliser may that happens to run then."""
+
+    def __init__(self, wire: Wire[Any, Any]) -> None:
+        self.wire = wire
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        self.wire.send("from inside")
+        return str, ("outer",)
+
+
+def test_a_message_that_cannot_be_pickled_is_reported_and_the_others_arrive() -> None:
+    one, theirs = socket.socketpair()
+    reported: list[object] = []
+    wire: Wire[Any, Any] = Wire(one, lambda _: None, lambda: None, reported.append)
+    wire.start()
+    reader = End(theirs)
+    stubborn = Stubborn()
+    wire.send_later("before")
+    wire.send_later(stubborn)
+    wire.send("after")
+    assert [reader.next(), reader.next()] == ["before", "after"]
+    assert reported == [stubborn]
+    wire.send("later")
+    assert reader.next() == "later"
+    wire.close()
+    reader.wire.close()
+
+
+def test_a_message_that_is_sent_while_another_is_pickled_does_not_break_the_stream() -> None:
+    one, theirs = socket.socketpair()
+    sender = End(one)
+    for _ in range(8):
+        sender.wire.send(bytes(2**20))  # nobody reads yet
+    sender.wire.send(Careless(sender.wire))
+    reader = End(theirs)
+    assert [len(reader.next()) for _ in range(8)] == [2**20] * 8
+    assert {reader.next(), reader.next()} == {"outer", "from inside"}
+    sender.wire.send(Careless(sender.wire))
+    assert {reader.next(), reader.next()} == {"outer", "from inside"}
+    sender.wire.close()
+    reader.wire.close()
+
+
+def test_a_wire_whose_other_end_reads_nothing_says_that_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire_module, "MOST_WAITING", 100)
+    one, theirs = socket.socketpair()
+    sender = End(one)
+    sender.wire.send(bytes(2**22))
+    seen = []
+    for _ in range(101):
+        seen.append(sender.wire.full)
+        sender.wire.send(b"more")
+    assert seen == [False] * 100 + [True]
+    reader = End(theirs)
+    assert len(reader.next()) == 2**22
+    assert [reader.next() for _ in range(101)] == [b"more"] * 101
+    assert not sender.wire.full
+    sender.wire.close()
+    reader.wire.close()

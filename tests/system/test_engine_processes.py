@@ -1,4 +1,4 @@
-"""A real server with several engine processes: they share the work, and when one of them goes the server says so."""
+"""A real server with several engine processes: they share the work, and one that goes is started again."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 def engines(server: ServerProcess) -> list[int]:
     """The engine processes of a server."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text(encoding="ascii")
-    return [
-        child for child in map(int, children.split()) if "processes.child" in Path(f"/proc/{child}/cmdline").read_text()
-    ]
+    tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")  # a child belongs to the thread that started it
+    children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
+    return [child for child in sorted(children) if "processes.child" in Path(f"/proc/{child}/cmdline").read_text()]
 
 
 def seconds_of(process: int) -> float:
@@ -67,20 +66,44 @@ async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> No
     assert answers[0].status_code == 200
 
 
-async def test_a_process_that_is_killed_ends_the_server_after_everybody_was_told(server: ServerProcess) -> None:
+async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(server: ServerProcess) -> None:
     victim, other = engines(server)
     async with Load(server.url, callers=12) as load:
         await load.until(24)
         os.kill(victim, signal.SIGKILL)
-        await until(lambda: status_of(server, "/health/ready") == 503)
-        assert await asyncio.to_thread(server.exit_code, 60) == 1
+        lost = await asyncio.to_thread(server.wait_for, "an engine process has ended")
+        assert (lost["process"], lost["exit_code"]) == (victim, -signal.SIGKILL)
+        assert status_of(server, "/health/ready") == 200
+        await asyncio.to_thread(server.wait_for, "model restarted")
+        await load.until(24)
     assert load.lost == []
-    assert set(load.statuses) <= {200, 500, 503}
-    assert codes(load).get(500, set()) <= {"engine_failure"}
-    assert codes(load)[503] <= {"not_ready", "stopping"}
-    lost = server.wait_for("an engine process has ended")
-    assert (lost["process"], lost["exit_code"]) == (victim, -signal.SIGKILL)
-    await until(lambda: not Path(f"/proc/{other}").exists())
+    assert set(load.statuses) <= {200, 503}
+    assert codes(load).get(503, set()) <= {"interrupted", "not_ready", "overloaded"}
+    assert metric(server.url, "engine_restarts_total") == 1
+    assert other in engines(server)
+    assert len(engines(server)) == 2
+    await until(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+
+
+async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    with running("-m", "service", "serve", "--device", "cpu", TRANSLUCENT_MODELS_DIR=str(tmp_path)) as server:
+        server.wait_for("ready")
+        [victim] = engines(server)
+        async with Load(server.url, callers=8) as load:
+            await load.until(16)
+            os.kill(victim, signal.SIGKILL)
+            await until(lambda: status_of(server, "/health/ready") == 503)
+            assert status_of(server, "/health/live") == 200
+            await until(lambda: status_of(server, "/health/ready") == 200)
+            await load.until(16)
+        assert load.lost == []
+        assert set(load.statuses) <= {200, 503}
+        assert codes(load)[503] <= {"interrupted", "not_ready", "overloaded"}
+        assert "interrupted" in codes(load)[503]
+        assert translate(server) == 200
+        assert engines(server) != [victim]
+        assert server.process.poll() is None
 
 
 async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(server: ServerProcess) -> None:

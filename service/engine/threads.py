@@ -1,0 +1,68 @@
+"""Threads for what would hold up the event loop: bounded pools, one for each kind of work; none starves another.
+
+A pool refuses when too much waits for it. Whoever leaves takes what has not begun yet along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from service.engine.errors import Overloaded
+
+Result = TypeVar("Result")
+
+RETRY_SECONDS = 2.0
+
+
+class Threads:
+    """A pool of at most `size` threads for which at most `waiting` more pieces of work may wait."""
+
+    def __init__(self, name: str, size: int, waiting: int) -> None:
+        self._name, self._most = name, size + waiting
+        self._pool = ThreadPoolExecutor(size, thread_name_prefix=name)
+        self._unfinished = 0
+        self._lock = threading.Lock()
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Do work in a thread; raises Overloaded where too much waits. Cancelling gives up what has not begun."""
+        with self._lock:
+            if self._unfinished >= self._most:
+                raise Overloaded(f"Too much waits for {self._name}; try again later.", retry_after=RETRY_SECONDS)
+            self._unfinished += 1
+        future = self._pool.submit(contextvars.copy_context().run, work)
+        future.add_done_callback(self._done)
+        return await asyncio.wrap_future(future)
+
+    def _done(self, _future: Future[Result]) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+
+TEXT = Threads("long texts", max(2, os.cpu_count() or 1), 256)  # cutting, tokenising, putting together
+
+
+async def alone(work: Callable[[], Result], name: str) -> Result:
+    """Do work that may never end in a daemon thread of its own, so that nothing else waits for it.
+
+    Cancelling gives up waiting; the thread goes on, and what it gives is thrown away.
+    """
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        else:
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), name=name, daemon=True).start()
+    return await asyncio.wrap_future(future)

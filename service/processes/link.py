@@ -1,0 +1,77 @@
+"""One life of an engine process: the program, and the wire that leads to it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
+
+from service.processes.messages import FromEngine, ToEngine
+from service.processes.wire import Wire
+
+LEAVE_SECONDS = 5.0  # that a process has to end before it is killed
+
+
+class LogStyle(NamedTuple):
+    """How a process is to write its log lines; see service.logs.configure_logging."""
+
+    level: str = "info"
+    style: str = "auto"
+
+
+class Link:
+    """Starts the program; `start` begins to listen to it."""
+
+    def __init__(
+        self,
+        log_style: LogStyle,
+        receive: Callable[[FromEngine], None],
+        ended: Callable[[Link], None],
+        undelivered: Callable[[ToEngine], None],
+    ) -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "service.processes.child", str(theirs.fileno()), *log_style]
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        theirs.close()
+        self.wire: Wire[ToEngine, FromEngine] = Wire(ours, receive, lambda: ended(self), undelivered)
+        self._finalizer = weakref.finalize(self, _see_off, self._process, LEAVE_SECONDS)
+
+    @property
+    def process_id(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Listen to the process; whatever ends it is told from now on."""
+        self.wire.start()
+
+    def kill(self) -> None:
+        """End the process, which hangs; that it has ended is told as usual."""
+        self._process.kill()
+
+    def see_off(self) -> int | None:
+        """End what is left of a process that has hung up, and give its exit code."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        self._finalizer.detach()
+        _see_off(self._process, 0.0)
+        self.wire.close()
+        return self._process.returncode
+
+    def close(self) -> None:
+        """Hang up, and wait until the process has ended."""
+        self.wire.close()
+        self._finalizer()
+
+
+def _see_off(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for a process that has been told to end, or end it."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
