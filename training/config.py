@@ -206,9 +206,9 @@ class OptimisationConfig(_Section):
     """How the parameters are moved."""
 
     batch_tokens: int = Field(4096, ge=8)
-    """Target tokens a batch and process, padding counted."""
+    """Tokens a batch and process, padding counted: neither the source nor the target side has more."""
     accumulate: int = Field(1, ge=1)
-    """Batches added up before one update."""
+    """Batches added up before one update. Each counts the same whatever its tokens, and so does each process."""
     max_updates: int = Field(100_000, ge=1)
     peak_rate: float = Field(1e-3, gt=0)
     """Learning rate at the end of warm-up; afterwards it falls with the inverse square root of the update."""
@@ -218,6 +218,7 @@ class OptimisationConfig(_Section):
     beta2: float = Field(0.98, gt=0, lt=1)
     """Adam's second moment (section 5.3 of 1706.03762)."""
     weight_decay: float = Field(0.0, ge=0)
+    """Of matrices alone, decoupled from the gradient (AdamW): not of biases, layer norms and embeddings."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     sampled_pieces: int = Field(0, ge=0)
     """The softmax covers the batch's own target pieces and this many random ones, which stand for all others
@@ -226,7 +227,9 @@ class OptimisationConfig(_Section):
     """The last updates, whose softmax covers the whole vocabulary; as many as ``cooldown_updates`` if not given."""
     guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    precision: Literal["fp32", "bf16", "fp16", "auto"] = "fp32"
+    """``bf16`` and ``fp16`` are mixed precision: products in half precision, parameters in fp32; fp16 needs a GPU.
+    ``auto`` measures some updates when a run begins, takes the quickest, and keeps to it when the run is resumed."""
 
 
 class ValidationConfig(_Section):
@@ -234,11 +237,12 @@ class ValidationConfig(_Section):
 
     every_updates: int = Field(1000, ge=1)
     sentences: int = Field(500, ge=1)
-    """Development sentences that are translated (greedily) for BLEU; the loss uses all of them."""
+    """Development sentences that are translated (greedily) for BLEU, of each corpus its share; the loss uses all."""
     patience: int = Field(10, ge=1)
-    """Stop after this many looks without a better development BLEU."""
+    """After this many looks without a better development BLEU the cooldown begins (without one, the run ends)."""
     keep_checkpoints: int = Field(5, ge=1)
-    """How many of the last checkpoints are kept, and averaged at the end."""
+    """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept beside
+    them."""
 
 
 class Recipe(_Section):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tokenizers import Tokenizer
 from tqdm import tqdm
@@ -16,7 +16,7 @@ from training.beam import SearchOptions
 from training.config import Recipe
 from training.data.reading import read_lines, read_pairs
 from training.decode import translate
-from training.lightning.checkpoints import load_parameters, newest_checkpoint
+from training.lightning.checkpoints import load_parameters, newest_checkpoint, trained_parameters
 from training.networks.build import build_network
 from training.networks.interface import Network
 from training.prepare import RunFolder
@@ -69,21 +69,34 @@ class Result:
     """Time to translate; None for translations made elsewhere."""
 
 
-def load_trained(path: Path) -> Trained:
-    """A run folder's network: the averaged parameters, or the newest checkpoint while it is still training.
+Weights = Literal["usual", "best", "newest"]
+"""``usual``: the mean of the last checkpoints, or the newest one where training went on since. ``best``: the checkpoint
+with the highest development BLEU. ``newest``: the last one."""
 
-    Raises FileNotFoundError when the folder holds neither.
+
+def load_trained(path: Path, which: Weights = "usual") -> Trained:
+    """Return a run folder's network with the parameters asked for.
+
+    Raises FileNotFoundError when the folder does not hold them.
     """
     folder = RunFolder(path)
     if not folder.recipe.exists():
         raise FileNotFoundError(f"{path} is no run folder: there is no {folder.recipe.name} in it")
-    weights = folder.averaged if folder.averaged.exists() else newest_checkpoint(folder)
+    weights = _weights(folder, which)
     if weights is None:
         raise FileNotFoundError(f"{path} holds no averaged parameters and no checkpoint: train first")
     recipe, tokenizer = folder.load_recipe(), folder.load_tokenizer()
     network = build_network(recipe.network, tokenizer.get_vocab_size()).eval()
     network.load_state_dict(load_parameters(weights))
     return Trained(network, tokenizer, recipe, weights.name)
+
+
+def _weights(folder: RunFolder, which: Weights) -> Path | None:
+    if which == "best":
+        if not folder.best.exists():
+            raise FileNotFoundError(f"there is no {folder.best}: it is written at the first look at development data")
+        return folder.best
+    return newest_checkpoint(folder) if which == "newest" else trained_parameters(folder)
 
 
 def load_test(path: Path, target_path: Path | None = None) -> TestSet:

@@ -42,7 +42,7 @@ def make_links(run: Path) -> dict[str, float]:
             ends = (len(corpus.source[pair]) - 1, len(corpus.target[pair]) - 1)
             links[pair] = grow_diagonal(*next(found)) | {ends}
         table = LinkTable.of(links)
-        table.save(folder.links(config.name))
+        table.save(folder.links(config.name), corpus)
         linked[config.name] = _linked_share(table, corpus)
     return linked
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
 from training.data.variants import variants
+from training.prepared import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
 
 
 class RunFolder:
@@ -33,8 +35,13 @@ class RunFolder:
         self.statistics = path / "statistics.json"
         self.development = path / "development.tsv"
         self.development_pairs = path / "development.npz"
+        self.prepared = path / "prepared.json"
         self.checkpoints = path / "checkpoints"
+        self.best = self.checkpoints / "best.ckpt"
+        self.best_score = self.checkpoints / "best.json"
         self.averaged = path / "averaged.pt"
+        self.precision = path / "precision.json"
+        self.legs = path / "legs.json"
         self.log = path / "train.log"
 
     def corpus(self, name: str) -> Path:
@@ -44,6 +51,20 @@ class RunFolder:
     def links(self, name: str) -> Path:
         """What each target token of one corpus stands for: made by ``links``, read by guided alignment."""
         return self.path / f"links-{name}.npz"
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether something was trained here."""
+        return self.averaged.exists() or any(self.checkpoints.glob("*.ckpt"))
+
+    def fingerprint(self) -> Fingerprint:
+        """Hashes of the prepared text as it lies here: vocabulary, development pairs, every corpus."""
+        corpora = sorted(self.path.glob("corpus-*.npz"))
+        return {
+            "vocabulary": hash_of(self.tokenizer.read_bytes()),
+            "development": hash_of(self.development.read_bytes()),
+            **{f"corpus {path.stem.removeprefix('corpus-')}": EncodedPairs.load(path).fingerprint for path in corpora},
+        }
 
     def load_recipe(self) -> Recipe:
         """The recipe this folder was prepared with."""
@@ -68,9 +89,30 @@ class RunFolder:
 def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
     """Read, clean, split and encode all corpora of a recipe; returns the statistics it also writes.
 
-    Development sentences of any corpus are held out of all of them.
+    Development sentences of any corpus are held out of all of them. The folder changes when everything is made, or
+    not at all. Raises PreparedError when nothing would be held out, or when the folder has checkpoints of other text.
     """
-    folder.path.mkdir(parents=True, exist_ok=True)
+    if not any(corpus.development for corpus in recipe.corpora):
+        raise PreparedError(
+            f"recipe {recipe.name} holds no sentences out: give at least one corpus `development: 500` or so, "
+            "or training could not tell how good it is"
+        )
+    folder.path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.path.parent, prefix=".prepare-") as name:
+        made = RunFolder(Path(name))
+        counts = _make(recipe, made, mirror, cache)
+        now = made.fingerprint()
+        if folder.has_parameters and folder.tokenizer.exists():
+            require_same(folder.fingerprint(), now, f"{folder.path}: its checkpoints")
+        Prepared(prepared_part(recipe), now).save(made.prepared)
+        folder.path.mkdir(exist_ok=True)
+        for path in sorted(made.path.iterdir(), key=lambda path: path == made.prepared):  # the record comes last
+            path.replace(folder.path / path.name)
+    return counts
+
+
+def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
+    """Write vocabulary, pairs, recipe and statistics into an empty folder."""
     texts = [corpus for corpus in recipe.corpora if corpus.origin is None]
     corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in texts]
     chosen = [held_out(pairs, c.development) for c, pairs in zip(texts, corpora, strict=True)]
@@ -141,6 +183,8 @@ def _write_pairs(
         encoded.save(folder.corpus(config.name))
         counts[config.name] = _count(encoded, config)
     fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]
+    if not fitting:
+        raise PreparedError(f"no held-out sentence has fewer than {recipe.max_tokens} subwords: raise max_tokens")
     lines = ["\t".join((name, *pair)) for name, pair in fitting]
     folder.development.write_text("\n".join(lines) + "\n", encoding="utf-8")
     held = encode_pairs([pair for _, pair in fitting], tokenizer, recipe.max_tokens)

@@ -229,3 +229,16 @@ def test_train_refuses_a_corpus_that_the_run_was_not_prepared_with(tmp_path: Pat
         run("train", str(recipe), "--runs", str(tmp_path / "runs"))
 
     assert folder.recipe.read_bytes() == before
+
+
+def test_a_recipe_that_holds_nothing_out_is_refused_in_one_line(tmp_path: Path, run: Run) -> None:
+    toy = Path(__file__).parents[2] / "training" / "recipes"
+    recipe = tmp_path / "toy.yaml"
+    recipe.write_text(
+        (toy / "toy.yaml").read_text().replace(", development: 60", "").replace("toy.tsv", f"{toy}/toy.tsv")
+    )
+
+    with pytest.raises(ValueError, match="recipe toy holds no sentences out: give at least one corpus `development"):
+        run("prepare", recipe, "--runs", tmp_path / "runs")
+
+    assert not (tmp_path / "runs" / "toy").exists()

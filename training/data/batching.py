@@ -84,7 +84,8 @@ def _cut(source: Entries, target: Entries, batch_tokens: int) -> Iterator[tuple[
             yield start, i
             start, longest_here = i, length
         longest = longest_here
-    yield start, len(target)
+    if len(target):
+        yield start, len(target)
 
 
 def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from training.data.cleaning import Pair
 from training.data.subwords import EOS
+from training.prepared import hash_of
 
 Ids = npt.NDArray[np.uint16]
 
@@ -55,6 +56,12 @@ class EncodedPairs:
             "target_offsets": self.target.offsets,
         }
         np.savez(path, **arrays)  # type: ignore[arg-type]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all ids and of where each sentence ends."""
+        arrays = (self.source.ids, self.source.offsets, self.target.ids, self.target.offsets)
+        return hash_of(*(np.ascontiguousarray(array).data for array in arrays))
 
     @staticmethod
     def load(path: Path) -> EncodedPairs:

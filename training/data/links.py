@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from training.align import Links
+from training.data.dataset import EncodedPairs
+from training.prepared import PreparedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +37,32 @@ class LinkTable:
     def __getitem__(self, index: int) -> npt.NDArray[np.uint16]:
         return self.pairs[self.offsets[index] : self.offsets[index + 1]]
 
-    def save(self, path: Path) -> None:
-        """Write one compressed .npz."""
-        np.savez_compressed(path, pairs=self.pairs, offsets=self.offsets)
+    def save(self, path: Path, corpus: EncodedPairs) -> None:
+        """Write one compressed .npz that remembers which ``corpus`` the links are of."""
+        np.savez_compressed(path, pairs=self.pairs, offsets=self.offsets, of=np.array(corpus.fingerprint))
 
     @staticmethod
-    def load(path: Path) -> LinkTable:
-        """Read what ``save`` wrote; raises FileNotFoundError naming the command that makes it."""
+    def load(path: Path, corpus: EncodedPairs) -> LinkTable:
+        """Read what ``save`` wrote for this ``corpus``.
+
+        Raises FileNotFoundError naming the command that makes it, PreparedError when the links are of other text.
+        """
         if not path.exists():
             raise FileNotFoundError(f"{path} is missing: guided alignment needs `python -m training links RUN` first")
         with np.load(path) as data:
-            return LinkTable(data["pairs"], data["offsets"])
+            table = LinkTable(data["pairs"], data["offsets"])
+            of = str(data["of"]) if "of" in data else None
+        if not table.fits(corpus) or (of is not None and of != corpus.fingerprint):
+            raise PreparedError(f"{path} links other text than was prepared last: run `python -m training links` again")
+        return table
+
+    def fits(self, corpus: EncodedPairs) -> bool:
+        """Say whether every link is between tokens that there are."""
+        if len(self) != len(corpus):
+            return False
+        sentences = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        lengths = np.stack([corpus.source.lengths, corpus.target.lengths], axis=1)[sentences]
+        return bool((self.pairs < lengths).all())
 
 
 def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, source: int) -> Tensor:

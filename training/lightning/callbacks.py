@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import lightning
@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from training.data.batching import Batch, collate
 from training.data.subwords import EOS
 from training.decode import translate_greedy
+from training.lightning.log import open_log
 from training.lightning.module import TranslationModule
 from training.prepare import RunFolder
 
@@ -27,16 +28,18 @@ class Speed(Callback):
     """Target tokens a second on the progress bar and in TensorBoard."""
 
     def __init__(self, every: int = 20) -> None:
-        self._every, self._tokens, self._since = every, 0, time.perf_counter()
+        self._every, self._since = every, time.perf_counter()
+        self._tokens: torch.Tensor | int = 0
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, index: int
     ) -> None:
-        """Count the batch; log now and then."""
-        self._tokens += int(batch.target_lengths.sum())
+        """Count the batch, where it lies: a GPU is asked for the sum only now and then; log it."""
+        self._tokens = self._tokens + batch.target_lengths.sum()
         if (index + 1) % self._every == 0:
+            tokens = int(self._tokens)
             now = time.perf_counter()
-            module.log("tokens_per_second", self._tokens / (now - self._since), prog_bar=True)
+            module.log("tokens_per_second", tokens / (now - self._since), prog_bar=True)
             self._tokens, self._since = 0, now
 
 
@@ -44,15 +47,10 @@ class RunLog(Callback):
     """One line a hundred updates and one a validation in the run folder's log."""
 
     def __init__(self, folder: RunFolder, every: int = 100) -> None:
-        self._every = every
-        self._log = logging.getLogger(f"training.run.{folder.path.name}")
-        self._log.setLevel(logging.INFO)
-        self._log.propagate = False
-        handler = logging.FileHandler(folder.log)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        self._log.handlers = [handler]
+        self._every, self._written = every, 0
+        self._log = open_log(folder)
 
-    def _write(self, trainer: lightning.Trainer, names: tuple[str, ...]) -> None:
+    def _write(self, trainer: lightning.Trainer, names: Sequence[str]) -> None:
         values = trainer.callback_metrics
         shown = " ".join(f"{name}={float(values[name]):.4g}" for name in names if name in values)
         self._log.info("update=%d %s", trainer.global_step, shown)
@@ -60,14 +58,17 @@ class RunLog(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, index: int
     ) -> None:
-        """Write the training loss now and then."""
-        if trainer.global_step % self._every == 0 and trainer.is_global_zero:
+        """Write the training loss now and then: once an update, however many batches it takes."""
+        update = trainer.global_step
+        if update % self._every == 0 and update > self._written and trainer.is_global_zero:
+            self._written = update
             self._write(trainer, ("train_loss", "guided_loss", "tokens_per_second"))
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        """Write the development scores."""
+        """Write the development scores, those of each corpus last."""
         if trainer.is_global_zero and not trainer.sanity_checking:
-            self._write(trainer, ("dev_loss", "dev_bleu"))
+            each = sorted(name for name in trainer.callback_metrics if name.startswith("dev_bleu/"))
+            self._write(trainer, ("dev_loss", "dev_bleu", *each))
 
 
 class AttentionPictures(Callback):

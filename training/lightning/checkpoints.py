@@ -17,6 +17,35 @@ def newest_checkpoint(folder: RunFolder) -> Path | None:
     return max(found, key=lambda path: int(path.stem)) if found else None
 
 
+def trained_parameters(folder: RunFolder) -> Path | None:
+    """The file that stands for a run: the mean of its last checkpoints, or the newest one where training went on since.
+
+    None in a fresh folder.
+    """
+    newest = newest_checkpoint(folder)
+    if not folder.averaged.exists():
+        return newest
+    if newest is None or _covers(folder.averaged, newest):
+        return folder.averaged
+    return newest
+
+
+def _covers(averaged: Path, newest: Path) -> bool:
+    """Say whether a mean was made behind a checkpoint; one of an older version does not tell, but its file is dated."""
+    content = torch.load(averaged, map_location="cpu", mmap=True, weights_only=True)
+    if "update" in content:
+        return int(content["update"]) >= int(newest.stem)
+    return averaged.stat().st_mtime >= newest.stat().st_mtime
+
+
+def write_average(folder: RunFolder, last: int) -> None:
+    """Write the mean of the ``last`` checkpoints, and the update of the newest, into the run folder."""
+    newest = newest_checkpoint(folder)
+    parameters = average_checkpoints(folder, last)
+    assert newest is not None  # or there was nothing to average
+    torch.save({"update": int(newest.stem), "parameters": parameters}, folder.averaged)
+
+
 def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
     """The mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
 
@@ -33,10 +62,10 @@ def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
     return {name: value / len(paths) for name, value in total.items()}
 
 
-def load_parameters(checkpoint: Path) -> Parameters:
-    """The network's parameters in a checkpoint, or in a file of parameters alone."""
-    content = torch.load(checkpoint, map_location="cpu", weights_only=False)
-    parameters: Parameters = content.get("state_dict", content)
+def load_parameters(file: Path) -> Parameters:
+    """The network's parameters in a checkpoint, in a mean of several, or in a file of parameters alone."""
+    content = torch.load(file, map_location="cpu", weights_only=False)
+    parameters: Parameters = content.get("state_dict", content.get("parameters", content))
     prefix = "network."
     if "state_dict" not in content:
         return parameters

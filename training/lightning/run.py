@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
 import lightning
 import torch
-from lightning.pytorch.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint, TQDMProgressBar
+import yaml
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, TQDMProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_only
+from torch import Tensor, nn
 
 from training.config import Recipe
+from training.export.card import recipe_text
+from training.legs import closed, extend, load_legs, new_leg, save_legs
 from training.lightning.callbacks import AttentionPictures, RunLog, Speed
-from training.lightning.checkpoints import average_checkpoints, newest_checkpoint
+from training.lightning.checkpoints import newest_checkpoint, write_average
 from training.lightning.data import PairData
-from training.lightning.module import TranslationModule
+from training.lightning.log import open_log, tell
+from training.lightning.module import TranslationModule, batch_losses
+from training.lightning.precision import PLUGINS, Precision, choose, chosen_before, require_possible, wait_for_choice
+from training.lightning.resume import Resumed, resumed_from
+from training.lightning.schedule import sampled_pieces
 from training.lightning.start import start_from
+from training.lightning.stopping import Stopping, nothing_left
 from training.prepare import RunFolder
 
-_PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
+MEASURED_BATCHES = 2
 
 
 def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1, progress: bool = True) -> None:
-    """Train until the recipe's last update or its patience ends, then average the last checkpoints.
+    """Train until the recipe's last update or until the cooldown that its patience began ends; average the last
+    checkpoints.
 
-    Goes on from the newest checkpoint where there is one: parameters, optimiser, schedule, data position and
-    random state are those of a run that was never stopped.
+    Goes on from the newest checkpoint where there is one: parameters, optimiser, data position and random state are
+    those of a run that was never stopped; rate, betas, decay and patience are the recipe's. Raises ValueError when the
+    recipe, the processes or the prepared text do not fit the run, before anything is changed.
     """
-    folder.save_recipe(recipe)
+    require_world(processes * nodes)
+    require_possible(recipe.optimisation.precision, torch.cuda.is_available())
+    newest = newest_checkpoint(folder)
+    before = resumed_from(folder, newest, recipe)  # refuses what does not fit, before the recipe is replaced
+    open_log(folder)
+    for warning in before.warnings:
+        tell(folder, warning)
     tokenizer = folder.load_tokenizer()
     module = TranslationModule(recipe, tokenizer, folder.load_development())
-    newest = newest_checkpoint(folder)
+    module.fingerprint = before.fingerprint
     if newest is None and recipe.start_from is not None:
         start_from(module.network, tokenizer, recipe.start_from)
+    data = PairData(recipe, folder)
+    precision = _precision(recipe, folder, module, data)
+    _record(recipe, folder, before, precision)
+    stopping = Stopping(recipe, folder)
     trainer = lightning.Trainer(
         max_steps=recipe.optimisation.max_updates,
         accumulate_grad_batches=recipe.optimisation.accumulate,
         gradient_clip_val=recipe.optimisation.clip_norm,
-        precision=_PRECISION[recipe.optimisation.precision],  # type: ignore[arg-type]
+        precision=PLUGINS[precision],  # type: ignore[arg-type]
         devices=processes,
         num_nodes=nodes,
         strategy="ddp" if processes * nodes > 1 else "auto",
@@ -46,15 +73,68 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
         enable_progress_bar=progress,
         use_distributed_sampler=False,
         logger=TensorBoardLogger(folder.path, name="tensorboard", version=""),
-        callbacks=_callbacks(recipe, folder, progress),
+        callbacks=_callbacks(recipe, folder, stopping, progress),
     )
-    trainer.fit(module, datamodule=PairData(recipe, folder), ckpt_path=newest, weights_only=False)
+    trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
+    if trainer.global_step == before.update:
+        tell(folder, nothing_left(before.update, stopping.looks.ended_at))
     trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
     if trainer.is_global_zero:
-        torch.save(average_checkpoints(folder, recipe.validation.keep_checkpoints), folder.averaged)
+        write_average(folder, recipe.validation.keep_checkpoints)
+        save_legs(folder.legs, closed(load_legs(folder.legs), trainer.global_step))
 
 
-def _callbacks(recipe: Recipe, folder: RunFolder, progress: bool) -> list[lightning.Callback]:
+def require_world(processes: int) -> None:
+    """Raise ValueError when a launcher such as torchrun started another number of processes than was asked for."""
+    started = int(os.environ.get("WORLD_SIZE", processes))
+    if started != processes:
+        raise ValueError(
+            f"{started} processes were started, but --processes and --nodes say {processes}: give "
+            "`--processes` (a machine) and `--nodes` as torchrun has them, or each would train for itself"
+        )
+
+
+def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
+    """The recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
+    if recipe.optimisation.precision != "auto":
+        return recipe.optimisation.precision
+    before = chosen_before(folder)
+    if before is not None:
+        require_possible(before, torch.cuda.is_available())
+        tell(folder, f"precision auto: {before}, as chosen when this run began")
+        return before
+    if getattr(rank_zero_only, "rank", 0) != 0:
+        return wait_for_choice(folder)
+    device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    batches = [batch.to(device) for batch in islice(data.batches().stream(), MEASURED_BATCHES)]
+    vocabulary, sampled = module.tokenizer.get_vocab_size(), sampled_pieces(0, recipe.optimisation)
+
+    def losses(network: nn.Module) -> Iterator[Tensor]:
+        for batch in batches:
+            yield batch_losses(network, batch, recipe.optimisation, vocabulary, sampled).mean  # type: ignore[arg-type]
+
+    precision, line = choose(folder, module.network, losses, device)
+    tell(folder, line)
+    return precision
+
+
+@rank_zero_only
+def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
+    """Keep the recipe and the leg that begins; what the last leg left behind no longer stands for the run."""
+    told: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
+    old: dict[str, Any] | None = None
+    if before.update:
+        old = yaml.safe_load(recipe_text(folder.load_recipe()))
+    else:
+        folder.best.unlink(missing_ok=True)
+        folder.best_score.unlink(missing_ok=True)
+        folder.legs.unlink(missing_ok=True)
+    folder.averaged.unlink(missing_ok=True)
+    folder.save_recipe(recipe)
+    save_legs(folder.legs, extend(load_legs(folder.legs), new_leg(before.update, precision, old, told)))
+
+
+def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:
     validation = recipe.validation
     checkpoints = ModelCheckpoint(
         folder.checkpoints,
@@ -65,7 +145,6 @@ def _callbacks(recipe: Recipe, folder: RunFolder, progress: bool) -> list[lightn
         mode="max",
         save_top_k=validation.keep_checkpoints,
     )
-    stopping = EarlyStopping("dev_bleu", mode="max", patience=validation.patience, verbose=False)
     watching: list[lightning.Callback] = [Speed(), RunLog(folder), AttentionPictures(), LearningRateMonitor("step")]
     if progress:
         watching.append(TQDMProgressBar(refresh_rate=20))

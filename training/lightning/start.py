@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from training.export.dequantise import dequantise_bundle
-from training.lightning.checkpoints import load_parameters, newest_checkpoint
+from training.lightning.checkpoints import load_parameters, trained_parameters
 from training.prepare import RunFolder
 
 
@@ -48,7 +48,7 @@ def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
         raise FileNotFoundError(f"start_from: {folder} is neither a run folder nor a bundle (no tokenizer.json)")
     if (folder / "manifest.json").exists():
         return dequantise_bundle(folder), run.load_tokenizer()
-    newest = run.averaged if run.averaged.exists() else newest_checkpoint(run)
+    newest = trained_parameters(run)
     if newest is None:
         raise FileNotFoundError(f"start_from: {folder} has no checkpoint yet")
     return load_parameters(newest), run.load_tokenizer()

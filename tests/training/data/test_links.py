@@ -2,24 +2,51 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from training.data.dataset import EncodedPairs, Side
 from training.data.links import LinkTable, attention_targets
+from training.prepared import PreparedError
+
+
+def corpus(lengths: list[int], first: int = 3) -> EncodedPairs:
+    """Pairs whose sides have these lengths; their ids count from ``first``."""
+    offsets = np.cumsum([0, *lengths])
+    side = Side(np.arange(first, first + offsets[-1]).astype(np.uint16), offsets)
+    return EncodedPairs(side, side)
 
 
 def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
     sentences = [frozenset({(0, 1), (2, 0)}), frozenset[tuple[int, int]](), frozenset({(3, 3)})]
 
-    LinkTable.of(sentences).save(tmp_path / "links.npz")
-    table = LinkTable.load(tmp_path / "links.npz")
+    LinkTable.of(sentences).save(tmp_path / "links.npz", corpus([3, 1, 4]))
+    table = LinkTable.load(tmp_path / "links.npz", corpus([3, 1, 4]))
 
     assert [frozenset(map(tuple, table[i].tolist())) for i in range(len(table))] == sentences
 
 
 def test_a_missing_table_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="training links"):
-        LinkTable.load(tmp_path / "links.npz")
+        LinkTable.load(tmp_path / "links.npz", corpus([1]))
+
+
+@pytest.mark.parametrize("other", [corpus([3, 4], first=9), corpus([3, 4, 1])], ids=["other words", "one more pair"])
+def test_links_of_other_text_are_refused(other: EncodedPairs, tmp_path: Path) -> None:
+    LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})]).save(tmp_path / "links.npz", corpus([3, 4]))
+
+    with pytest.raises(PreparedError, match=r"links\.npz links other text .* run `python -m training links` again"):
+        LinkTable.load(tmp_path / "links.npz", other)
+
+
+def test_links_made_before_they_remembered_their_text_must_fit_it(tmp_path: Path) -> None:
+    table = LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})])
+    np.savez_compressed(tmp_path / "links.npz", pairs=table.pairs, offsets=table.offsets)
+
+    assert len(LinkTable.load(tmp_path / "links.npz", corpus([3, 4]))) == 2
+    with pytest.raises(PreparedError, match="links other text"):
+        LinkTable.load(tmp_path / "links.npz", corpus([4, 3]))
 
 
 def test_a_target_token_with_two_links_shares_its_weight() -> None:

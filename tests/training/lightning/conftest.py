@@ -1,4 +1,4 @@
-"""A prepared toy run, and training as a user starts it: in a process of its own."""
+"""A prepared toy run, and training as a user starts it: in a process of its own, or where seconds count in this one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from training.config import load_recipe
+from training.lightning.run import train
+from training.prepare import RunFolder
 
 ROOT = Path(__file__).parents[3]
 TOY = ROOT / "training" / "recipes" / "toy.yaml"
@@ -39,6 +43,18 @@ def start(prepared: Path, tmp_path: Path) -> Starter:
         return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
 
     return start_training
+
+
+@pytest.fixture
+def toy(prepared: Path, tmp_path: Path) -> RunFolder:
+    """A prepared run folder of the toy, to train in."""
+    return RunFolder(shutil.copytree(prepared / "toy", tmp_path / "toy"))
+
+
+def train_some(folder: RunFolder, *overrides: str) -> None:
+    """Train the toy in this process, looking at a few development sentences every ten updates."""
+    usual = ("validation.every_updates=10", "validation.sentences=5", "optimisation.cooldown_updates=0")
+    train(load_recipe(TOY, [*usual, *overrides]), folder, progress=False)
 
 
 def development_losses(run: Path) -> dict[int, float]:

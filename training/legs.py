@@ -1,0 +1,72 @@
+"""The legs of a run: each start of `train`, with the code, the recipe and the precision that it used."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+
+Leg = dict[str, Any]
+
+
+def load_legs(path: Path) -> list[Leg]:
+    """Return the legs that a run folder records; none for one that was trained before they were kept."""
+    if not path.exists():
+        return []
+    legs: list[Leg] = json.loads(path.read_text(encoding="utf-8"))
+    return legs
+
+
+def save_legs(path: Path, legs: list[Leg]) -> None:
+    """Write them as JSON."""
+    path.write_text(json.dumps(legs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def new_leg(first: int, precision: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Leg:
+    """Return the record of a leg that begins at update ``first``; ``before``, ``now``: recipes as plain data."""
+    return {
+        "from_update": first,
+        "to_update": None,
+        "precision": precision,
+        "git_revision": git_revision(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "lightning": lightning.__version__,
+        "changed": {} if before is None else dict(_changes(before, now)),
+    }
+
+
+def extend(legs: list[Leg], leg: Leg) -> list[Leg]:
+    """Return the legs with one more; those that it does over again (after a kill, say) end where it begins."""
+    kept = [other for other in legs if other["from_update"] < leg["from_update"]]
+    if kept and (kept[-1]["to_update"] is None or kept[-1]["to_update"] > leg["from_update"]):
+        kept = [*kept[:-1], {**kept[-1], "to_update": leg["from_update"]}]
+    return [*kept, leg]
+
+
+def closed(legs: list[Leg], last: int) -> list[Leg]:
+    """Return the legs with the ``last`` update noted; one that made no update is dropped."""
+    done = [*legs[:-1], {**legs[-1], "to_update": last}]
+    return done[:-1] if done[-1]["from_update"] == last else done
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
+    for key in now.keys() | before.keys():
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _changes(old, new, f"{where}{key}.")
+        elif old != new:
+            yield f"{where}{key}", new
+
+
+def git_revision() -> str:
+    """Return the commit of this code, with ``-dirty`` behind it where files differ from it; ``unknown`` without git."""
+    command = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or "unknown"

@@ -1,0 +1,31 @@
+"""The log of a run: ``train.log`` in its folder; what a person should know at once goes to the terminal as well."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from lightning.pytorch.utilities import rank_zero_only
+
+from training.prepare import RunFolder
+
+
+def open_log(folder: RunFolder) -> logging.Logger:
+    """Return the logger that writes the run folder's log; warnings are shown on the terminal, too."""
+    log = logging.getLogger(f"training.run.{folder.path.name}")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    to_file = logging.FileHandler(folder.log)
+    to_file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    to_terminal = logging.StreamHandler(sys.stderr)
+    to_terminal.setLevel(logging.WARNING)
+    for handler in log.handlers:
+        handler.close()
+    log.handlers = [to_file, to_terminal]
+    return log
+
+
+@rank_zero_only
+def tell(folder: RunFolder, message: str) -> None:
+    """Write one line to the run's log and to the terminal; processes but the first stay silent."""
+    logging.getLogger(f"training.run.{folder.path.name}").warning(message)
