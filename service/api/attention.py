@@ -56,6 +56,7 @@ ANSWER = {
     "kind": "cross",
     "layer": "align",
     "head": "align",
+    "step": "produce",
     "source": {"text": "I", "tokens": [{"id": 300, "text": "I", "piece": "▁I", "start": 0, "end": 1}]},
     "target": {"text": "Je", "tokens": [{"id": 311, "text": "Je", "piece": "▁Je", "start": 0, "end": 2}]},
     "axes": ["target", "source"],

@@ -56,10 +56,18 @@ class AttentionResponse(Schema):
     kind: Literal["cross", "encoder", "decoder"]
     layer: str | int
     head: str | int
+    step: Literal["produce", "consume"] | None = Field(
+        description="Which step of the decoder a row belongs to: `produce`, the one that writes the row's token, or "
+        "`consume`, the next one, which reads it (`layer=head=align` of a model that aligns there); null for "
+        "`kind=encoder`"
+    )  # fmt: skip
     source: SideSchema
     target: SideSchema
     axes: list[str] = Field(description='Names of the axes of `weights`; `"layer"`, `"head"` in front for `all`')
-    weights: list[Any] = Field(description="Nested as `axes` says; each row is of the step that produces its token")
+    weights: list[Any] = Field(
+        description="Nested as `axes` says; `step` says which step a row is of. With `consume` the "
+        "row of the last token is null in every column: no step reads that token"
+    )
     columns: list[TokenSchema] | None = Field(
         None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`"
     )
@@ -94,7 +102,7 @@ class BertvizAttention(Schema):
 FILES = {
     "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',
     "html": "<!doctype html>…",
-    "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank\n",
+    "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank,step\n",
     "pharaoh": "0-0 1-1\n",
 }
 

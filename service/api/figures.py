@@ -17,11 +17,11 @@ from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, number, optional_text
-from service.api.render import render_attention
+from service.api.render import render_attention, render_weights
 from service.engine.types import AttentionMap, ModelInfo
 from service.figures import tables
 from service.figures.artist import Artist
-from service.figures.content import DIGITS, Figure, Naming, ViewName, compare, contrast, one
+from service.figures.content import Figure, Naming, ViewName, compare, contrast, one
 from service.figures.document import POLICY, as_html
 from service.figures.specification import specification
 from service.figures.theme import ThemeName
@@ -42,7 +42,7 @@ FORMATS = tuple(MEDIA_TYPES)
 VIEWS = ("heatmap", "lines", "compare", "contrast")
 LEAST_SCALE, MOST_SCALE = 0.25, 4.0
 LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = f"3 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
+REVISION = f"4 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
 SECURITY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
 STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
@@ -143,14 +143,11 @@ def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
 def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
     """What figures call translations, layers and heads."""
     aligning: dict[str, tuple[int, int]] = {}
-    later: set[str] = set()
     for info in infos:
         align = info.attention.get("align") or {}
         if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
             aligning[info.name] = (align["layer"], align["head"])
-            if align.get("step") == "consume":
-                later.add(info.name)
-    naming = Naming(aligning=aligning, later=frozenset(later))
+    naming = Naming(aligning=aligning)
     return naming if drawing.other_text is None else replace(naming, translations=("first", "second"))
 
 
@@ -198,8 +195,7 @@ def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
     if len(maps) > 1:
         content = {"view": drawing.view, "maps": rendered}
     if drawing.view == "compare":
-        difference = maps[0].weights - maps[1].weights
-        content["difference"] = difference.astype(float).round(DIGITS).tolist()
+        content["difference"] = render_weights(maps[0].weights - maps[1].weights)
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine.types import AttentionMap, SentenceDetail, Token, Translation
+from service.engine.types import AttentionMap, FloatArray, SentenceDetail, Token, Translation
 
 DIGITS = 6
 
@@ -27,6 +27,13 @@ def render_token(token: Token) -> dict[str, Any]:
 def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
     """One side of a sentence pair."""
     return {"text": text, "tokens": [render_token(token) for token in tokens]}
+
+
+def render_weights(weights: FloatArray) -> list[Any]:
+    """Weights as nested lists of numbers with six digits, null for those that are not known."""
+    rounded = np.round(weights.astype(np.float64), DIGITS)
+    unknown = np.isnan(rounded)
+    return (np.where(unknown, None, rounded) if unknown.any() else rounded).tolist()  # type: ignore[call-overload,no-any-return]
 
 
 def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
@@ -60,10 +67,11 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "kind": attention.kind,
         "layer": attention.layer,
         "head": attention.head,
+        "step": attention.step,
         "source": render_side(attention.source_text, attention.source_tokens),
         "target": render_side(attention.target_text, attention.target_tokens),
         "axes": list(attention.axes),
-        "weights": np.round(attention.weights.astype(np.float64), DIGITS).tolist(),
+        "weights": render_weights(attention.weights),
         "score": finite(attention.score),
         "token_logprobs": [finite(value) for value in attention.token_logprobs],
         "token_ranks": [int(rank) for rank in attention.token_ranks],

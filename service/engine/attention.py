@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from service.engine import alignment
 from service.engine.bundle import AlignHead
 from service.engine.errors import InvalidOption
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ForcedResult, ModelInfo, Token
+from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ForcedResult, ModelInfo, Step, Token
 
 AXES = {
     "cross": ("target", "source"),
@@ -61,6 +63,9 @@ def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: Align
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
     weights = _weights(pair.forced, options, align, info)[..., : rows.size, : columns.size]
     weights = alignment.merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
+    step = _step(options, align)
+    if step == "consume":
+        weights = _without_unread(weights, rows, len(pair.forced.logprobs) - 1)
     ranks = [int(rank) for rank in pair.forced.ranks]
     reading = alignment.reading(pair.forced.cross_attention, align)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
@@ -82,6 +87,7 @@ def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: Align
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
+        step=step,
     )
 
 
@@ -91,6 +97,21 @@ def _resolved(options: AttentionOptions) -> AttentionOptions:
         return options
     layer, head = ("mean" if chosen == "align" else chosen for chosen in (options.layer, options.head))
     return replace(options, layer=layer, head=head)
+
+
+def _step(options: AttentionOptions, align: AlignHead) -> Step | None:
+    """Give the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
+    if options.kind == "encoder":
+        return None
+    return align.step if options.kind == "cross" and options.layer == options.head == "align" else "produce"
+
+
+def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
+    """Give weights [T, S] with NaN in the row of the model's last token: no step reads it, so it has no row."""
+    unread = [row for row, group in enumerate(rows.groups) if last in group]
+    known = weights.copy()
+    known[unread] = np.nan
+    return known
 
 
 def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead, info: ModelInfo) -> FloatArray:

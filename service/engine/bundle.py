@@ -17,6 +17,7 @@ from typing import Any, Literal
 import jsonschema
 
 from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
+from service.engine.types import Step
 
 FORMAT_VERSION = 1
 MANIFEST_NAME = "manifest.json"
@@ -24,7 +25,6 @@ TOKENIZER_NAME = "tokenizer.json"
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 
 Precision = Literal["int8", "fp16", "fp32"]
-Step = Literal["produce", "consume"]
 
 
 @dataclass(frozen=True, slots=True)

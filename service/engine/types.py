@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 FinishReason = Literal["eos", "length"]
+Step = Literal["produce", "consume"]  # the step that writes a token, or the next one, which reads it
 AttentionKind = Literal["cross", "encoder", "decoder"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
@@ -96,7 +97,7 @@ class AttentionMap:
     layer: Selector
     head: Selector
     axes: tuple[str, ...]  # e.g. ("target", "source"), with "layer" and "head" in front for `all`
-    weights: FloatArray
+    weights: FloatArray  # NaN in a row that no step of the decoder belongs to
     source_text: str
     target_text: str
     source_tokens: tuple[Token, ...]
@@ -109,6 +110,7 @@ class AttentionMap:
     model: str
     # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that were read by then.
     column_tokens: tuple[Token, ...] = ()
+    step: Step | None = "produce"  # which step of the decoder a row belongs to; None where rows are of the encoder
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ class Naming:
 
     translations: tuple[str, str] = ("the model’s own", "yours")  # of a contrast
     aligning: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # layer and head, by model
-    later: frozenset[str] = frozenset()  # models whose aligning head is read at the step after a token's own
 
 
 DEFAULT_NAMING = Naming()
@@ -51,7 +50,7 @@ class Panel:
     """One matrix: rows attend, columns are attended to."""
 
     title: str
-    weights: npt.NDArray[np.float64]  # [R, C], with as many digits as the JSON has
+    weights: npt.NDArray[np.float64]  # [R, C], with as many digits as the JSON has; NaN where nothing is known
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     row_title: str
@@ -61,6 +60,16 @@ class Panel:
     signed: bool = False  # a difference of weights
     layer: str = ""
     head: str = ""
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The rows that nothing is known of."""
+        return tuple(np.flatnonzero(np.isnan(self.weights).all(axis=1)).tolist())
+
+    @property
+    def largest(self) -> float:
+        """The largest weight or difference without its sign; 0 where none is known."""
+        return float(np.nanmax(np.abs(self.weights), initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,10 +105,11 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
         raise InvalidOption("The two models cut these texts into different tokens; compare them with tokens=word.")
     panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
     difference = _panel(first, "difference", first.weights - second.weights, signed=True)
+    difference_of = f"{_what(first)}; difference: {first.model} minus {second.model}"
     notes = (
-        *(f"{found.model}  ·  {digest(found)}  ·  {_selected(found, naming)}  ·  score {found.score:.2f}"
+        *(f"{found.model}  ·  {digest(found)}  ·  {_selected(found, naming)}  ·  {_score(found)}"
           for found in (first, second)),
-        f"{_what(first)}; difference: {first.model} less {second.model}",
+        "  ·  ".join(filter(None, (difference_of, _dashed(difference)))),
     )  # fmt: skip
     return checked(Figure(headline(first), notes, (*panels, difference), "row"))
 
@@ -107,13 +117,13 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
 def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Two translations of one text by one model, with what it thinks of every token of them."""
     panels = [
-        _panel(found, f"{name}  ·  score {found.score:.2f}", found.weights, scored=True)
+        _panel(found, f"{name}  ·  {_score(found)}", found.weights, scored=True)
         for found, name in zip((first, second), naming.translations, strict=True)
     ]
     notes = (
         f"{first.model}  ·  {digest(first)}",
         _which(first, naming),
-        "bar: probability of the token; #1: the model’s first choice",
+        "  ·  ".join(filter(None, ("bar: probability of the token; #1: the model’s first choice", _dashed(panels[0])))),
     )
     title = (shorten(clean(first.source_text).strip(), TITLE_LENGTH),)
     return checked(Figure(title, notes, tuple(panels), "row"))
@@ -235,13 +245,14 @@ def _selected(found: AttentionMap, naming: Naming) -> str:
     told = f"{_selector('layer', chosen[0])}, {_selector('head', chosen[1])}"
     if aligning is None or "align" not in (found.layer, found.head):
         return told
-    whole = found.layer == found.head == "align"
-    return f"{told} (aligning, a step later)" if whole and found.model in naming.later else f"{told} (aligning)"
+    if not found.layer == found.head == "align":
+        return told
+    return f"{told} (alignment head, read one step later)" if found.step == "consume" else f"{told} (alignment head)"
 
 
 def _selector(name: str, chosen: Selector) -> str:
     if chosen == "align":
-        return f"aligning {name}"
+        return f"alignment {name}"
     if chosen == "mean":
         return f"mean of {name}s"
     return f"all {name}s" if chosen == "all" else f"{name} {chosen}"
@@ -249,10 +260,19 @@ def _selector(name: str, chosen: Selector) -> str:
 
 def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:
     """The score, and what a reader of the picture has to know."""
-    score = f"score {found.score:.2f}" if found.kind == "cross" else ""
+    score = _score(found) if found.kind == "cross" else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
-    marks = "outlined: alignment" if panel.marked and view == "heatmap" else ""
-    return "  ·  ".join(filter(None, (score, axes, marks)))
+    marks = "outlined: aligned words" if panel.marked and view == "heatmap" else ""
+    return "  ·  ".join(filter(None, (score, axes, marks, _dashed(panel) if view == "heatmap" else "")))
+
+
+def _score(found: AttentionMap) -> str:
+    """The score as a heading has it."""
+    return f"score {found.score:.2f}"
+
+
+def _dashed(panel: Panel) -> str:
+    return "dashed: not known" if panel.unknown else ""
 
 
 def _mass(found: AttentionMap) -> str:
@@ -260,12 +280,13 @@ def _mass(found: AttentionMap) -> str:
     columns = column_tokens(found)
     special = [number for number, token in enumerate(columns) if token.special == "</s>"]
     if special:
-        mean = float(found.weights[..., special].sum(axis=-1).mean())
-        return f"{mean:.0%} on </s>"
+        masses = found.weights[..., special].sum(axis=-1)
+        known = masses[~np.isnan(masses)]
+        return f"{float(known.mean()):.0%} of the weight on </s>" if known.size else ""
     left_out = 1 - float(found.weights.sum(axis=-1).mean())
     if found.kind == "decoder":
         return ""
-    return f"</s> left out with its {left_out:.0%}" if left_out > 0.001 else "</s> left out, rows rescaled"
+    return f"</s> left out with {left_out:.0%} of the weight" if left_out > 0.001 else "</s> left out, rows rescaled"
 
 
 def _spans(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:

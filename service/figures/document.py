@@ -7,6 +7,7 @@ has no `<`, `>`, `&` or line separators left but as \\u escapes.
 from __future__ import annotations
 
 import json
+import math
 from html import escape
 from typing import Any
 
@@ -74,7 +75,7 @@ def _table(panel: Panel) -> str:
     head = "".join(f'<th scope="col"><bdi>{escape(column)}</bdi></th>' for column in panel.columns)
     body = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(row)}</bdi></th>'
-        + "".join(f"<td>{weight:.3f}</td>" for weight in weights)
+        + "".join(f"<td>{'–' if math.isnan(weight) else f'{weight:.3f}'}</td>" for weight in weights)
         + "</tr>"
         for row, weights in zip(panel.rows, panel.weights.tolist(), strict=True)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 
 from service.engine.types import Token
 
@@ -43,8 +44,20 @@ def label(token: Token) -> str:
 
 
 def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
-    """The labels of an axis."""
-    return tuple(map(label, tokens))
+    """The labels of an axis; tokens that are bytes of one character are numbered, as "🐶 2/4"."""
+    found: list[str] = []
+    for _, group in groupby(enumerate(tokens), key=_place):
+        same = [token for _, token in group]
+        found += [label(token) if len(same) == 1 else f"{label(token)} {number}/{len(same)}"
+                  for number, token in enumerate(same, start=1)]  # fmt: skip
+    return tuple(found)
+
+
+def _place(numbered: tuple[int, Token]) -> tuple[int, int, int]:
+    """Where a token stands in the text: only the bytes of one character stand in one place, which is not empty."""
+    number, token = numbered
+    alone = token.special is not None or token.start >= token.end
+    return (token.start, token.end, number if alone else -1)
 
 
 def right_to_left(text: str) -> bool:

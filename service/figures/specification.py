@@ -6,6 +6,7 @@ Texts of users only ever stand in data and in values of parameters, never in an 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from service.figures import labels
@@ -16,6 +17,7 @@ from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, Theme
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LEAST_NUMBER = 0.005  # smaller weights would read .00
+LEAST_CHANCE = 0.00001  # smaller probabilities are only said to be smaller
 BAR = 46  # pixels of a probability of 1
 Spec = dict[str, Any]
 
@@ -23,7 +25,7 @@ Spec = dict[str, Any]
 def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
     """The specification of a figure; the same figure gives the same specification."""
     theme = THEMES[theme_name]
-    top = _ceiling(max((float(panel.weights.max()) for panel in figure.panels if not panel.signed), default=1.0))
+    top = _ceiling(max((panel.largest for panel in figure.panels if not panel.signed), default=1.0))
     body = {"grid": _grid, "row": _row, "single": _row, "lines": _lines}[figure.arrangement](figure, theme, top)
     names = "".join(label for panel in figure.panels for label in (*panel.rows, *panel.columns))
     font = FONT_RIGHT_TO_LEFT if labels.right_to_left("".join(figure.title) + names) else FONT
@@ -48,11 +50,12 @@ def _ceiling(largest: float) -> float:
 
 
 def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
-    """The weights of a panel as records; t counts rows, s columns, w is the weight."""
+    """The known weights of a panel as records; t counts rows, s columns, w is the weight."""
     return [
         {"t": row, "s": column, "w": weight, **more}
         for row, weights in enumerate(panel.weights.tolist())
         for column, weight in enumerate(weights)
+        if not math.isnan(weight)
     ]
 
 
@@ -63,6 +66,8 @@ def _row(figure: Figure, theme: Theme, top: float) -> Spec:
     for number, panel in enumerate(figure.panels):
         legend = number == len(figure.panels) - 1 or figure.panels[number + 1].signed
         layers = _cell_layers(panel, number, theme, top, sizes, legend)
+        if panel.unknown:
+            layers.append(_unknown(panel, theme, sizes))
         if panel.marked:
             layers.append(_marks(panel, theme))
         if panel.scores:
@@ -179,7 +184,7 @@ def _y_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
 
 
 def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) -> Spec:
-    bound = _ceiling(float(abs(panel.weights).max())) if panel.signed else top
+    bound = _ceiling(panel.largest) if panel.signed else top
     low, high = (-bound, bound) if panel.signed else (0.0, top)
     colours = theme.signed if panel.signed else theme.ramp
     # A linear scale of many colours wants as many points.
@@ -201,7 +206,7 @@ def _legend_title(panel: Panel) -> str:
 
 def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
     """The weights as numbers in the cells, where there is room for them."""
-    bound = _ceiling(float(abs(panel.weights).max())) if panel.signed else top
+    bound = _ceiling(panel.largest) if panel.signed else top
     shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
     return {
         "data": {"values": shown},
@@ -230,6 +235,17 @@ def _marks(panel: Panel, theme: Theme) -> Spec:
     }
 
 
+def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
+    """A dashed outline in the cells that nothing is known of."""
+    side = max(sizes.step - sizes.gap - 2, 2)
+    return {
+        "data": {"values": [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]},
+        "mark": {"type": "rect", "width": side, "height": side, "fill": None, "stroke": theme.muted, "strokeWidth": 0.6,
+                 "strokeDash": [2, 2], "aria": False},
+        "encoding": {"x": {"field": "s", "type": "ordinal"}, "y": {"field": "t", "type": "ordinal"}},
+    }  # fmt: skip
+
+
 def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:
     """Probability and rank of every row's token, to the right of the cells."""
     left = sizes.step * len(panel.columns) + 10
@@ -256,5 +272,13 @@ def _probability(score: Score) -> float:
 
 
 def _told(score: Score) -> str:
-    chance = _probability(score)
-    return f"{chance:.0%}  #{score.rank}" if chance >= 0.01 else f"{chance:.0e}  #{score.rank}"
+    return f"{percent(_probability(score))}  #{score.rank}"
+
+
+def percent(chance: float) -> str:
+    """A probability in percent as people write it: whole numbers, below 1 % with one digit that counts."""
+    if chance >= 0.01:
+        return f"{chance:.0%}"
+    if chance < LEAST_CHANCE * 0.95:  # it would be rounded to less
+        return f"<{LEAST_CHANCE * 100:.3f}%"
+    return f"{Decimal(f'{chance * 100:.1g}'):f}%"

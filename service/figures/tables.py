@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,12 +16,15 @@ from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap, Token
 from service.figures.content import DIGITS, column_tokens, row_tokens
 
-COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank")
+COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")
 Named = Sequence[tuple[str, AttentionMap]]
 
 
 def as_csv(maps: Named) -> bytes:
-    """One line for each weight, UTF-8; `row` and `column` count from 0, `logprob` and `rank` are of a target row."""
+    """One line for each weight, UTF-8; `row` and `column` count from 0, `logprob` and `rank` are of a target row.
+
+    A weight that is not known is empty. `step` is the decoder's step that a row belongs to, empty for the encoder's.
+    """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -41,7 +45,9 @@ def _records(name: str, found: AttentionMap) -> Iterator[tuple[Any, ...]]:
             for row, of_row in enumerate(of_head):
                 score = (round(found.token_logprobs[row], DIGITS), found.token_ranks[row]) if scored else ("", "")
                 for column, weight in enumerate(of_row):
-                    yield (name, layer, head, row, _name(rows[row]), column, _name(columns[column]), weight, *score)
+                    shown = "" if math.isnan(weight) else weight
+                    place = (name, layer, head, row, _name(rows[row]), column, _name(columns[column]))
+                    yield (*place, shown, *score, found.step or "")
 
 
 def _name(token: Token) -> str:
@@ -49,7 +55,10 @@ def _name(token: Token) -> str:
 
 
 def as_npz(maps: Named) -> bytes:
-    """Named arrays that `numpy.load` takes without pickle; where there are several maps their names stand in front."""
+    """Named arrays that `numpy.load` takes without pickle; where there are several maps their names stand in front.
+
+    Weights that are not known are NaN.
+    """
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, found in maps:
         prefix = "" if len(maps) == 1 else f"{name}."
@@ -76,6 +85,7 @@ def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
         "source_text": np.asarray(found.source_text, np.str_),
         "target_text": np.asarray(found.target_text, np.str_),
         "kind": np.asarray(found.kind, np.str_),
+        "step": np.asarray(found.step or "", np.str_),
         "layer": np.asarray(str(found.layer), np.str_),
         "head": np.asarray(str(found.head), np.str_),
         "model": np.asarray(found.model, np.str_),

@@ -273,6 +273,27 @@ async def test_attention_between_words(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize("tokens", ["subword", "word"])
+async def test_the_row_of_a_token_that_no_step_reads_is_not_known(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, tokens: str
+) -> None:
+    """Where alignments are read at the step after a token's own, the last token has no such step."""
+    options = AttentionOptions(tokens=tokens)  # type: ignore[arg-type]
+    assert (await translator.attention("I lost.", None, options)).step == "produce"
+    monkeypatch.setattr(translator, "_align", replace(translator._align, step="consume"))
+    found = await translator.attention("I lost.", None, options)
+    assert found.step == "consume"
+    assert np.isnan(found.weights[-1]).all()
+    np.testing.assert_allclose(found.weights[:-1].sum(axis=-1), 1, atol=1e-3)
+    left = await translator.attention("I lost.", None, replace(options, specials="drop"))
+    assert not np.isnan(left.weights).any()
+    cut = replace(options, translation=TranslationOptions(max_length=2))
+    assert not np.isnan((await translator.attention("I lost it.", None, cut)).weights).any()
+    for kind, step in (("encoder", None), ("decoder", "produce")):
+        assert (await translator.attention("I lost.", None, replace(options, kind=kind))).step == step  # type: ignore[arg-type]
+    assert (await translator.attention("I lost.", None, replace(options, layer=0))).step == "produce"
+
+
+@pytest.mark.parametrize("tokens", ["subword", "word"])
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 @pytest.mark.parametrize("specials", ["keep", "drop", "renormalise"])
 async def test_every_view_has_as_many_rows_and_columns_as_tokens(

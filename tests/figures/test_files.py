@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -29,6 +30,23 @@ def test_csv_has_every_weight_with_its_tokens() -> None:
     row = rows[-1]
     assert (row["layer"], row["head"], row["rank"]) == ("1", "1", str(found.token_ranks[-1]))
     assert float(row["weight"]) == pytest.approx(float(found.weights[1, 1, -1, -1]), abs=1e-6)
+
+
+def test_files_say_which_step_rows_belong_to_and_leave_open_what_is_not_known() -> None:
+    found = make_map(step="consume")
+    weights = found.weights.copy()
+    weights[-1] = np.nan
+    found = replace(found, weights=weights)
+    rows = list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
+    assert {row["step"] for row in rows} == {"consume"}
+    last = str(len(found.target_tokens) - 1)
+    assert {row["row"] for row in rows if row["weight"] == ""} == {last}
+    assert all(row["weight"] == "" for row in rows if row["row"] == last)
+    with np.load(io.BytesIO(as_npz([("m", found)]))) as arrays:
+        assert str(arrays["step"]) == "consume"
+        np.testing.assert_array_equal(np.isnan(arrays["weights"]).all(axis=1), [False] * int(last) + [True])
+    figure = one(found)
+    assert "<td>–</td>" in as_html(figure, specification(figure), b"", "light").decode("utf-8")
 
 
 def test_npz_has_named_arrays_and_is_the_same_every_time() -> None:

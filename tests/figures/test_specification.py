@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from service.engine.errors import InvalidOption
+from service.engine.types import AttentionMap, Token
 from service.figures.content import Naming, TooLargeToDraw, compare, contrast, one
-from service.figures.labels import clean, label
-from service.figures.specification import specification
+from service.figures.labels import clean, label, labels
+from service.figures.specification import percent, specification
 from tests.figures.maps import make_map, side
 
 
@@ -57,7 +59,7 @@ def test_a_contrast_tells_probability_and_rank_of_every_token() -> None:
     found = make_map(["I"], ["Je"], token_logprobs=(np.log(0.25), np.log(1e-5)), token_ranks=(2, 812))
     text = json.dumps(specification(contrast(found, found, Naming(("said", "expected")))), ensure_ascii=False)
     assert "25%  #2" in text
-    assert "1e-05  #812" in text
+    assert "0.001%  #812" in text
     assert "said  ·  score -0.31" in text
 
 
@@ -70,12 +72,70 @@ def test_a_picture_says_what_it_is_of() -> None:
 
 def test_a_picture_names_the_layer_and_head_that_align() -> None:
     figure = one(make_map(), naming=Naming(aligning={"transformer-en-fr": (1, 2)}))
-    assert any("layer 1, head 2 (aligning)" in note for note in figure.notes)
+    assert any("layer 1, head 2 (alignment head)" in note for note in figure.notes)
 
 
 def test_a_picture_says_that_its_rows_are_those_of_the_next_step() -> None:
-    naming = Naming(aligning={"transformer-en-fr": (1, 2)}, later=frozenset({"transformer-en-fr"}))
-    assert any("layer 1, head 2 (aligning, a step later)" in note for note in one(make_map(), naming=naming).notes)
+    notes = one(make_map(step="consume"), naming=Naming(aligning={"transformer-en-fr": (1, 2)})).notes
+    assert any("layer 1, head 2 (alignment head, read one step later)" in note for note in notes)
+
+
+def unread(seed: int = 0, **more: Any) -> AttentionMap:
+    """A map whose rows are of the step that reads a token, which the last token has none of."""
+    found = make_map(seed=seed, step="consume", **more)
+    weights = found.weights.copy()
+    weights[-1] = np.nan
+    return replace(found, weights=weights)
+
+
+def outlined(spec: Any) -> set[tuple[int, int]]:
+    """The cells with a dashed outline."""
+    layers = [layer for layer in spec["layer"] if "strokeDash" in layer["mark"]]
+    return {(record["t"], record["s"]) for layer in layers for record in layer["data"]["values"]}
+
+
+def test_a_row_that_nothing_is_known_of_is_drawn_as_unknown() -> None:
+    found = unread()
+    figure = one(found)
+    spec = specification(figure)
+    rows, columns = found.weights.shape
+    assert outlined(spec) == {(rows - 1, column) for column in range(columns)}
+    assert {record["t"] for record in records(spec)} == set(range(rows - 1))
+    assert any("dashed: not known" in note for note in figure.notes)
+    assert "NaN" not in json.dumps(spec)
+    lines = records(specification(one(found, "lines")))
+    assert {record["t"] for record in lines} <= set(range(rows - 1))
+
+
+def test_a_difference_of_what_is_not_known_is_not_known() -> None:
+    """One model is read a step later than the other: its end token has no row to compare."""
+    first, second = unread(seed=1), make_map(seed=2, model="bahdanau-en-fr")
+    charts = specification(compare(first, second))["hconcat"]
+    last = first.weights.shape[0] - 1
+    assert [len(outlined(chart)) > 0 for chart in charts] == [True, False, True]
+    assert last not in {record["t"] for record in records(charts[2])}
+
+
+def test_a_map_of_which_nothing_is_known_is_drawn_all_the_same() -> None:
+    found = make_map(["I"], [], step="consume")
+    spec = specification(one(replace(found, weights=np.full_like(found.weights, np.nan))))
+    assert records(spec) == []
+    assert len(outlined(spec)) == 2
+
+
+@pytest.mark.parametrize(
+    ("chance", "shown"),
+    [(1.0, "100%"), (0.254, "25%"), (0.01, "1%"), (0.0099, "1%"), (0.0044, "0.4%"), (0.0004, "0.04%"),
+     (1e-5, "0.001%"), (1e-6, "<0.001%"), (0.0, "<0.001%")],
+)  # fmt: skip
+def test_small_probabilities_are_plain_decimals(chance: float, shown: str) -> None:
+    assert percent(chance) == shown
+
+
+def test_bytes_of_one_character_are_numbered() -> None:
+    dog = tuple(Token(at, f"<0x{at}>", "🐶", 2, 3) for at in range(4))
+    found = labels((Token(9, "▁I", "I", 0, 1), *dog, Token(2, "</s>", "", 3, 3, "</s>"), Token(3, "▁", "", 3, 3)))
+    assert found == ("I", "🐶 1/4", "🐶 2/4", "🐶 3/4", "🐶 4/4", "</s>", "▁")
 
 
 @pytest.mark.parametrize(("tokens", "shape"), [(100, ()), (200, ()), (60, (6, 4))])

@@ -131,8 +131,12 @@ def check_attention(body: dict[str, Any], text: str) -> None:
             assert token["text"] == side["text"][token["start"] : token["end"]]
         assert side["tokens"][-1]["special"] == "</s>"
     assert len(body["weights"]) == sizes[body["axes"][0].split("_")[0]]
-    for row in body["weights"]:
+    unread = len(body["weights"]) - 1 if body["step"] == "consume" else None
+    for number, row in enumerate(body["weights"]):
         assert len(row) == sizes[body["axes"][1].split("_")[0]]
+        if number == unread:
+            assert row == [None] * len(row)
+            continue
         assert sum(row) == pytest.approx(1, abs=1e-3)
     assert len(body["token_logprobs"]) == len(body["token_ranks"]) == sizes["target"]
 
@@ -163,10 +167,15 @@ def test_align_shows_the_rows_that_alignments_are_read_from(
     for model in models:
         align = model["attention"]["align"]
         fields = of(model, text="My sister never told me why.")
-        shown = httpx.get(f"{server.url}/attention", params=fields, timeout=30).json()["weights"]
+        body = httpx.get(f"{server.url}/attention", params=fields, timeout=30).json()
+        shown = body["weights"]
+        assert body["step"] == align["step"]
         numbers = {"layer": align["layer"], "head": align["head"]}
-        raw = httpx.get(f"{server.url}/attention", params=fields | numbers, timeout=30).json()["weights"]
-        assert shown == ([*raw[1:], raw[-1]] if align["step"] == "consume" else raw)
+        body = httpx.get(f"{server.url}/attention", params=fields | numbers, timeout=30).json()
+        raw = body["weights"]
+        assert body["step"] == "produce"
+        unknown = [None] * len(raw[0])
+        assert shown == ([*raw[1:], unknown] if align["step"] == "consume" else raw)
 
 
 def test_attention_is_that_of_the_translation_returned(server: ServerProcess, models: list[dict[str, Any]]) -> None:
