@@ -7,7 +7,7 @@ On 500 sentences each of Tatoeba's English, French and German it was right on 99
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -30,8 +30,9 @@ NOTHING = Guess(NOTHING_LANGUAGE, 0.0)
 class Detector:
     """Chooses among a few languages; the model is loaded when it is first needed, and then kept."""
 
-    def __init__(self, languages: Iterable[str]) -> None:
-        self._languages = sorted(set(languages))
+    def __init__(self, served: Callable[[str], str | None]) -> None:
+        """Take what says which served language, if any, a bare language code such as `pt` means."""
+        self._served = served
         self._lock = threading.Lock()
         self._identifier: LanguageIdentifier | None = None
 
@@ -47,13 +48,13 @@ class Detector:
         ranked = [(str(language), float(share)) for language, share in identifier.rank(text)] if identifier else []
         if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[-1][1]):
             return [NOTHING]
-        return [Guess(language, round(100 * share, 1)) for language, share in ranked]
+        return [Guess(self._served(language) or language, round(100 * share, 1)) for language, share in ranked]
 
     def _load(self) -> LanguageIdentifier | None:
         with self._lock:
             if self._identifier is None:
                 identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-                known = set(identifier.labels).intersection(self._languages)
+                known = {label for label in identifier.labels if self._served(str(label)) is not None}
                 if not known:
                     return None
                 identifier.set_languages(known)

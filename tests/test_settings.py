@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_a_secret_that_is_not_accepted_is_not_shown(
     assert "s3cret" not in str(raw.value)
 
 
-SECRETS = {
+SECRETS: dict[str, Any] = {
     "metrics_token": "s3cret-of-the-metrics",
     "admin_token": "s3cret-of-the-operator",
     "rate_limit_storage": "redis://:s3cret@redis:6379/0",

@@ -25,11 +25,11 @@ from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import as_whole, choice, optional_text, required_text, wrong
 from service.api.figures import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
-from service.api.jobs import check_pair
-from service.api.languages import Languages
+from service.api.languages import read_pair
 from service.api.ports import Service, TranslatorPort
 from service.api.state import service_of
-from service.api.translate import check_characters, check_languages, read_search
+from service.api.translate import check_characters, read_search
+from service.engine.languages import Languages
 from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
 from service.figures.content import comparable
 
@@ -194,13 +194,10 @@ def _refuse_all(job: Job) -> None:
 def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
     """Check the fields; raises ApiError at the first that is wrong."""
     text = required_text(fields, "text")
-    source = required_text(fields, "source").lower()
-    target = required_text(fields, "target").lower()
-    check_languages(source, target, known)
+    source, target = read_pair(fields, known)
     if source == target:
         raise ApiError("A text is not translated into its own language, so there is no attention to show; "
                        "give another target.", code="unsupported_pair")  # fmt: skip
-    check_pair(source, target, known)
     kind = choice(fields, "kind", ("cross", "encoder", "decoder"))
     options = AttentionOptions(
         kind=cast(Any, kind),

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from service.api.languages import Languages
 from service.detection import Detector, Guess
+from service.engine.languages import Languages
 
 
 def detector_of(app: FastAPI) -> Detector:
     """The detector among the languages that are served now."""
-    codes = frozenset(Languages.of(app.state.service.registry.models()).targets)
+    languages = Languages.of(app.state.service.registry.models())
+    codes = frozenset(languages.targets)
     known: tuple[frozenset[str], Detector] | None = getattr(app.state, "detector", None)
     if known is None or known[0] != codes:
-        known = (codes, Detector(codes))
+        known = (codes, Detector(languages.primary))
         app.state.detector = known
     return known[1]
 

@@ -15,8 +15,8 @@ def exposure(settings: Settings) -> str | None:
     if is_loopback(settings.host) or settings.require_key or settings.rate_limit:
         return None
     return (
-        f"listening on {settings.host}, beyond this machine, without API keys and without a rate limit: whoever "
-        "reaches the port may use it without end: set TRANSLUCENT_REQUIRE_KEY or TRANSLUCENT_RATE_LIMIT (docs/deploy.md)"
+        f"listening on {settings.host}, beyond this machine, without API keys and without a rate limit: "
+        "whoever reaches it may use it without end; set TRANSLUCENT_REQUIRE_KEY or TRANSLUCENT_RATE_LIMIT"
     )
 
 

@@ -10,9 +10,10 @@ from starlette.responses import JSONResponse
 
 from service.api.documents import errors_of, example
 from service.api.errors import ApiError
-from service.api.languages import Languages, language_name
+from service.api.languages import language_name
 from service.api.schemas import FrontendSettings
 from service.api.state import service_of
+from service.engine.languages import Languages
 
 router = APIRouter(tags=["Translation"])
 

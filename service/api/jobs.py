@@ -12,14 +12,12 @@ from fastapi import FastAPI
 from service import markup
 from service.api.autodetect import detect_all
 from service.api.context import RequestContext
-from service.api.errors import ApiError
-from service.api.languages import Languages, language_name
+from service.api.languages import AUTO, served_pair
 from service.api.ports import Service, TranslatorPort
 from service.api.render import render_details
 from service.detection import Guess
+from service.engine.languages import Languages
 from service.engine.types import Translation, TranslationOptions
-
-AUTO = "auto"
 
 Result = TypeVar("Result")
 
@@ -45,32 +43,17 @@ class Outcome:
     guesses: tuple[Guess, ...] = ()
 
 
-def check_pair(source: str, target: str, known: Languages) -> None:
-    """Raise ApiError for two known languages that no model joins."""
-    if target not in known.targets[source]:
-        raise ApiError(
-            f"{language_name(target)} ({target}) is not available as a target language from "
-            f"{language_name(source)} ({source}); available: {', '.join(known.targets[source])}",
-            code="unsupported_pair",
-        )
-
-
 async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
     """Translate; a text that already is in the target language, or in none, comes back as it is."""
     service: Service = app.state.service
     deadline = service.deadline()
     guesses = await _guess(app, job) if job.source == AUTO else []
     sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
-    known = Languages.of(service.registry.models())
-    groups: dict[str, list[int]] = {}
-    for number, source in enumerate(sources):
-        if source != job.target:
-            check_pair(source, job.target, known)
-            groups.setdefault(source, []).append(number)
+    groups = _by_pair(sources, job.target, Languages.of(service.registry.models()))
     done = [Translation(text) for text in job.texts]
 
-    async def translate_group(source: str, numbers: Sequence[int]) -> None:
-        translator = service.registry.resolve(source, job.target, job.model)
+    async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
+        translator = service.registry.resolve(*pair, job.model)
         context.model = translator.info.name
         translator.check_room(deadline)
         translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
@@ -79,6 +62,22 @@ async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
 
     await service.in_time(_together([translate_group(*group) for group in groups.items()]))
     return Outcome(tuple(done), tuple(guesses))
+
+
+def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of the texts to translate, by their pair.
+
+    A text in a language that no model joins with the target is left out, as long as there is another: it comes back as
+    it is, with its language beside it. Raises ApiError where there is none.
+    """
+    pairs = [known.pair(source, target) for source in sources]
+    if pairs and not any(pairs):
+        served_pair(sources[0], target, known)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, pair in enumerate(pairs):
+        if pair is not None and pair[0] != pair[1]:
+            groups.setdefault(pair, []).append(number)
+    return groups
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:

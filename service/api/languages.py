@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from service.api.documents import errors_of, example
+from service.api.errors import ApiError, invalid
+from service.api.fields import required_text
 from service.api.schemas import LanguageList
 from service.api.state import service_of
-from service.engine.types import ModelInfo
+from service.engine.languages import Languages
 
 router = APIRouter(tags=["Models"])
 
@@ -26,29 +28,56 @@ ENGLISH_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Languages:
-    """The languages of the loaded models; every language can be translated into itself."""
-
-    targets: dict[str, tuple[str, ...]]  # by source, in alphabetical order, itself included
-
-    @classmethod
-    def of(cls, models: Iterable[ModelInfo]) -> Languages:
-        """Collect the pairs of the models."""
-        found: dict[str, set[str]] = {}
-        for info in models:
-            source, target = info.source_language.lower(), info.target_language.lower()
-            found.setdefault(source, {source}).add(target)
-            found.setdefault(target, {target})
-        return cls({code: tuple(sorted(found[code])) for code in sorted(found)})
-
-    def __contains__(self, code: str) -> bool:
-        return code in self.targets
+# What LibreTranslate calls them.
+ENGLISH_NAMES |= {"pt-BR": "Portuguese (Brazil)", "zh-Hans": "Chinese", "zh-Hant": "Chinese (traditional)"}
+AUTO = "auto"
+SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
 
 
-def language_name(code: str) -> str:
-    """The English name of a language, or its code."""
-    return ENGLISH_NAMES.get(code, code)
+def language_name(tag: str) -> str:
+    """The English name of a language, with its script or region if it has any, or its tag."""
+    if tag in ENGLISH_NAMES:
+        return ENGLISH_NAMES[tag]
+    base, _, rest = tag.partition("-")
+    return f"{ENGLISH_NAMES[base]} ({rest})" if base in ENGLISH_NAMES else tag
+
+
+def read_pair(fields: Mapping[str, Any], known: Languages) -> tuple[str, str]:
+    """The served languages that `source` and `target` mean, of a route that does not find out the language itself."""
+    source, target = required_text(fields, "source"), required_text(fields, "target")
+    if source.lower() == AUTO:
+        raise invalid(
+            f"only /translate finds out the language of a text; name it, one of {', '.join(known.targets)}",
+            "unsupported_language",
+            "source",
+        )
+    check_languages(known, source=source, target=target)
+    return served_pair(source, target, known)
+
+
+def check_languages(known: Languages, **tags: str) -> None:
+    """Raise ApiError at the first tag that means no served language; tags by the names of their fields."""
+    for name, tag in tags.items():
+        if known.match(tag) is None:
+            raise ApiError(f"{shortened(tag.lower())} is not supported", code="unsupported_language", param=name)
+
+
+def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
+    """The served languages that two known tags mean; raises ApiError for two that no model joins."""
+    found = known.pair(source, target)
+    if found is None:
+        own, wanted = known.match(source) or source, known.match(target) or target
+        raise ApiError(
+            f"{language_name(wanted)} ({wanted}) is not available as a target language from "
+            f"{language_name(own)} ({own}); available: {', '.join(known.targets.get(own, ()))}",
+            code="unsupported_pair",
+        )
+    return found
+
+
+def shortened(value: str) -> str:
+    """A value of the caller's as an error may quote it."""
+    return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…"
 
 
 @router.get(

@@ -26,7 +26,8 @@ class Decoding(Schema):
     """How to search for a translation."""
 
     model: str | None = Field(
-        None, description="A bundle's name, or an architecture: `transformer` (default) or `bahdanau`"
+        None,
+        description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
     )
     beam_size: int = Field(4, ge=1, le=MAX_BEAM_SIZE, description="Hypotheses kept in parallel; 1 is greedy search")
     length_penalty: float = Field(
@@ -41,8 +42,8 @@ class TranslateRequest(Decoding):
     """A translation job; unknown fields are ignored."""
 
     q: Text | Annotated[list[str], Field(min_length=1)] = Field(description="The text, or (JSON only) a list of texts")
-    source: Text = Field(description="Code of the language of the text, such as `en`")
-    target: Text = Field(description="Code of the language wanted, such as `fr`")
+    source: Text = Field(description="Language of the text, such as `en`, or `auto`")
+    target: Text = Field(description="Language wanted, such as `fr` or `pt-BR`")
     format: Literal["text", "html"] = Field("text", description="`html`: tags are kept, and follow their words")
     alternatives: int = Field(0, ge=0, description="Further translations wanted; there may be fewer")
     details: bool = Field(False, description="Also return tokens, scores and word alignment")

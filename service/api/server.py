@@ -241,8 +241,12 @@ def engine_settings(settings: Settings) -> EngineSettings:
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )
-    worker = WorkerSettings(budget=budget, decoders=settings.decoders)
-    return EngineSettings(model=model, worker=worker, load_seconds=settings.load_timeout_seconds)
+    return EngineSettings(
+        model=model,
+        worker=WorkerSettings(budget=budget, decoders=settings.decoders),
+        load_seconds=settings.load_timeout_seconds,
+        default_models=settings.default_bundles,
+    )
 
 
 def raise_descriptor_limit() -> None:

@@ -17,14 +17,14 @@ from service.api.context import context_of
 from service.api.documents import REFERENCE, errors_of, request_body
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.fields import optional_text, required_text, whole_number
-from service.api.jobs import check_pair
-from service.api.languages import Languages
+from service.api.languages import read_pair
 from service.api.render import DIGITS, finite, render_side, render_token
 from service.api.schemas import StreamRequest
 from service.api.state import service_of
 from service.api.stream_schemas import event_schema
-from service.api.translate import check_characters, check_languages
+from service.api.translate import check_characters
 from service.engine.errors import EngineError, EngineFailure
+from service.engine.languages import Languages
 from service.engine.types import ModelInfo, StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 from service.logs import describe_exception, get_logger
 
@@ -64,15 +64,12 @@ async def stream(request: Request) -> Response:
     service = service_of(request)
     fields = await read_fields(request)
     text = required_text(fields, "q")
-    source, target = (required_text(fields, name).lower() for name in ("source", "target"))
     if whole_number(fields, "beam_size", 1, 8) not in (None, 1):
         raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
     check_characters(len(text), service.settings)
-    known = Languages.of(service.registry.models())
-    check_languages(source, target, known)
+    source, target = read_pair(fields, Languages.of(service.registry.models()))
     if source == target:
         raise invalid("a text is not translated into its own language; give another target", "unsupported_pair")
-    check_pair(source, target, known)
     translator = service.registry.resolve(source, target, optional_text(fields, "model"))
     context = context_of(request.scope)
     context.model, context.texts, context.characters = translator.info.name, 1, len(text)

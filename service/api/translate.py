@@ -14,10 +14,11 @@ from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import count, flag, missing, number, optional_text, required_text, whole_number, wrong
-from service.api.jobs import AUTO, Job, answer, check_pair, run_job
-from service.api.languages import Languages
+from service.api.jobs import Job, answer, run_job
+from service.api.languages import AUTO, check_languages, served_pair, shortened
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
+from service.engine.languages import Languages
 from service.engine.types import MAX_BEAM_SIZE, TranslationOptions
 from service.settings import Settings
 
@@ -41,8 +42,8 @@ EXAMPLES = {
 }
 ANSWERS = {
     "text": {"value": {"translatedText": "J'ai perdu."}},
-    "list": {"value": {"translatedText": ["Va !", "Je suis chez moi."]}},
-    "alternatives": {"value": {"translatedText": "Va !", "alternatives": ["Allez !", "Vas-y."]}},
+    "list": {"value": {"translatedText": ["Va.", "Je suis à la maison."]}},
+    "alternatives": {"value": {"translatedText": "Va.", "alternatives": ["Va !", "Allez."]}},
 }
 
 
@@ -71,15 +72,17 @@ async def translate(request: Request) -> JSONResponse:
 def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) -> Job:
     """Check the fields in the order that clients of this dialect expect; raises ApiError at the first that is wrong."""
     texts, is_list = _texts(fields)
-    source = required_text(fields, "source").lower()
-    target = required_text(fields, "target").lower()
+    source, target = required_text(fields, "source"), required_text(fields, "target")
+    is_auto = source.lower() == AUTO
     alternatives = count(fields, "alternatives")
     _check_limits(texts, is_list=is_list, settings=settings)
-    check_languages(target if source == AUTO else source, target, known)
+    check_languages(known, **({} if is_auto else {"source": source}), target=target)
     details = flag(fields, "details")
     html = _is_html(fields, details)
-    if source != AUTO:
-        check_pair(source, target, known)
+    if is_auto:
+        source, target = AUTO, known.match(target) or target
+    else:
+        source, target = served_pair(source, target, known)
     options = TranslationOptions(
         **read_search(fields), alternatives=min(alternatives, MAX_BEAM_SIZE - 1), details=details
     )
@@ -117,23 +120,6 @@ def check_characters(count: int, settings: Settings) -> None:
     """Raise ApiError when a request has more characters than are allowed."""
     if count > settings.character_limit:
         raise invalid(f"request ({count}) exceeds text limit ({settings.character_limit})", "character_limit")
-
-
-def check_languages(source: str, target: str, known: Languages) -> None:
-    """Raise ApiError for a language that no model knows."""
-    if source == AUTO:
-        raise invalid(
-            f"only /translate finds out the language of a text; name it, one of {', '.join(known.targets)}",
-            "unsupported_language",
-        )
-    for code in (source, target):
-        if code not in known:
-            raise ApiError(f"{shortened(code)} is not supported", code="unsupported_language")
-
-
-def shortened(value: str) -> str:
-    """A value of the caller's as an error may quote it."""
-    return value if len(value) <= 40 else f"{value[:40]}…"
 
 
 def _is_html(fields: Mapping[str, Any], details: bool) -> bool:

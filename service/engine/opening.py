@@ -25,6 +25,7 @@ class EngineSettings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
     load_seconds: float = 300.0  # that a bundle may take to load, and again to warm up
+    default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
 
 
 class OpenedWorker(NamedTuple):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from service.engine.bundle import Bundle
+from service.engine.choice import in_order
 from service.engine.errors import (
     BundleMissing,
     EngineError,
@@ -20,6 +21,7 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
+from service.engine.languages import Languages, pair_of
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
 from service.engine.states import REASONS, ModelState
@@ -30,9 +32,10 @@ from service.engine.types import ModelInfo
 
 Result = TypeVar("Result")
 
-DEFAULT_ARCHITECTURE = "transformer"
 GRACE_SECONDS = 1.0
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
+# What is served, and from it its languages and the translators of each pair.
+_Known = tuple[tuple[Translator, ...], Languages, dict[tuple[str, str], list[Translator]]]
 _LOG = logging.getLogger(__name__)
 
 
@@ -86,6 +89,7 @@ class Registry:
         self._observer = observer
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
+        self._known: _Known | None = None
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
@@ -132,6 +136,11 @@ class Registry:
     def load(self) -> None:
         """Load every bundle of the folder, or none; raises BundleError or DeviceUnavailable."""
         bundles = find_bundles(self._models_dir)
+        for name in self._settings.default_models:
+            if all(bundle.manifest.name != name for bundle in bundles):
+                raise BundleMissing(
+                    f"{self._models_dir}: there is no bundle named {name} in it, as default_models says."
+                )
         self._translators = tuple(self._open(bundle) for bundle in bundles)
 
     async def start(self) -> None:
@@ -255,31 +264,42 @@ class Registry:
         """Give what the loaded models say about themselves."""
         return [translator.info for translator in self._translators]
 
-    def languages(self) -> dict[str, tuple[str, ...]]:
-        """Give every known language with the languages it can be translated into."""
-        infos = self.models()
-        codes = {info.source_language for info in infos} | {info.target_language for info in infos}
-        return {
-            code: tuple(sorted({info.target_language for info in infos if info.source_language == code}))
-            for code in sorted(codes)
-        }
+    def languages(self) -> Languages:
+        """Give the languages of the models that are served."""
+        return Languages.of(self.models())
 
     def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
-        """Give the translator for a pair: the one named by its bundle or architecture, else the Transformer's.
+        """Give the translator for a pair: the one named by its bundle or architecture, else the pair's default.
 
+        Tags are matched as Languages does it; several models of a pair are ordered as service.engine.choice does it.
         Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
-        known = self.languages()
-        for language in (source, target):
-            if language not in known:
-                raise UnsupportedLanguage(f"{language} is not supported")
-        fitting = [t for t in self._translators if (t.info.source_language, t.info.target_language) == (source, target)]
+        known, by_pair = self._pairs()
+        pair = known.pair(source, target)
+        fitting = by_pair.get(pair, []) if pair is not None else []
         if not fitting:
+            for language in (source, target):
+                if known.match(language) is None:
+                    raise UnsupportedLanguage(f"{language} is not supported")
             raise UnsupportedPair(f"No model translates from {source} to {target}.")
-        if model:
-            named = [t for t in fitting if model in (t.name, t.info.architecture)]
-            if not named:
-                names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
-                raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; there are: {names}.")
-            return named[0]
-        return next((t for t in fitting if t.info.architecture == DEFAULT_ARCHITECTURE), fitting[0])
+        if not model:
+            return fitting[0]
+        named = [t for t in fitting if t.name == model] or [t for t in fitting if t.info.architecture == model]
+        if not named:
+            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
+            raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; there are: {names}.")
+        return named[0]
+
+    def _pairs(self) -> tuple[Languages, dict[tuple[str, str], list[Translator]]]:
+        """Give the languages and the translators of each pair, its default first; worked out once for each change."""
+        served = self._translators
+        if self._known is None or self._known[0] is not served:
+            by_name = {translator.name: translator for translator in served}
+            infos = [translator.info for translator in served]
+            by_pair = {
+                pair: [by_name[info.name] for info in in_order(own, self._settings.default_models)]
+                for pair in map(pair_of, infos)
+                if (own := [info for info in infos if pair_of(info) == pair])
+            }
+            self._known = served, Languages.of(infos), by_pair
+        return self._known[1:]

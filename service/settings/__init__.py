@@ -55,6 +55,12 @@ class Settings(ConnectionSettings):
         description="Folder that holds one folder for each model bundle; every bundle in it is served",
         json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
     )
+    default_models: str = Field(
+        "",
+        description="Bundles that translate their pair when a request names no model, with commas between them, the "
+        "first of a pair before the others; pairs without one have the bundle with the best score in its model card",
+        json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
+    )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
         "Where models run: `auto` takes the GPU when there is one and it works, `cuda` refuses to start without one",
@@ -167,6 +173,11 @@ class Settings(ConnectionSettings):
         if value < least:
             raise ValueError(f"{info.data['decoders']} decoders need {least} rows")
         return value
+
+    @property
+    def default_bundles(self) -> tuple[str, ...]:
+        """The names in `default_models`."""
+        return tuple(name.strip() for name in self.default_models.split(",") if name.strip())
 
 
 def accepted(field: FieldInfo) -> str:

@@ -49,6 +49,15 @@ async def test_auto_finds_the_language_of_each_text_of_a_list(client: httpx.Asyn
     assert body["detectedLanguage"][2]["confidence"] == 0
 
 
+async def test_one_odd_text_does_not_fail_a_batch(client: httpx.AsyncClient) -> None:
+    texts = [ENGLISH, FRENCH, ENGLISH]
+    body = (await client.post("/translate", json={"q": texts, "source": "auto", "target": "de"})).json()
+    assert body["translatedText"] == [ENGLISH.upper(), FRENCH, ENGLISH.upper()]  # no model from French into German
+    assert [found["language"] for found in body["detectedLanguage"]] == ["en", "fr", "en"]
+    answer = await client.post("/translate", json={"q": [FRENCH, FRENCH], "source": "auto", "target": "de"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_pair")
+
+
 async def test_auto_with_a_language_that_cannot_be_translated_is_told_so(client: httpx.AsyncClient) -> None:
     answer = await client.post("/translate", json={"q": FRENCH, "source": "auto", "target": "de"})
     assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_pair")

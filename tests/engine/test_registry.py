@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from service.engine.errors import (
 from service.engine.opening import EngineSettings, decoders_for
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
-from tests.engine.manifests import write_bundle
+from tests.engine.manifests import manifest_document, write_bundle
 from tests.engine.models_folder import WriteModel, model_writer
 from tests.engine.vocabulary import tokenizer_json
 
@@ -38,15 +39,64 @@ def registry(tmp_path: Path, write_model: WriteModel) -> Registry:
     return found
 
 
-def test_the_transformer_of_a_pair_is_the_default(registry: Registry) -> None:
-    assert registry.resolve("en", "fr").name == "transformer-en-fr"
+def test_among_models_without_scores_the_name_decides(registry: Registry) -> None:
+    assert registry.resolve("en", "fr").name == "bahdanau-en-fr"
     assert registry.resolve("en", "de").name == "bahdanau-en-de"
+
+
+def bleu(score: float, test_set: str = "tatoeba", precision: str = "int8") -> dict[str, Any]:
+    return {"test_set": test_set, "metric": "BLEU", "score": score, "precision": precision}
+
+
+def card(*scores: dict[str, Any]) -> dict[str, Any]:
+    return {**manifest_document()["card"], "scores": list(scores)}
+
+
+def loaded(folder: Path, **settings: Any) -> Registry:
+    registry = Registry(folder, EngineSettings(**settings))
+    registry.load()
+    return registry
+
+
+def test_the_model_with_the_best_score_is_the_default_and_a_toy_is_not(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr", card=card(bleu(39.19)))
+    write_model("zz-en-fr", architecture="bahdanau", card=card(bleu(40.07)))
+    write_model("a-en-fr", architecture="transformer")  # without a score, and first by its name
+    registry = loaded(tmp_path)
+    assert registry.resolve("en", "fr").name == "zz-en-fr"
+    assert registry.resolve("en", "fr", "transformer").name == "transformer-en-fr"
+    assert registry.resolve("en", "fr", "a-en-fr").name == "a-en-fr"
+
+
+def test_a_score_on_a_test_set_of_its_own_does_not_win(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("a-en-fr", architecture="transformer", card=card(bleu(95.0, "toy")))
+    write_model("b-en-fr", architecture="transformer", card=card(bleu(15.0, "news"), bleu(39.0)))
+    assert loaded(tmp_path).resolve("en", "fr").name == "b-en-fr"
+    write_model("c-en-fr", architecture="transformer", card=card(bleu(13.0, "news"), bleu(40.0)))
+    # `news` is what stands first in the cards of both.
+    assert loaded(tmp_path).resolve("en", "fr").name == "b-en-fr"
+
+
+def test_scores_are_compared_on_the_precision_that_runs(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("a-en-fr", architecture="transformer", card=card(bleu(42.0, precision="pytorch"), bleu(38.0)))
+    write_model("b-en-fr", architecture="transformer", card=card(bleu(39.0)))
+    assert loaded(tmp_path).resolve("en", "fr").name == "b-en-fr"
+
+
+def test_the_operator_names_the_default(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-en-fr", card=card(bleu(39.19)))
+    write_model("bahdanau-en-fr", card=card(bleu(40.07)))
+    registry = loaded(tmp_path, default_models=("transformer-en-fr",))
+    assert registry.resolve("en", "fr").name == "transformer-en-fr"
+    with pytest.raises(BundleMissing, match="no bundle named tranformer-en-fr"):
+        loaded(tmp_path, default_models=("tranformer-en-fr",))
 
 
 def test_a_model_is_chosen_by_its_name_or_its_architecture(registry: Registry) -> None:
     assert registry.resolve("en", "fr", "bahdanau").name == "bahdanau-en-fr"
     assert registry.resolve("en", "fr", "bahdanau-en-fr").name == "bahdanau-en-fr"
-    assert registry.resolve("en", "fr", "").name == "transformer-en-fr"
+    assert registry.resolve("en", "fr", "").name == "bahdanau-en-fr"
+    assert registry.resolve("en", "fr", "transformer").name == "transformer-en-fr"
 
 
 def test_what_no_model_serves_is_told_apart(registry: Registry) -> None:
@@ -64,7 +114,7 @@ def test_what_no_model_serves_is_told_apart(registry: Registry) -> None:
 
 def test_models_and_languages_are_listed(registry: Registry) -> None:
     assert [info.name for info in registry.models()] == ["bahdanau-en-de", "bahdanau-en-fr", "transformer-en-fr"]
-    assert registry.languages() == {"de": (), "en": ("de", "fr"), "fr": ()}
+    assert registry.languages().targets == {"de": ("de",), "en": ("de", "en", "fr"), "fr": ("fr",)}
     info = registry.models()[2]
     assert (info.precision, info.device, info.provider) == ("int8", "cpu", "CPUExecutionProvider")
     assert info.digest.startswith("sha256:")

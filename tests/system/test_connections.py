@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ HEAD_SECONDS = 1.0
 SEND_SECONDS = 2.0
 SLACK = 10.0  # seconds that a busy machine may be late
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
-BOUNDS = {
+BOUNDS: dict[str, Any] = {
     "TRANSLUCENT_HEAD_TIMEOUT_SECONDS": str(HEAD_SECONDS),
     "TRANSLUCENT_SEND_TIMEOUT_SECONDS": str(SEND_SECONDS),
 }

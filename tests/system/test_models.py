@@ -6,8 +6,10 @@ TEST_MODELS_DIR names another folder of bundles to try.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
+from service.engine.registry import Registry
+from service.engine.types import TranslationOptions
 from tests.system.process import ROOT, ServerProcess, running
 from tests.system.test_server import metric, until
 
@@ -60,6 +64,34 @@ def test_the_sentences_everybody_knows(server: ServerProcess, models: list[dict[
         right = sum(text in accepted for text, accepted in zip(found, known, strict=True))
         assert right >= (4 if model["architecture"] == "transformer" else 3), found
         assert translate(server, q="I lost.", source="en", target="fr") == "J'ai perdu."
+
+
+@pytest.fixture
+def models_and_a_toy(tmp_path: Path) -> Path:
+    """What the README's `training export runs/toy --output models/toy` leaves: the shipped models, and a toy."""
+    shipped = list(MODELS.glob("*-en-fr"))
+    if not shipped:
+        pytest.skip(f"there is no model into French in {MODELS}")
+    for folder in shipped:
+        (tmp_path / folder.name).symlink_to(folder)
+    shutil.copytree(ROOT / "tests/data/bundles/multi30k-transformer-en-de", tmp_path / "toy")
+    manifest = json.loads((tmp_path / "toy" / "manifest.json").read_text("utf-8"))
+    manifest |= {"name": "toy", "target_language": "fr", "card": {**manifest["card"], "scores": []}}
+    (tmp_path / "toy" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return tmp_path
+
+
+async def test_a_toy_takes_over_no_pair(models_and_a_toy: Path) -> None:
+    registry = Registry(models_and_a_toy)
+    registry.load()
+    assert "toy" in [info.name for info in registry.models()]
+    assert registry.resolve("en", "fr", "toy").name == "toy"
+    for model in (None, "transformer"):
+        chosen = registry.resolve("en", "fr", model)
+        await chosen.start()
+        [translation] = await chosen.translate(["I lost."], TranslationOptions())
+        await chosen.stop(0.0)
+        assert translation.text == "J'ai perdu."
 
 
 def test_white_space_line_breaks_and_emoji_stay_where_they_were(

@@ -1,0 +1,60 @@
+"""Which of several models of one pair translates it when none is named.
+
+First those that the operator names, in that order. Then the model with the best measured score: models are compared on
+one test set and metric, the one that most of them have in their cards, and on the precision that runs, where it was
+measured. A model without a score on it never comes before one with a score. Among equals the name decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from service.engine.types import ModelInfo
+
+# Metrics of which more is better; others, such as TER, are not compared.
+METRICS = frozenset({"bleu", "chrf", "chrf++", "comet"})
+
+# Test set, metric, and sacreBLEU's signature without the version that wrote it.
+Test = tuple[str, str, str]
+
+
+def in_order(models: Sequence[ModelInfo], preferred: Sequence[str] = ()) -> list[ModelInfo]:
+    """Return the models of one pair, the default first."""
+    measured = {info.name: scores(info) for info in models}
+    test = yardstick(list(measured.values()))
+
+    def key(info: ModelInfo) -> tuple[int, int, float, str]:
+        rank = preferred.index(info.name) if info.name in preferred else len(preferred)
+        own = measured[info.name]
+        if test in own:
+            return rank, 0, -own[test], info.name
+        return rank, 1 if own else 2, 0.0, info.name
+
+    return sorted(models, key=key)
+
+
+def scores(info: ModelInfo) -> dict[Test, float]:
+    """Return the scores of a model's card in their order, each of the precision that runs if it has been measured."""
+    found: dict[Test, float] = {}
+    for entry in info.card.get("scores") or ():
+        metric, score = str(entry["metric"]).casefold(), float(entry["score"])
+        if metric not in METRICS or not math.isfinite(score):
+            continue
+        parts = (entry.get("signature") or "").split("|")
+        test = (str(entry["test_set"]), metric, "|".join(part for part in parts if not part.startswith("version:")))
+        if test not in found or entry.get("precision") == info.precision:
+            found[test] = score
+    return found
+
+
+def yardstick(cards: Sequence[Mapping[Test, float]]) -> Test | None:
+    """Return what models are compared on: what most cards have, then the richest card, then what stands first in it."""
+    counts = Counter(test for card in cards for test in card)
+
+    def key(test: Test) -> tuple[int, int, int, Test]:
+        own = [card for card in cards if test in card]
+        return -counts[test], -max(map(len, own)), min(list(card).index(test) for card in own), test
+
+    return min(counts, key=key, default=None)

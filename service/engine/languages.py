@@ -1,0 +1,92 @@
+"""Language tags (BCP 47) and which of the served languages a tag means.
+
+Tags are compared in any case and with `_` for `-`. A tag that is not served falls back by RFC 4647, section 3.4: its
+last subtag is left out until a served language is found, so `en-US` finds `en`. LibreTranslate's short codes are
+understood, too: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from service.engine.types import ModelInfo
+
+# Tags that mean the same: LibreTranslate's short codes, and regions that say how Chinese is written (CLDR, likely
+# subtags). A tag is looked up under the first of its group, then under the others.
+GROUPS = (
+    ("pt-BR", "pb"),
+    ("zh-Hans", "zh", "zh-CN", "zh-SG"),
+    ("zh-Hant", "zt", "zh-TW", "zh-HK", "zh-MO"),
+)
+
+LONGEST = 64  # characters of a tag; the longest that are registered have half as many
+
+
+def canonical(tag: str) -> str:
+    """Return a tag in the usual spelling: language in lower case, `Hans`, `BR` (RFC 5646, section 2.1.1)."""
+    first, *rest = tag.strip().replace("_", "-").split("-")
+    return "-".join([first.lower(), *map(_spelled, rest)])
+
+
+def _spelled(subtag: str) -> str:
+    if len(subtag) == 2:
+        return subtag.upper()
+    return subtag.title() if len(subtag) == 4 else subtag.lower()
+
+
+def fallbacks(tag: str) -> Iterator[str]:
+    """Give the tags that may stand for a tag, the best first and itself before all; none for what is no tag."""
+    tag = canonical(tag) if len(tag) <= LONGEST else ""
+    while tag:
+        yield tag
+        group = next((group for group in GROUPS if tag in group), (tag,))
+        yield from group
+        tag = group[0].rpartition("-")[0]
+        if tag == "zh":
+            return  # Traditional Chinese is no Simplified Chinese, which `zh` means; the groups have named the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The languages of the loaded models; every language can be translated into itself."""
+
+    targets: dict[str, tuple[str, ...]]  # by source, in alphabetical order, itself included
+
+    @classmethod
+    def of(cls, models: Iterable[ModelInfo]) -> Languages:
+        """Return the languages that the models translate from and into."""
+        found: dict[str, set[str]] = {}
+        for source, target in map(pair_of, models):
+            found.setdefault(source, {source}).add(target)
+            found.setdefault(target, {target})
+        return cls({code: tuple(sorted(found[code])) for code in sorted(found)})
+
+    def __contains__(self, tag: str) -> bool:
+        return tag in self.targets
+
+    def matches(self, tag: str) -> list[str]:
+        """Return the served languages that a tag may mean, the best first; none where there is none."""
+        return list(dict.fromkeys(each for each in fallbacks(tag) if each in self.targets))
+
+    def match(self, tag: str) -> str | None:
+        """Return the served language that a tag means, or None."""
+        return next(iter(self.matches(tag)), None)
+
+    def pair(self, source: str, target: str) -> tuple[str, str] | None:
+        """Return the best served pair that two tags mean; a language and itself only where both mean it first."""
+        sources, targets = self.matches(source), self.matches(target)
+        if sources and targets and sources[0] == targets[0]:
+            return sources[0], targets[0]
+        return next(((one, other) for one in sources for other in targets
+                     if one != other and other in self.targets[one]), None)  # fmt: skip
+
+    def primary(self, language: str) -> str | None:
+        """Return the served language that a bare code, such as a detector's, may mean: `pt`, or else `pt-BR`."""
+        found = self.match(language)
+        return found or next((code for code in self.targets if code.partition("-")[0] == language), None)
+
+
+def pair_of(info: ModelInfo) -> tuple[str, str]:
+    """Return the languages of a model in their usual spelling."""
+    return canonical(info.source_language), canonical(info.target_language)
