@@ -77,6 +77,8 @@ class Server(uvicorn.Server):
         self.exit_code = 0
         self._stop_at: float | None = None
         self._stalled_since: float | None = None
+        self._listening = asyncio.Event()
+        self._addresses: list[str] = []
         settings = service.settings
         door = Door.of(settings, service.metrics.connection_cut_off)
         service.metrics.count_connections(lambda: door.connections.open)
@@ -129,7 +131,9 @@ class Server(uvicorn.Server):
                 provider=info.provider,
                 precision=info.precision,
             )
-        log.info("ready", seconds=round(time.perf_counter() - began, 3))
+        seconds = round(time.perf_counter() - began, 3)
+        await self._listening.wait()  # so that the last line of a start is the one that says where to go
+        log.info("ready", open=browsable(self._addresses[0]), seconds=seconds)
 
     def fail(self, delay: float = 0.0) -> None:
         """Stop after `delay` seconds, with an exit code that tells whoever restarts us that it was not asked for."""
@@ -176,7 +180,9 @@ class Server(uvicorn.Server):
             for listener in self.servers:
                 for sock in listener.sockets:
                     host, port = sock.getsockname()[:2]
-                    log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+                    self._addresses.append(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+                    log.info("listening", url=self._addresses[-1])
+            self._listening.set()
 
     async def _take(self, connection: socket.socket) -> None:
         """Serve a connection that the loop has not accepted itself."""
@@ -214,6 +220,11 @@ class Server(uvicorn.Server):
             await self._read_the_last()
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
+
+
+def browsable(address: str) -> str:
+    """The address of the page for a browser on this machine: one cannot go to "every interface"."""
+    return f"{address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/"
 
 
 def waiting_connections(listener: int) -> Iterator[socket.socket]:

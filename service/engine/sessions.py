@@ -34,7 +34,8 @@ def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Se
     providers = onnxruntime.get_available_providers() if available is None else available
     if settings.device == "cpu":
         return _place_on("cpu", graphs, settings.precision)
-    if CUDA not in providers:
+    missing = CUDA not in providers
+    if missing:
         reason = f"this installation of ONNX Runtime has no {CUDA} (it has {', '.join(providers)})"
     else:
         try:
@@ -45,8 +46,17 @@ def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Se
             reason = error.message
     if settings.device == "cuda":
         raise DeviceUnavailable(f"device=cuda was asked for, but {reason}.")
-    _LOG.warning("device=auto runs on the CPU: %s", reason)
+    if missing:
+        say_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime is the one without CUDA")
+    else:
+        say_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
     return _place_on("cpu", graphs, settings.precision)
+
+
+@functools.cache
+def say_once(level: int, message: str) -> None:
+    """Log a message the first time it is said in this process: what is true of one model is true of all of them."""
+    _LOG.log(level, message)
 
 
 def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
@@ -98,7 +108,7 @@ def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelS
     """Give settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
     if settings.device != "auto":
         raise reason
-    _LOG.warning("device=auto runs on the CPU: %s", reason.message)
+    say_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")
     return replace(settings, device="cpu")
 
 

@@ -19,6 +19,7 @@ from service.engine.sessions import (
     on_cpu_instead,
     open_session,
     place,
+    say_once,
 )
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
@@ -26,6 +27,11 @@ FP16 = GraphSet("cuda", "e", "d", "f", (), ())
 FP32 = GraphSet("any", "e", "d", "f", (), ())
 ALL = {"int8": INT8, "fp16": FP16, "fp32": FP32}
 BOTH, ONLY_CPU = [CUDA, CPU], [CPU]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said_yet() -> None:
+    say_once.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -51,13 +57,18 @@ def test_cuda_without_cuda_refuses_to_start() -> None:
         place(ALL, ModelSettings("cuda"), ONLY_CPU)
 
 
-def test_auto_without_cuda_runs_on_the_cpu_and_warns(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert place(ALL, ModelSettings("auto"), ONLY_CPU).device == "cpu"
-    assert "runs on the CPU" in caplog.text
+def test_auto_without_cuda_runs_on_the_cpu_and_says_so_once_and_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    """It is what the usual installation does, for every one of its models: nothing to be warned of."""
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(4):
+            assert place(ALL, ModelSettings("auto"), ONLY_CPU).device == "cpu"
+    [record] = caplog.records
+    assert record.levelno == logging.INFO
+    assert "run on the CPU" in record.message
 
 
 def test_auto_takes_the_cpu_when_the_bundle_has_no_graphs_for_the_gpu(caplog: pytest.LogCaptureFixture) -> None:
+    """There is a GPU, and it is not used: that is worth a warning."""
     with caplog.at_level(logging.WARNING):
         assert place({"int8": INT8}, ModelSettings("auto"), BOTH).device == "cpu"
     assert "no fp16 or fp32 graphs for cuda" in caplog.text

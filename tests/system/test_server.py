@@ -181,6 +181,16 @@ def test_clients_that_leave_in_the_middle_of_sending_leave_nothing_behind(server
     assert httpx.post(f"{server.url}/translate", json=TEXT).status_code == 200
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_last_line_of_a_start_says_which_address_to_open(host: str) -> None:
+    with running_dummy(TRANSLUCENT_HOST=host) as server:
+        line = server.wait_for("ready")
+        assert server.lines[-1] == line
+        assert line["open"] == f"http://127.0.0.1:{server.address[1]}/"
+        answer = httpx.get(line["open"], timeout=10)
+        assert (answer.status_code, "<h1>" in answer.text) == (200, True)
+
+
 def test_log_lines_are_json_without_the_texts_of_users(server: ServerProcess) -> None:
     httpx.post(f"{server.url}/translate", json=TEXT)
     httpx.get(f"{server.url}/attention", params={"text": "my secret", "source": "en", "target": "fr"})
