@@ -2,12 +2,23 @@
 
 The tokenizer library composes characters too, but its offsets then cover only the first code point of what was
 composed. Normalising here first leaves it nothing to compose, and this map leads back exactly.
+
+Sorting a run of combining marks takes quadratic time in many versions of CPython (python/cpython#149079). So long runs
+are cut first, as Unicode's Stream-Safe Text Format has it (UAX 15, section 13): with U+034F between them.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import accumulate
+
+LONGEST_RUN = 30  # combining marks in a row
+JOINER = "\u034f"  # COMBINING GRAPHEME JOINER, which is shown as nothing and which no mark is sorted across
+_MARKS_IN_DISGUISE = "\u0f73\u0f75\u0f81"  # the only characters that are no marks and consist of nothing else
+# No mark that is sorted is a word character, so that one pass finds every text that may have long runs.
+_MAY_BE_LONG = re.compile(rf"[^\w\s\x00-\u02ff]{{{LONGEST_RUN + 1},}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,42 @@ class Composed:
 
 
 def compose(text: str) -> Composed:
-    """Normalise to NFC, remembering where each character came from; linear but for pathological text."""
+    """Normalise to NFC, remembering where each character came from; takes time in proportion to the text."""
+    cuts = _cuts(text)
+    if not cuts:
+        return _compose(text)
+    parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    composed = _compose(JOINER.join(parts))
+    # Where each character of the text with joiners came from; a joiner came from nothing, between two characters.
+    joiners = [0] * (len(text) + len(cuts))
+    for number, cut in enumerate(cuts):
+        joiners[cut + number] = 1
+    before = list(accumulate(joiners, initial=0))
+    spans = [composed.original(place, place + 1) for place in range(len(composed.text))]
+    starts = tuple(start - before[start] for start, _ in spans)
+    ends = tuple(end - before[end] for _, end in spans)
+    return Composed(composed.text, starts, ends)
+
+
+def has_long_run(text: str) -> bool:
+    """Say whether the text has a run of combining marks that no language writes."""
+    return bool(_cuts(text))
+
+
+def _cuts(text: str) -> list[int]:
+    """Give the places where a run of combining marks has to be cut."""
+    cuts: list[int] = []
+    for suspicious in _MAY_BE_LONG.finditer(text):
+        run = 0
+        for place in range(*suspicious.span()):
+            run = run + 1 if unicodedata.combining(text[place]) or text[place] in _MARKS_IN_DISGUISE else 0
+            if run > LONGEST_RUN:
+                cuts.append(place)
+                run = 1
+    return cuts
+
+
+def _compose(text: str) -> Composed:
     if unicodedata.is_normalized("NFC", text):
         return Composed(text)
     parts: list[str] = []

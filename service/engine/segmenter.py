@@ -1,9 +1,9 @@
 """Which parts of a text are translated, and how the parts and what lies between them become one text again.
 
 Text is never altered: sentences are ranges over it, and all that lies outside them (spaces, line breaks, tabs, list
-markers, emoji, bare numbers, and addresses, which a model of subwords would misspell) is copied as it is. A line break
-or a tab always ends a sentence, and so does an address; within a line `sentencex` decides, except that no sentence ends
-inside a word. Everything here is pure.
+markers, emoji, bare numbers, addresses, which a model of subwords would misspell, and words with more than 30 combining
+marks in a row) is copied as it is. A line break or a tab always ends a sentence, and so does an address; within a line
+`sentencex` decides, except that no sentence ends inside a word. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import sentencex
+
+from service.engine.composition import has_long_run
 
 Span = tuple[int, int]
 
@@ -123,9 +125,19 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
     for part in parts:
         position += len(part)
         if position == end or _may_end(text, begin, position):
-            spans.extend(_outside(text, begin, position, _LINK.finditer(text, begin, position)))
+            spans.extend(_outside(text, begin, position, _left_alone(text, begin, position)))
             begin = position
     return spans
+
+
+def _left_alone(text: str, start: int, end: int) -> list[re.Match[str]]:
+    """Give what stays as it is: addresses, and words with more combining marks in a row than any language writes."""
+    links = list(_LINK.finditer(text, start, end))
+    if not has_long_run(text[start:end]):
+        return links
+    words = [word for word in _WORD.finditer(text, start, end) if has_long_run(word[0])]
+    within = [link for link in links if not any(word.start() <= link.start() < word.end() for word in words)]
+    return sorted([*words, *within], key=lambda match: match.start())
 
 
 def _outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]) -> list[Span]:

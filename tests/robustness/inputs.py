@@ -161,6 +161,23 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """Eleven kinds of 50."""
 
+MARKS = 100_000
+ADVERSARIAL: dict[str, str] = {
+    "marks out of order": "a" + "\u0300" * (MARKS // 2) + "\u0316" * (MARKS // 2),
+    "marks in turn": "a" + "\u0300\u0316" * (MARKS // 2),
+    "one mark": "a" + "\u0301" * MARKS,
+    "marks that are two": "a" + "\u0344\u0316" * (MARKS // 2),
+    "marks in disguise": "\u0f40" + "\u0f73\u0300" * (MARKS // 2),
+    "only marks": "\u0316\u0300" * (MARKS // 2),
+    "marks after spaces": ("a " + "\u0300\u0316" * 20) * (MARKS // 42),
+    "marks on every letter": ("a" + "\u0300\u0316" * 14) * (MARKS // 29),
+    "marks on a character of its own": "中" + "\u0300\u0316" * (MARKS // 2),
+    "vowels that are composed": "\u0bc6" + "\u0bbe" * MARKS,
+    "final consonants": "\uac00" + "\u11a8" * MARKS,
+    "joiners": "\u034f" * MARKS,
+}
+"""Texts as long as a request may be, made to take a time that grows with the square of their length."""
+
 EXPECTED: dict[str, tuple[str, ...]] = {
     "numbers": tuple(number for _ in _NUMBERED for number in _NUMBERS),
     "addresses": tuple(address for _ in _LINKED for address in _ADDRESSES),

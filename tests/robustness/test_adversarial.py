@@ -1,0 +1,85 @@
+"""Texts that are made to take long: each is dealt with in a time that grows with its length, and nobody else waits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from service.engine.composition import LONGEST_RUN, compose
+from service.engine.passage import Cutting, cut_text
+from tests.engine.toy_onnx import write_speaking_bundle
+from tests.engine.vocabulary import small_tokenizer
+from tests.robustness.inputs import ADVERSARIAL
+from tests.system.process import ServerProcess, running
+
+
+def seconds_of(text: str) -> float:
+    """Processor time, which a busy machine does not lengthen, of all that is done with a text before it is run."""
+    tokenizer = small_tokenizer()
+    begun = time.process_time()
+    cut_text(text, tokenizer, Cutting("en", 128, 256))
+    tokenizer.encode(text)
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize("kind", ADVERSARIAL)
+def test_time_grows_with_the_length_and_not_with_its_square(kind: str) -> None:
+    assert seconds_of(ADVERSARIAL[kind]) < 10  # half a minute to minutes, where it was the square of the length
+
+
+@pytest.mark.parametrize("kind", ADVERSARIAL)
+def test_every_character_leads_back_to_the_text_as_it_was_written(kind: str) -> None:
+    text = ADVERSARIAL[kind][:5000]
+    composed = compose(text)
+    places = [composed.original(place, place + 1) for place in range(len(composed.text))]
+    assert all(0 <= start <= end <= len(text) for start, end in places)
+    assert places == sorted(places)
+    covered = {place for start, end in places for place in range(start, end)}
+    assert covered == set(range(len(text)))
+
+
+def test_a_run_of_marks_is_cut_where_unicode_says_and_what_is_written_is_not() -> None:
+    usual = "a" + "\u0301" * LONGEST_RUN
+    assert "\u034f" not in compose(usual).text
+    cut = compose("b" + usual + "\u0301c")
+    assert cut.text.count("\u034f") == 1
+    assert [cut.original(place, place + 1) for place in range(len(cut.text))][-3:] == [
+        (32, 32),  # the joiner, which nobody has written
+        (32, 33),
+        (33, 34),
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("models")
+    write_speaking_bundle(folder / "transformer-en-fr")
+    with running("-m", "service", "serve", "--device", "cpu", TRANSLUCENT_MODELS_DIR=str(folder)) as server:
+        server.wait_for("ready")
+        yield server
+
+
+@pytest.mark.parametrize("path", ["/translate", "/attention"])
+async def test_a_hundred_thousand_marks_hold_nobody_up(server: ServerProcess, path: str) -> None:
+    text = ADVERSARIAL["marks out of order"][:100_000]
+    body = {"q": text, "text": text, "source": "en", "target": "fr"}
+    body.pop("text" if path == "/translate" else "q")
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        await client.get("/health/live")
+        begun = time.monotonic()
+        asked = asyncio.create_task(client.post(path, json=body))
+        waits = []
+        while not asked.done():
+            since = time.monotonic()
+            assert (await client.get("/health/live")).status_code == 200
+            waits.append(time.monotonic() - since)
+        answer, seconds = await asked, time.monotonic() - begun
+    assert answer.status_code == (200 if path == "/translate" else 400)
+    if path == "/translate":
+        assert answer.json()["translatedText"] == text
+    assert seconds < 5  # a second on a quiet machine
+    assert max(waits) < 0.5  # a tenth of a second on a quiet machine; it was 18 seconds
