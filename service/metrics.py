@@ -82,6 +82,8 @@ class Metrics(Observer):
         self._cut_off = self._counter("connections_cut_off", "Connections that were refused or cut off", "reason")
         for reason in CUT_OFF:
             self._cut_off.labels(reason)
+        self._keys_readable = self._gauge("api_keys_readable", "1 while the file of API keys, if any, can be read")
+        self._keys_readable.set(1)
         self._limit_storage = self._counter("rate_limit_storage_failures", "Times that Redis could not be asked")
 
     def _define_engine(self) -> None:
@@ -175,6 +177,10 @@ class Metrics(Observer):
     def count_connections(self, count: Callable[[], int]) -> None:
         """Show what `count` says whenever somebody looks."""
         self._connections.set_function(count)
+
+    def api_keys_read(self, readable: bool) -> None:
+        """The file of API keys was read, or could not be."""
+        self._keys_readable.set(1 if readable else 0)
 
     def limit_storage_failed(self) -> None:
         """The storage that replicas share for their rate limits did not answer."""

@@ -6,6 +6,7 @@ A key is 256 random bits, so a plain SHA-256 of it cannot be searched for and no
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import hmac
@@ -21,12 +22,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from service.engine.threads import alone
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
 PREFIX = "tl_"  # so that scanners for leaked secrets can know a key when they see one
 NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}", re.ASCII)
+READ_SECONDS = 1.0  # how long a request may wait for the file
 CHECK_SECONDS = 1.0  # how long a server may not notice that the file has changed
 
 
@@ -109,19 +112,27 @@ def _write(path: Path, keys: list[ApiKey]) -> None:
 
 
 class KeyRing:
-    """The keys of a running server, which follows changes of the file without a restart."""
+    """The keys of a running server, which follows changes of the file without a restart.
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Raises KeyFileError when the file cannot be read now; later the last good keys stay in force."""
+    A file that is gone takes every key back. One that cannot be read leaves the last good keys in force, because it is
+    more often half-written than meant; `on_read` is told of both.
+    """
+
+    def __init__(
+        self, path: Path, clock: Callable[[], float] = time.monotonic, on_read: Callable[[bool], None] = lambda _: None
+    ) -> None:
+        """Raises KeyFileError when the file cannot be read now; `on_read` is told whether it could be, each time."""
         self._path = path
         self._clock = clock
+        self._on_read = on_read
         self._stamp = self._read_stamp()
         self._keys = read_keys(path)
         self._checked = clock()
+        self._following = False
+        self._on_read(True)
 
     def owner(self, key: str) -> str | None:
         """The name that a key belongs to; takes as long for a wrong key as for a right one."""
-        self._follow()
         offered = digest(key)
         found = None
         for known in self._keys:
@@ -129,25 +140,50 @@ class KeyRing:
                 found = known.name
         return found
 
-    def _read_stamp(self) -> tuple[int, int, int] | None:
-        try:
-            stat = self._path.stat()
-        except OSError:
-            return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
-
-    def _follow(self) -> None:
-        now = self._clock()
-        if now - self._checked < CHECK_SECONDS:
+    async def follow_in_time(self) -> None:
+        """Follow the file where that is due; a file system that hangs is waited for only once, and not for long."""
+        if self._following or self._clock() - self._checked < CHECK_SECONDS:
             return
-        self._checked = now
+        self._checked = self._clock()
+        self._following = True
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                await alone(self._follow_once, "api-keys")
+        except TimeoutError:
+            self._on_read(False)
+            log.error("the file of API keys does not answer; the keys read before stay", path=str(self._path))
+
+    def _follow_once(self) -> None:
+        try:
+            self.follow()
+        finally:
+            self._following = False
+
+    def follow(self) -> None:
+        """Read the file again if it has changed."""
         stamp = self._read_stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
+        if stamp is None:
+            self._keys = []
+            self._on_read(False)
+            log.critical("the file of API keys is gone: every key is taken back until it is there again")
+            return
         try:
             self._keys = read_keys(self._path)
         except KeyFileError as error:
+            self._on_read(False)
             log.error("the file of API keys cannot be read; the keys read before stay", **describe_exception(error))
         else:
+            self._on_read(True)
             log.info("API keys read again", keys=len(self._keys))
+
+    def _read_stamp(self) -> tuple[int, int, int] | None:
+        try:
+            stat = self._path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return (0, 0, 0)  # there, and not to be read
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino

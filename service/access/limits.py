@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from limits import RateLimitItem, parse_many
@@ -15,6 +15,8 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
+
+Fits = Callable[[FixedWindowRateLimiter, RateLimitItem], Awaitable[bool]]
 
 MEMORY = "memory://"
 STORAGE_TIMEOUT_SECONDS = 0.25  # a limit must not cost more time than a translation
@@ -50,24 +52,31 @@ class RateLimits:
 
     async def count(self, client: str, limits: Sequence[RateLimitItem], cost: int = 1) -> Exceeded | None:
         """Count a call of a client as `cost` calls; None when all its limits have room for it."""
+        return await self._first_exceeded(limits, lambda limiter, limit: limiter.hit(limit, client, cost=cost), client)
+
+    async def full(self, client: str, limits: Sequence[RateLimitItem]) -> Exceeded | None:
+        """Count nothing; None when all limits of a client have room for one call more."""
+        return await self._first_exceeded(limits, lambda limiter, limit: limiter.test(limit, client), client)
+
+    async def _first_exceeded(self, limits: Sequence[RateLimitItem], fits: Fits, client: str) -> Exceeded | None:
         for limit in limits:
-            seconds = await self._hit(limit, client, cost)
+            seconds = await self._wait_for(limit, fits, client)
             if seconds is not None:
                 unit = f"{limit.GRANULARITY.name}{'s' if limit.multiples > 1 else ''}"
                 return Exceeded(f"{limit.amount} requests in {limit.multiples} {unit}", seconds)
         return None
 
-    async def _hit(self, limit: RateLimitItem, client: str, cost: int) -> int | None:
+    async def _wait_for(self, limit: RateLimitItem, fits: Fits, client: str) -> int | None:
         if self._shared is not None and time.monotonic() >= self._paused_until:
             try:
                 async with asyncio.timeout(STORAGE_TIMEOUT_SECONDS):
-                    return await _hit_in(self._shared, limit, client, cost)
+                    return await _wait_in(self._shared, limit, fits, client)
             except Exception as error:
                 # Refusing everybody, or nobody, would be worse than counting for ourselves.
                 self._paused_until = time.monotonic() + STORAGE_PAUSE_SECONDS
                 self._on_storage_failure()
                 log.warning("rate limits are counted by this process alone for a while", **describe_exception(error))
-        return await _hit_in(self._alone, limit, client, cost)
+        return await _wait_in(self._alone, limit, fits, client)
 
     async def close(self) -> None:
         """Close the connections to the storage."""
@@ -75,9 +84,9 @@ class RateLimits:
             await self._storage.bridge.storage.aclose()  # type: ignore[attr-defined]
 
 
-async def _hit_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, client: str, cost: int) -> int | None:
+async def _wait_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, fits: Fits, client: str) -> int | None:
     """None when the call fits into the limit, else the seconds until it will."""
-    if await limiter.hit(limit, client, cost=cost):
+    if await fits(limiter, limit):
         return None
     stats = await limiter.get_window_stats(limit, client)
     return max(1, math.ceil(stats.reset_time - time.time()))

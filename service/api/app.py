@@ -30,8 +30,9 @@ from service.api.autodetect import detect_all
 from service.api.documents import install_openapi
 from service.api.errors import install_error_handlers
 from service.api.figures import with_artist
+from service.api.middleware.access import Access
 from service.api.middleware.edge import Edge
-from service.api.middleware.gate import Gate
+from service.api.middleware.gate import Gate, Threshold
 from service.api.middleware.intake import Intake
 from service.api.ports import Service
 from service.figures.artist import Artist
@@ -78,7 +79,11 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     Raises KeyFileError when there is to be a file of API keys and it cannot be read.
     """
     settings = service.settings
-    keys = None if settings.api_keys_file is None else KeyRing(settings.api_keys_file)
+    keys = (
+        None
+        if settings.api_keys_file is None
+        else KeyRing(settings.api_keys_file, on_read=service.metrics.api_keys_read)
+    )
     limits = RateLimits(settings.rate_limit_storage.get_secret_value(), service.metrics.limit_storage_failed)
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(
@@ -100,7 +105,9 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
-    app.add_middleware(Gate, settings=settings, keys=keys, limits=limits)
+    access = Access(settings, keys, limits)
+    app.add_middleware(Gate, access=access)
     app.add_middleware(Intake, service=service)
+    app.add_middleware(Threshold, access=access)
     app.add_middleware(Edge, service=service)  # added last: outermost
     return app

@@ -14,7 +14,7 @@ from service import __version__
 from service.api.attention_schemas import AttentionRequest
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.inference_schemas import InferenceRequest
-from service.api.middleware.gate import ADMIN, is_public
+from service.api.middleware.access import ADMIN, is_public
 from service.api.schemas import (
     DetectRequest,
     ErrorBody,

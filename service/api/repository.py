@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 
 from service.api.documents import errors_of, example
 from service.api.errors import ApiError
-from service.api.middleware.gate import ADMIN
+from service.api.middleware.access import ADMIN
 from service.api.reloading import reload_models, unload_model
 from service.api.schemas import Schema
 from service.api.state import service_of

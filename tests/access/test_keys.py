@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 import threading
@@ -90,21 +91,61 @@ def test_a_missing_file_says_how_it_is_made(path: Path) -> None:
 
 
 def test_a_running_server_follows_the_file_and_keeps_its_keys_when_it_breaks(path: Path) -> None:
-    now = [0.0]
+    readable: list[bool] = []
     first = add_key(path, "first")
-    ring = KeyRing(path, lambda: now[0])
+    ring = KeyRing(path, on_read=readable.append)
     second = add_key(path, "second")
     assert ring.owner(second) is None  # not looked at yet
-    now[0] += 2
+    ring.follow()
     assert (ring.owner(first), ring.owner(second)) == ("first", "second")
     good = json.loads(path.read_text("utf-8"))
     path.write_text("broken", "utf-8")
-    now[0] += 2
+    ring.follow()
     assert ring.owner(second) == "second"
-    path.unlink()
-    now[0] += 2
-    assert ring.owner(second) == "second"
+    assert readable == [True, True, False]
     good["keys"].pop(0)
     path.write_text(json.dumps(good), "utf-8")
-    now[0] += 2
+    ring.follow()
     assert (ring.owner(first), ring.owner(second)) == (None, "second")
+    assert readable == [True, True, False, True]
+
+
+def test_a_file_that_is_deleted_takes_every_key_back(path: Path) -> None:
+    readable: list[bool] = []
+    key = add_key(path, "first")
+    ring = KeyRing(path, on_read=readable.append)
+    moved = path.rename(path.with_name("elsewhere"))
+    ring.follow()
+    assert ring.owner(key) is None
+    moved.rename(path)
+    ring.follow()
+    assert ring.owner(key) == "first"
+    assert readable == [True, False, True]
+
+
+async def test_the_file_is_looked_at_when_that_is_due(path: Path) -> None:
+    now = [0.0]
+    add_key(path, "first")
+    ring = KeyRing(path, lambda: now[0])
+    second = add_key(path, "second")
+    await ring.follow_in_time()
+    assert ring.owner(second) is None
+    now[0] += 2
+    await ring.follow_in_time()
+    assert ring.owner(second) == "second"
+
+
+async def test_a_file_system_that_hangs_holds_up_one_request_for_a_moment(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, readable, released = [0.0], list[bool](), threading.Event()
+    key = add_key(path, "first")
+    ring = KeyRing(path, lambda: now[0], readable.append)
+    monkeypatch.setattr(ring, "_read_stamp", lambda: released.wait(30))
+    monkeypatch.setattr("service.access.keys.READ_SECONDS", 0.05)
+    now[0] += 2
+    for _ in range(3):  # only the first of them waits
+        await asyncio.wait_for(ring.follow_in_time(), 10)
+        assert ring.owner(key) == "first"
+    assert readable == [True, False]
+    released.set()

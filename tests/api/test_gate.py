@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from service.access.keys import KeyFileError, add_key
 from service.api.app import create_app
-from service.api.middleware.gate import ADMIN, is_public
+from service.api.middleware.access import ADMIN, is_public
 from service.api.ports import Service
 from service.metrics import Metrics
 from service.settings import Settings
@@ -179,3 +181,108 @@ async def test_behind_a_trusted_proxy_each_client_counts_for_itself() -> None:
 def test_a_file_of_keys_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError):
         create_app(Service(Settings(api_keys_file=tmp_path / "none"), DummyRegistry(), Metrics()))
+
+
+class Body:
+    """A body that says how much of it was read."""
+
+    def __init__(self, pieces: int = 100) -> None:
+        self.pieces = pieces
+        self.read = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(self.pieces):
+            self.read += 1
+            yield b" " * 1000
+
+
+async def refused_unread(client: httpx.AsyncClient, path: str, **headers: str) -> tuple[int, str]:
+    """Status and code of a refusal for which nothing of the body was read."""
+    body = Body()
+    answer = await client.post(path, content=body, headers={"content-type": "application/json", **headers})
+    assert body.read == 0
+    return answer.status_code, answer.json()["code"]
+
+
+async def test_a_wrong_key_or_token_is_refused_before_the_body_is_read(closed: httpx.AsyncClient) -> None:
+    assert await refused_unread(closed, "/translate", Authorization="Bearer tl_wrong") == (403, "invalid_key")
+    assert await refused_unread(closed, "/v2/repository/index") == (403, "admin_disabled")
+    async with serving(admin_token="operator-of-models") as client:
+        assert await refused_unread(client, "/v2/repository/index", Authorization="Bearer x") == (403, "invalid_token")
+
+
+async def test_an_address_or_key_without_calls_left_is_refused_before_the_body_is_read(
+    key_file: Path, key: str
+) -> None:
+    async with serving(rate_limit="1/minute") as client:
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert await refused_unread(client, "/translate") == (429, "rate_limit")
+    async with serving(api_keys_file=key_file, key_rate_limit="1/minute") as client:
+        header = {"Authorization": f"Bearer {key}"}
+        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 200
+        assert await refused_unread(client, "/translate", **header) == (429, "rate_limit")
+
+
+@pytest.mark.parametrize(("path", "method"), [("/metrics", "GET"), ("/v2/repository/index", "POST")])
+async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(path: str, method: str) -> None:
+    right = {"Authorization": "Bearer right-right-right-right"}
+    tokens = {"metrics_token": "right-right-right-right", "admin_token": "right-right-right-right"}
+    async with serving(**tokens, failure_limit="3/minute") as client:
+        assert (await client.request(method, path, headers=right)).status_code == 200
+        tries = [
+            (await client.request(method, path, headers={"Authorization": f"Bearer {number}"})).status_code
+            for number in range(5)
+        ]
+        assert tries == [403, 403, 403, 429, 429]
+        answer = await client.request(method, path, headers=right)  # or the next guess could be told from this
+        assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
+        assert 1 <= int(answer.headers["Retry-After"]) <= 61
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+
+
+async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(key_file: Path, key: str) -> None:
+    async with serving(api_keys_file=key_file, failure_limit="3/minute") as client:
+        wrong = [{"Authorization": "Bearer tl_wrong"}, {}] * 3
+        tries = [
+            (await client.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=headers)).status_code
+            for headers in wrong
+        ]
+        assert tries == [403, 403, 403, 429, 429, 429]
+        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+
+
+async def test_bodies_together_take_up_no_more_room_than_there_is() -> None:
+    sent, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b" " * 15_000
+        sent.set()
+        await go_on.wait()
+        yield json.dumps(TEXT).encode()
+
+    headers = {"content-type": "application/json"}
+    async with serving(buffered_bodies_limit=1_048_576, body_limit=1_048_576) as client:
+        first = asyncio.create_task(client.post("/translate", content=slowly(), headers=headers))
+        await sent.wait()
+        large = b" " * 1_040_000 + json.dumps(TEXT).encode()
+        answer = await client.post("/translate", content=large, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (503, "bodies_full")
+        assert answer.headers["Retry-After"] == "1"
+        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        go_on.set()
+        assert (await first).status_code == 200
+        assert (await client.post("/translate", content=large, headers=headers)).status_code == 200
+
+
+async def test_a_file_of_keys_that_is_deleted_takes_them_back_and_shows_in_the_metrics(
+    key_file: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.access.keys.CHECK_SECONDS", 0.0)
+    header = {"Authorization": f"Bearer {key}"}
+    async with serving(api_keys_file=key_file, metrics_token="right-right-right-right") as client:
+        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 200
+        await asyncio.to_thread(key_file.unlink)
+        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 403
+        scraped = await client.get("/metrics", headers={"Authorization": "Bearer right-right-right-right"})
+        assert "translucent_api_keys_readable 0.0" in scraped.text

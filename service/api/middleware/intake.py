@@ -9,8 +9,11 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.addresses import parse_networks
+from service.access.bodies import Bodies
 from service.api.context import ClientDisconnected
 from service.api.errors import ApiError, handle_api_error
+from service.api.middleware.caller import address_of
 from service.api.ports import Service
 from service.engine.observer import CallStage
 
@@ -25,6 +28,8 @@ class Intake:
         self.url_limit = service.settings.url_limit
         self.timeout = service.settings.body_timeout_seconds
         self.tracing = service.tracing
+        self.proxies = parse_networks(service.settings.trusted_proxies)
+        self.bodies = Bodies(service.settings.buffered_bodies_limit, service.settings.body_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
@@ -32,17 +37,18 @@ class Intake:
             await self.app(scope, receive, send)
             return
         began = time.monotonic()
-        try:
-            body = await self._read(scope, receive)
-        except ApiError as error:
-            # What is still on its way is read and thrown away by the server, so that the client gets to see this.
-            response = await handle_api_error(Request(scope), error)
-            await response(scope, receive, send)
-            return
-        self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
-        await self._run(scope, body, receive, send)
+        with _Held(self.bodies, address_of(scope, self.proxies)) as held:
+            try:
+                body = await self._read(scope, receive, held)
+            except ApiError as error:
+                # What is still on its way is read and thrown away by the server, so that the client gets to see this.
+                response = await handle_api_error(Request(scope), error)
+                await response(scope, receive, send)
+                return
+            self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
+            await self._run(scope, body, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, scope: Scope, receive: Receive, held: _Held) -> bytes:
         # Where our own server listens, its protocol has seen to these two already.
         if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
             raise ApiError(
@@ -60,7 +66,6 @@ class Intake:
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > self.limit):
             raise self._too_large()
         parts: list[bytes] = []
-        size = 0
         try:
             async with asyncio.timeout(self.timeout):
                 while True:
@@ -68,8 +73,8 @@ class Intake:
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnected
                     parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > self.limit:
+                    held.add(len(parts[-1]))
+                    if held.size > self.limit:
                         raise self._too_large()
                     if not message.get("more_body", False):
                         return b"".join(parts)
@@ -127,6 +132,32 @@ class Intake:
             raise ClientDisconnected from None
         finally:
             watcher.cancel()
+
+
+class _Held:
+    """The room that the body of one request takes up, until the request is done."""
+
+    def __init__(self, bodies: Bodies, address: str) -> None:
+        self.size = 0
+        self._bodies = bodies
+        self._address = address
+
+    def add(self, size: int) -> None:
+        """Take room for more of the body; raises ApiError where there is none."""
+        if not self._bodies.take(self._address, size):
+            raise ApiError(
+                "The bodies of other requests take up all of the room there is; try again in a moment.",
+                status=503,
+                code="bodies_full",
+                headers={"Retry-After": "1"},
+            )
+        self.size += size
+
+    def __enter__(self) -> _Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bodies.give_back(self._address, self.size)
 
 
 async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
