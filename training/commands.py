@@ -16,6 +16,7 @@ from training.data.reading import read_lines
 from training.evaluate import (
     Result,
     Trained,
+    Weights,
     as_text,
     evaluate_lines,
     evaluate_teaching,
@@ -57,6 +58,9 @@ def evaluate(
     precision: Annotated[str, typer.Option(help="What the report calls --hypotheses, e.g. int8.")] = "int8",
     translations: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
     output: Output = None,
+    weights: Annotated[
+        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+    ] = "usual",
 ) -> None:
     """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
     if hypotheses is not None:
@@ -66,7 +70,7 @@ def evaluate(
         results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options)]
         _show(report(run.name, precision, None, results, []), as_text(results, []), output)
         return
-    trained = load_trained(run)
+    trained = load_trained(run, weights)
     options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens)
     results, lines = _evaluate_all(trained, run, (test, target), options, family)
     if translations is not None:
@@ -101,6 +105,10 @@ def align(
     alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
     scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
     measured_on: Annotated[str | None, typer.Option(help="How the report calls the gold; its file name.")] = None,
+    against: Annotated[
+        Literal["silver", "gold"] | None,
+        typer.Option(help="Whose links --gold has: an aligner's or people's. Default: silver for a .silver file."),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
@@ -118,7 +126,13 @@ def align(
         write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
     text = "\n".join(str(each) for each in ranked[:5])
     name = measured_on or (gold.name if gold else None)
-    _show({"run": run.name, "measured_on": name, "readings": [asdict(r) for r in ranked]}, text, output)
+    content = {"run": run.name, "measured_on": name, "against": None if gold is None else against or _kind(gold)}
+    _show(content | {"readings": [asdict(r) for r in ranked]}, text, output)
+
+
+def _kind(links: Path) -> Literal["silver", "gold"]:
+    """Whose links a file has, by its name: `silver` writes ``.silver``, and once wrote ``development.gold``."""
+    return "silver" if links.suffix == ".silver" or links.name == "development.gold" else "gold"
 
 
 def _parse_reading(text: str) -> Reading:
@@ -139,16 +153,16 @@ Pairs = Annotated[int, typer.Option(help="How many of the run's training pairs e
 
 def silver(
     run: RunPath,
-    output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .gold.")],
+    output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .silver.")],
     pairs: Pairs = 100_000,
 ) -> None:
-    """Align a run's development data with eflomal, as gold for choosing a head: `align --gold`."""
+    """Align a run's development data with eflomal, in place of gold for choosing a head: `align --gold`."""
     measured = development_text(run)
     found = align_both_ways(measured, training_text(run, pairs))
-    gold = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
-    for name, lines in zip(("source", "target", "gold"), (*measured, gold), strict=True):
+    links_ = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
+    for name, lines in zip(("source", "target", "silver"), (*measured, links_), strict=True):
         write_lines(output / f"development.{name}", lines)
-    typer.echo(f"{output}: {len(gold)} pairs")
+    typer.echo(f"{output}: {len(links_)} pairs")
 
 
 def links(run: RunPath) -> None:

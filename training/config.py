@@ -287,6 +287,26 @@ class Recipe(_Section):
         return self
 
     @model_validator(mode="after")
+    def _guided_heads_exist(self) -> Recipe:
+        guided = self.optimisation.guided_alignment
+        if guided is None:
+            return self
+        network, layers, heads = self.network, 1, 1
+        if isinstance(network, TransformerConfig):
+            layers, heads = network.decoder_layers, network.heads
+        elif network.attention != "global":
+            raise ValueError(
+                f"guided_alignment needs attention global: with {network.attention} a place of weight 0 learns nothing"
+            )
+        for head in guided.heads:
+            if head.layer >= layers or head.head >= heads:
+                raise ValueError(
+                    f"guided_alignment: no layer {head.layer}, head {head.head}: attention over the source has "
+                    f"{layers} layers of {heads} heads, counted from 0"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _origins_have_text(self) -> Recipe:
         origins = {corpus.name for corpus in self.corpora if corpus.origin is None}
         for corpus in self.corpora:

@@ -42,6 +42,17 @@ def new_leg(first: int, precision: str, before: Mapping[str, Any] | None, now: M
     }
 
 
+def origin(folder: Path) -> Leg:
+    """Return what a run that begins with the parameters in ``folder`` began from: a bundle with its legs, or a run."""
+    manifest = folder / "manifest.json"
+    if not manifest.exists():
+        return {"run": folder.name, "legs": load_legs(folder / "legs.json")}
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    card = content["card"]
+    known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
+    return {"bundle": content["name"], "version": content["version"], **known}
+
+
 def extend(legs: list[Leg], leg: Leg) -> list[Leg]:
     """Return the legs with one more; those that it does over again (after a kill, say) end where it begins."""
     kept = [other for other in legs if other["from_update"] < leg["from_update"]]

@@ -86,6 +86,8 @@ class AlignHead:
     threshold: float | None
     aer: float | None
     measured_on: str | None
+    against: Literal["silver", "gold"] | None = None  # what aer was measured against: an aligner's links, or people's
+    gold: Mapping[str, Any] | None = None  # aer and measured_on of the same reading against people's links
 
 
 @dataclass(frozen=True, slots=True)

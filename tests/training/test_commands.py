@@ -16,6 +16,7 @@ from training.__main__ import app
 from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
 from training.data.subwords import train_tokenizer
 from training.export.command import read_alignment, read_scores
+from training.export.manifest import Gold
 from training.networks.build import build_network
 from training.prepare import RunFolder, prepare
 
@@ -157,6 +158,7 @@ def test_align_searches_the_best_reading(
     assert f"AER {readings[0]['aer']:.1f}" in shown
     best = read_alignment(output)
     assert (best.aer, best.step, best.measured_on) == (readings[0]["aer"], readings[0]["step"], "a.gold")
+    assert (best.against, best.gold) == ("gold", Gold(readings[0]["aer"], "a.gold"))
     written = links.read_text().splitlines()
     assert len(written) == 3
     assert written[1] == ""
@@ -193,6 +195,24 @@ def test_export_names_a_report_it_cannot_read(tmp_path: Path, content: str) -> N
     path.write_text('{"results": [{}]}')
     with pytest.raises(ValueError, match=r"odd\.json must be a report of `evaluate`"):
         read_scores(path)
+
+
+def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
+    def report(name: str, against: str, aer: float, head: int = 3) -> Path:
+        reading = {"layer": 0, "head": head, "step": "consume", "threshold": 0.5, "aer": aer}
+        path = tmp_path / name
+        path.write_text(json.dumps({"measured_on": name, "against": against, "readings": [reading]}))
+        return path
+
+    silver, gold = report("silver.json", "silver", 10.2), report("hansards.json", "gold", 13.9)
+    found = read_alignment(silver, gold)
+    assert (found.aer, found.against, found.gold) == (10.2, "silver", Gold(13.9, "hansards.json"))
+    assert read_alignment(silver).gold is None
+    assert read_alignment(gold).gold == Gold(13.9, "hansards.json")
+    with pytest.raises(ValueError, match="measures another reading"):
+        read_alignment(silver, report("other.json", "gold", 13.9, head=2))
+    with pytest.raises(ValueError, match="was not measured against gold"):
+        read_alignment(gold, silver)
 
 
 def test_align_refuses_unequal_files(runs: Path, aligned: tuple[Path, Path, Path], run: Run) -> None:

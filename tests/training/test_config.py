@@ -24,6 +24,12 @@ def content(**changes: Any) -> dict[str, Any]:
     }
 
 
+def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str, Any]:
+    """A network and the head of it that is guided."""
+    heads = [{"layer": layer, "head": head}]
+    return {"network": {"kind": kind, **network}, "optimisation": {"guided_alignment": {"heads": heads}}}
+
+
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
     assert load_recipe(path).name == path.stem
@@ -54,6 +60,11 @@ def test_defaults_are_the_papers() -> None:
         ({"name": "No Spaces"}, "name"),
         ({"vocabulary": {"size": 70_000}}, "vocabulary.size"),
         ({"max_tokens": 1000}, "max_tokens"),
+        (guided("transformer", layer=6), "no layer 6, head 0: attention over the source has 6 layers of 8 heads"),
+        (guided("transformer", head=8), "no layer 0, head 8"),
+        (guided("bahdanau", head=1), "has 1 layers of 1 heads"),
+        (guided("bahdanau", attention="hard"), "guided_alignment needs attention global"),
+        (guided("bahdanau", attention="local"), "guided_alignment needs attention global"),
     ],
 )
 def test_bad_values_are_named(changes: dict[str, Any], expected: str) -> None:

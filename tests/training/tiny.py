@@ -31,6 +31,7 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     **{f"score-{score}": bahdanau(score=score) for score in ("additive", "dot", "general", "concat", "scaled_dot")},
     **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "hard", "none")},
     "local-general": bahdanau(attention="local", score="general", window=2),
+    "local-concat": bahdanau(attention="local", score="concat", window=2),
     "lstm": bahdanau(cell="lstm"),
     "conditional": bahdanau(conditional=True),
     "deep": bahdanau(encoder_layers=2, decoder_layers=3),

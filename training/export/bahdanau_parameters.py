@@ -25,6 +25,24 @@ TRANSITION = {"ih": "transition.input", "hh": "transition.hidden"}
 """A conditional GRU's first half, by PyTorch's kind of matrix."""
 
 
+QUERY_ENERGY, KEY_ENERGY = "attention.score.query.energy", "attention.score.key.energy"
+"""The two halves of the linear score."""
+
+
+def _energies(config: BahdanauConfig) -> dict[str, str]:
+    """The vectors of attention, by their names in the graphs, and the network's own names."""
+    if config.attention == "none":
+        return {}
+    found = {}
+    if config.score == "additive":
+        found["attention.score.energy"] = "attention.score.energy"
+    if config.score == "concat":
+        found |= {QUERY_ENERGY: "attention.score.query", KEY_ENERGY: "attention.score.key"}
+    if config.attention == "local":
+        found["attention.centre.energy"] = "attention.centre.energy"
+    return found
+
+
 def gate_order(config: BahdanauConfig, units: int) -> npt.NDArray[np.int64]:
     """Columns of the gates as the graphs want them: an LSTM's i, f, o, g in place of PyTorch's i, f, g, o."""
     blocks = [0, 1, 2] if config.cell == "gru" else [0, 1, 3, 2]
@@ -58,9 +76,6 @@ def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
         return parts
     if config.score == "additive":
         parts.append(linear(state, "attention.score.query"))
-    if config.score == "concat":
-        mix = linear(state, "attention.score.mix").weight
-        parts.append(Matrix(np.ascontiguousarray(mix[: config.decoder_hidden])))
     if config.attention == "local":
         parts.append(linear(state, "attention.centre.hidden"))
     return parts
@@ -70,9 +85,6 @@ def _keys(config: BahdanauConfig, state: StateArrays) -> Matrix | None:
     """What the annotations are multiplied by to become keys."""
     if config.attention == "none":
         return None
-    if config.score == "concat":
-        mix = linear(state, "attention.score.mix").weight
-        return Matrix(np.ascontiguousarray(mix[config.decoder_hidden :]))
     return linear(state, "attention.score.key") if config.score in ("additive", "general") else None
 
 
@@ -105,9 +117,8 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
     deep, pairs = linear(state, "deep_output.mix"), pair_order(config.output_size)
     assert deep.bias is not None
     result.matrices["deep_output"] = Matrix(np.ascontiguousarray(deep.weight[:, pairs]), deep.bias[pairs])
-    for energy in ("attention.score.energy", "attention.centre.energy"):
-        if f"{energy}.weight" in state and config.attention != "none":
-            result.vectors[energy] = state[f"{energy}.weight"].reshape(-1, 1)
+    for energy, name in _energies(config).items():
+        result.vectors[energy] = state[f"{name}.weight"].reshape(-1, 1)
     result.tables[SOURCE] = state["source_embedding.weight"]
     if not config.tie_embeddings:
         result.tables[TARGET] = state["target_embedding.weight"]
@@ -125,9 +136,8 @@ def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArray
     pairs, deep = np.argsort(pair_order(config.output_size)), parameters.matrices["deep_output"]
     assert deep.bias is not None
     put_linear(state, "deep_output.mix", Matrix(deep.weight[:, pairs], deep.bias[pairs]))
-    for energy in ("attention.score.energy", "attention.centre.energy"):
-        if energy in parameters.vectors:
-            state[f"{energy}.weight"] = parameters.vectors[energy].reshape(1, -1)
+    for energy, name in _energies(config).items():
+        state[f"{name}.weight"] = parameters.vectors[energy].reshape(1, -1)
     tables = parameters.tables
     state["source_embedding.weight"] = tables[SOURCE]
     state["target_embedding.weight"] = tables[SOURCE if config.tie_embeddings else TARGET]
@@ -170,14 +180,10 @@ def _put_decoder(config: BahdanauConfig, parameters: Parameters, state: StateArr
         return
     rest = parameters.matrices[STATE].weight[:, len(order) :]
     keys = parameters.matrices.get("keys")
-    if config.score in ("additive", "concat"):
+    if config.score == "additive":
         query, rest = rest[:, : config.attention_size], rest[:, config.attention_size :]
-        assert keys is not None
-        if config.score == "additive":
-            put_linear(state, "attention.score.query", Matrix(query))
-        else:
-            put_linear(state, "attention.score.mix", Matrix(np.concatenate([query, keys.weight])))
-    if keys is not None and config.score != "concat":
+        put_linear(state, "attention.score.query", Matrix(query))
+    if keys is not None:
         put_linear(state, "attention.score.key", keys)
     if config.attention == "local":
         put_linear(state, "attention.centre.hidden", Matrix(rest))

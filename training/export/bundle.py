@@ -17,6 +17,7 @@ from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs
 from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.calibrate import IdPair, sample_sites
 from training.export.card import ModelCard, readme, recipe_text
+from training.export.compare import LinkHead
 from training.export.graph import GraphBuilder
 from training.export.manifest import (
     README,
@@ -25,13 +26,14 @@ from training.export.manifest import (
     Alignment,
     Decoding,
     Precision,
+    align_of,
     graph_file,
     graph_section,
     manifest_document,
     write_manifest,
 )
 from training.export.parameters import Parameters
-from training.export.parity import ParityLimits, check_parity
+from training.export.parity import Comparison, Exported, ParityLimits, check_parity
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.shortlist import SHORTLIST_FILE, Shortlist, Tokens
 from training.export.weights import WeightStore
@@ -82,16 +84,20 @@ def export_bundle(
         tokenizer.save(str(folder / TOKENIZER))
         if shortlist is not None:
             shortlist.write(folder / SHORTLIST_FILE)
+        compared: list[Comparison] = []
         if options.limits is not None:
-            places: dict[str, Path] = {precision: folder for precision in options.precisions if precision != "fp16"}
+            places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
             if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
                 places["fp32"] = Path(name) / "fp32"
                 places["fp32"].mkdir()
                 write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
-            check_parity(network, recipe, places, pairs, options.limits, always)
+            read = align_of(recipe, options.alignment)
+            graphs = Exported(places, LinkHead(read.layer, read.head, read.threshold), always)
+            compared = check_parity(network, recipe, graphs, pairs, options.limits)
         document = manifest_document(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
         )
+        document["parity"] = parity_section(compared, options.precisions)
         document["card"] = options.card.document(recipe_text(recipe), parameters.count)
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
@@ -99,6 +105,15 @@ def export_bundle(
             shutil.rmtree(out_dir)
         folder.rename(out_dir)
     return out_dir
+
+
+def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
+    """The manifest's ``parity``: what was compared with PyTorch, and which precisions nobody could compare."""
+    seen = {comparison.precision for comparison in compared}
+    return {
+        "compared": [comparison.document() for comparison in compared],
+        "not_compared": [precision for precision in precisions if precision not in seen],
+    }
 
 
 def write_graphs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
@@ -40,8 +41,13 @@ class ModelCard:
     data: tuple[DataCredit, ...]
     seed: int
     git_revision: str
+    """Of the code that trained it."""
     scores: tuple[Score, ...] = ()
     notes: str | None = None
+    legs: Sequence[Mapping[str, Any]] = ()
+    """Each start of `train`: updates, code, precision, what of the recipe had changed."""
+    exported_with: str | None = None
+    """The revision of the code that exported it."""
 
     def document(self, recipe: str, parameters: int) -> dict[str, Any]:
         """The manifest's ``card`` section."""
@@ -53,6 +59,8 @@ class ModelCard:
             "parameters": parameters,
             "scores": [asdict(score) for score in self.scores],
             "notes": self.notes,
+            **({"legs": list(self.legs)} if self.legs else {}),
+            **({"exported_with": self.exported_with} if self.exported_with else {}),
         }
 
 
@@ -112,10 +120,29 @@ def readme(manifest: dict[str, Any]) -> str:
         _table(card["data"], ("name", "pairs", "licence", "credit")),
         f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n",
         f"```yaml\n{card['recipe'].strip()}\n```\n",
+        _legs(card.get("legs", [])),
     ]
     if card["notes"]:
         parts.append(f"## Notes\n\n{card['notes']}\n")
     return "\n".join(parts)
+
+
+def _legs(legs: list[dict[str, Any]]) -> str:
+    """The legs of training as a list; nothing where the recipe above says it all."""
+    began = legs[0].get("began_from") if legs else None
+    if len(legs) < 2 and began is None:
+        return ""
+    lines = ["It was trained in legs; the recipe is that of the last one.\n"]
+    if began is not None:
+        what = f"bundle {began['bundle']}, version {began['version']}" if "bundle" in began else f"run {began['run']}"
+        lines.append(f"- It began with the parameters of {what}.")
+    for leg in legs:
+        changed = "; ".join(f"{key}: {value}" for key, value in leg["changed"].items())
+        lines.append(
+            f"- Updates {leg['from_update']:,} to {leg['to_update'] or 0:,}, {leg['precision']}, revision "
+            f"`{leg['git_revision']}`" + (f", changed: {changed}" if changed else "")
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
@@ -142,4 +169,8 @@ def _alignment(align: dict[str, Any]) -> str:
     where += f"{align['step']}s a token"
     if align["aer"] is not None:
         where += f": alignment error rate {align['aer']:.1f} on {align['measured_on']}"
+        if align.get("against") == "silver":
+            where += " (silver: how well the head imitates a statistical aligner)"
+    if align.get("gold") and align.get("against") != "gold":
+        where += f"; {align['gold']['aer']:.1f} against people's links, {align['gold']['measured_on']}"
     return where + ".\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +13,13 @@ import typer
 from training.config import CorpusConfig, Recipe
 from training.data.corpora import find_corpus
 from training.data.dataset import EncodedPairs
-from training.evaluate import load_trained
+from training.evaluate import Weights, load_trained
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
-from training.export.manifest import Alignment, Decoding, Precision
+from training.export.manifest import MANIFEST, Alignment, Decoding, Gold, Precision
 from training.export.shortlist import Shortlist, learn_shortlist
+from training.legs import git_revision, load_legs
 from training.prepare import RunFolder
 
 CALIBRATION_PAIRS = 200
@@ -35,10 +35,19 @@ AlignmentFile = Annotated[
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")],
     output: Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/transformer-en-fr; replaced.")],
-    version: Annotated[str, typer.Option(help="The model's version, as /models shows it.")] = "1",
+    version: Annotated[
+        str | None, typer.Option(help="The model's version. Default: one more than that of the bundle it replaces.")
+    ] = None,
+    weights: Annotated[
+        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+    ] = "usual",
     with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
     scores: Scores = None,
     alignment: AlignmentFile = None,
+    gold_alignment: Annotated[
+        Path | None,
+        typer.Option(help="What `align --reading --gold` wrote for the same reading, against people's links."),
+    ] = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
     wrap_tokens: Annotated[
         int | None,
@@ -52,22 +61,36 @@ def export(
 ) -> None:
     """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
     folder = RunFolder(run)
-    trained = load_trained(run)
+    trained = load_trained(run, weights)
     precisions: tuple[Precision, ...] = ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
     card = model_card(
         trained.recipe, folder, tuple(entry for path in scores or () for entry in read_scores(path)), notes
     )
     options = ExportOptions(
         card=card,
-        version=version,
+        version=version or next_version(output),
         precisions=precisions,
         decoding=Decoding(wrap_tokens=wrap_tokens),
-        alignment=read_alignment(alignment) if alignment else None,
+        alignment=read_alignment(alignment, gold_alignment) if alignment else None,
         shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
     )
     pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
     export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
     typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
+
+
+def next_version(output: Path) -> str:
+    """Return one more than the version of the bundle in ``output``; 1 where there is none.
+
+    Raises ValueError for a version that is no number.
+    """
+    manifest = output / MANIFEST
+    if not manifest.exists():
+        return "1"
+    before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
+    if not before.isdecimal():
+        raise ValueError(f"{output} has version {before!r}, which cannot be counted on from: give --version")
+    return str(int(before) + 1)
 
 
 def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:
@@ -85,12 +108,15 @@ def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
 def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
     """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
+    legs = load_legs(folder.legs)
     return ModelCard(
         data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
         seed=recipe.seed,
-        git_revision=_git_revision(),
+        git_revision=legs[-1]["git_revision"] if legs else git_revision(),
         scores=scores,
         notes=notes,
+        legs=legs,
+        exported_with=git_revision(),
     )
 
 
@@ -119,12 +145,28 @@ def read_scores(path: Path) -> tuple[Score, ...]:
         raise ValueError(f"{path} must be a report of `evaluate` or a JSON list of scores: {error!r}") from error
 
 
-def read_alignment(path: Path) -> Alignment:
-    """The best reading that ``align`` found; raises ValueError naming a file that is no such report."""
+def read_alignment(path: Path, gold_path: Path | None = None) -> Alignment:
+    """The best reading that ``align`` found, with its error against gold where that was measured.
+
+    Raises ValueError naming a file that is no such report, or a gold report of another reading.
+    """
+    found = _read_alignment(path)
+    gold = found if gold_path is None else _read_alignment(gold_path)
+    same = (gold.layer, gold.head, gold.step, gold.threshold) == (found.layer, found.head, found.step, found.threshold)
+    if not same:
+        raise ValueError(f"{gold_path} measures another reading than {path}: give `align` that one as --reading")
+    if gold.against != "gold" or gold.aer is None or gold.measured_on is None:
+        if gold_path is not None:
+            raise ValueError(f"{gold_path} was not measured against gold: give `align` people's links as --gold")
+        return found
+    return replace(found, gold=Gold(gold.aer, gold.measured_on))
+
+
+def _read_alignment(path: Path) -> Alignment:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         best = content["readings"][0]
-        return Alignment(**best | {"measured_on": content["measured_on"]})
+        return Alignment(**best | {"measured_on": content["measured_on"], "against": content.get("against")})
     except (IndexError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
 
@@ -142,9 +184,3 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
         return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
     known = find_corpus(corpus.corpus or corpus.name)
     return DataCredit(corpus.name, pairs, known.licence, known.credit)
-
-
-def _git_revision() -> str:
-    command = ["git", "rev-parse", "HEAD"]
-    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "unknown"

@@ -26,6 +26,14 @@ DEVICES: dict[Precision, str] = {"int8": "cpu", "fp16": "cuda", "fp32": "any"}
 
 
 @dataclass(frozen=True, slots=True)
+class Gold:
+    """An alignment error rate, in percent, against links that people made."""
+
+    aer: float
+    measured_on: str
+
+
+@dataclass(frozen=True, slots=True)
 class Alignment:
     """Which layer and head of cross-attention align words best, how to read them, and how that was measured."""
 
@@ -35,6 +43,10 @@ class Alignment:
     threshold: float | None = None
     aer: float | None = None
     measured_on: str | None = None
+    against: Literal["silver", "gold"] | None = None
+    """What the error was measured against: a statistical aligner's links, or people's."""
+    gold: Gold | None = None
+    """The error of the same reading against people's links, where there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,17 @@ def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
     return {"device": DEVICES[precision], **files, "memory": memory, "state": state, **shortlist}
 
 
+_LATER = ("against", "gold")
+"""Keys that older readers of ``align`` refuse: left out where there is nothing to say."""
+
+
+def align_of(recipe: Recipe, alignment: Alignment | None) -> Alignment:
+    """Return where alignments are read; the first head of the last layer where nothing was measured."""
+    size = attention_sizes(recipe.network)["cross"]
+    assert size is not None
+    return alignment or Alignment(size["layers"] - 1, 0)
+
+
 def manifest_document(
     recipe: Recipe,
     version: str,
@@ -81,8 +104,7 @@ def manifest_document(
 ) -> dict[str, Any]:
     """Everything but ``files`` and ``card``."""
     sizes = attention_sizes(recipe.network)
-    assert sizes["cross"] is not None
-    align = alignment or Alignment(sizes["cross"]["layers"] - 1, 0)
+    align = {name: value for name, value in asdict(align_of(recipe, alignment)).items() if name not in _LATER or value}
     return {
         "format_version": FORMAT_VERSION,
         "name": recipe.name,
@@ -94,7 +116,7 @@ def manifest_document(
         "vocabulary_size": vocabulary,
         "limits": {"source_tokens": recipe.max_tokens, "target_tokens": recipe.max_tokens},
         "graphs": graphs,
-        "attention": {**sizes, "align": asdict(align)},
+        "attention": {**sizes, "align": align},
         "decoding": {name: value for name, value in asdict(decoding).items() if value is not None},
     }
 
@@ -102,17 +124,20 @@ def manifest_document(
 def write_manifest(folder: Path, document: dict[str, Any]) -> None:
     """Add the checksum of every file, check the document against the engine's schema, write it last of all.
 
-    Raises ValueError when the document breaks the schema.
+    Raises ValueError when the document breaks the schema, FileNotFoundError when there is no schema to check it with.
     """
     document["files"] = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.iterdir())
         if path.name != MANIFEST
     }
-    if SCHEMA.is_file():  # absent where only the training half is installed
-        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-        error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
-        if error is not None:
-            raise ValueError(f"the manifest breaks its schema at {error.json_path}: {error.message}")
+    if not SCHEMA.is_file():
+        raise FileNotFoundError(
+            f"{SCHEMA} is missing, so the manifest cannot be checked: export from a whole checkout of this project"
+        )
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if error is not None:
+        raise ValueError(f"the manifest breaks its schema at {error.json_path}: {error.message}")
     content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
     (folder / MANIFEST).write_text(content, encoding="utf-8")

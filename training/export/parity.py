@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnxruntime
 import torch
 from torch import Tensor
 
@@ -18,6 +19,14 @@ from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import make_graphs
 from training.export.arithmetic import Arithmetic
 from training.export.calibrate import IdPair
+from training.export.compare import (
+    LinkHead,
+    row_lengths,
+    same_links,
+    sentence_lengths,
+    total_variations,
+    worst_head,
+)
 from training.export.parameters import SUPPRESSED
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens
@@ -32,8 +41,13 @@ class ParityLimits:
 
     exact: float = 1e-4
     """fp32: largest difference of a log-probability or of an attention weight."""
-    attention: float = 5e-3
-    """int8: mean difference of attention weights."""
+    attention: float = 0.05
+    """Half and int8: total variation of the rows of any head, the mean over sentences; the worst head of each kind of
+    attention is held to it."""
+    links: float = 0.9
+    """Half and int8: least share of target tokens that the aligning head links to the same source token."""
+    logprobs: float = 0.1
+    """Half and int8: mean difference of forced log-probabilities, in nats."""
     agreement: float = 0.95
     """int8: least share of greedy tokens that are PyTorch's own choice, given the same words before them."""
     alone: float = 1e-5
@@ -41,6 +55,18 @@ class ParityLimits:
     steps: float = 2e-3
     """Between step-by-step and forced log-probabilities: fp32 the largest difference, int8 the mean one (where the
     last bit of a float decides how an activation is rounded, single tokens move by a hundredth)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The graphs that are compared with a network."""
+
+    folders: Mapping[str, Path]
+    """Where the graphs of each precision lie."""
+    read: LinkHead
+    """Where the service will read alignments."""
+    always: Tokens | None = None
+    """What int8 steps score for every sentence; all other tokens are on the lists of this comparison."""
 
 
 class ParityError(RuntimeError):
@@ -57,6 +83,11 @@ class Comparison:
     limit: float
     at_least: bool = False
 
+    def document(self) -> dict[str, Any]:
+        """The manifest's entry."""
+        bound = "at_least" if self.at_least else "at_most"
+        return {"precision": self.precision, "what": self.what, "value": float(f"{self.value:.4g}"), bound: self.limit}
+
     @property
     def passed(self) -> bool:
         """Whether the limit is kept; not a number never does."""
@@ -64,7 +95,7 @@ class Comparison:
 
     def __str__(self) -> str:
         verdict, sign = "ok  " if self.passed else "FAIL", "≥" if self.at_least else "≤"
-        return f"{verdict} {self.precision:5} {self.what:45} {self.value:9.3g} ({sign} {self.limit:g})"
+        return f"{verdict} {self.precision:5} {self.what:66} {self.value:9.3g} ({sign} {self.limit:g})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +109,45 @@ class _Reference:
 
 
 def check_parity(
-    network: Network,
-    recipe: Recipe,
-    folders: Mapping[str, Path],
-    pairs: Sequence[IdPair],
-    limits: ParityLimits,
-    always: Tokens | None = None,
+    network: Network, recipe: Recipe, exported: Exported, pairs: Sequence[IdPair], limits: ParityLimits
 ) -> list[Comparison]:
-    """Compare the graphs of each precision, in the folder given for it, with the network.
+    """Compare the graphs of each precision with the network.
 
-    ``always``: what int8 steps score for every sentence; all other tokens are on the lists of this comparison. fp16
-    needs a GPU and is left to ``tests/parity``. Raises ParityError with the whole table when any comparison fails.
+    Half precision is left out where there is no GPU to run it. Raises ParityError with the whole table when any
+    comparison fails.
     """
     results: list[Comparison] = []
     batches = parity_batches(pairs, recipe.max_tokens)
     vocabulary = torch_reference(network, batches[-1]).vocabulary
-    for precision, folder in folders.items():
-        listed = None if always is None else np.setdiff1d(np.arange(vocabulary), always)
-        results += _Gate(network, recipe, folder, precision, vocabulary, listed).compare(batches, limits)
+    for precision, folder in exported.folders.items():
+        if precision == "fp16":
+            results += _half(network, folder, exported.read, batches, limits)
+        else:
+            gate = _Gate(network, recipe, folder, precision, vocabulary, exported)
+            results += gate.compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
+
+
+def half_provider() -> str | None:
+    """Return what runs half precision here; None where nothing does (a CPU has no loop in it)."""
+    name = "CUDAExecutionProvider"
+    return name if name in onnxruntime.get_available_providers() else None
+
+
+def _half(
+    network: Network, folder: Path, read: LinkHead, batches: Sequence[Batch], limits: ParityLimits
+) -> list[Comparison]:
+    """Forced decoding in half precision, on the device that will serve it."""
+    provider = half_provider()
+    if provider is None:
+        return []
+    session = open_session(folder / "forced.fp16.onnx", provider)
+    seen = _Seen(read)
+    for batch in batches:
+        seen.add(torch_reference(network, batch), force(session, batch), batch)
+    return seen.close_enough("fp16", limits)
 
 
 def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
@@ -135,61 +184,99 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
     return _Reference(chosen.numpy(), arrays, logits.argmax(-1).numpy(), logits.shape[-1])
 
 
+class _Seen:
+    """What forced decoding showed over all batches."""
+
+    def __init__(self, read: LinkHead) -> None:
+        self._read = read
+        self.logprobs: list[Array] = []
+        self.largest: list[float] = []
+        self._distances: dict[str, list[Array]] = {}
+        self._links: list[Array] = []
+
+    def add(self, reference: _Reference, result: Mapping[str, Array], batch: Batch) -> None:
+        """Compare one batch's log-probabilities and every kind of attention."""
+        self.logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[_valid(batch)])
+        for kind, weights in reference.attention.items():
+            self._distances.setdefault(kind, []).append(total_variations(kind, result[kind], weights, batch))
+            for row, lengths in enumerate(sentence_lengths(batch)):
+                queries, keys = row_lengths(kind, *lengths)
+                difference = result[kind][row, ..., :queries, :keys] - weights[row, ..., :queries, :keys]
+                self.largest.append(float(np.abs(difference).max()))
+        cross = "cross_attention"
+        self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
+
+    def close_enough(self, precision: str, limits: ParityLimits) -> list[Comparison]:
+        """Comparisons for arithmetic that rounds."""
+        mean = float(np.concatenate(self.logprobs).mean())
+        results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
+        for kind, distances in self._distances.items():
+            worst = worst_head(np.concatenate(distances))
+            name = kind.replace("_", " ")
+            what = f"total variation of {name}, worst head ({worst.layer}, {worst.head})"
+            results.append(Comparison(precision, what, worst.distance, limits.attention))
+        agreed = np.concatenate(self._links[:-1])  # the last batch is made up: its words belong to nothing
+        if len(agreed):
+            what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as PyTorch has them"
+            results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
+        return results
+
+
+def force(session: onnxruntime.InferenceSession, batch: Batch) -> dict[str, Array]:
+    """Run forced decoding of a batch; returns every output."""
+    return run(
+        session,
+        {
+            "source": batch.source.numpy(),
+            "source_lengths": batch.source_lengths.numpy(),
+            "target": batch.target_out.numpy(),
+            "target_lengths": batch.target_lengths.numpy(),
+        },
+    )
+
+
 class _Gate:
-    """Compares one precision."""
+    """Compares one precision that a CPU runs."""
 
     def __init__(
-        self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int, listed: Array | None
+        self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int, exported: Exported
     ) -> None:
         self._network, self._precision, self._vocabulary = network, precision, vocabulary
+        self._read = exported.read
         graphs, longest = make_graphs(recipe.network, Arithmetic()), recipe.max_tokens
         self._forced = open_session(folder / f"forced.{precision}.onnx")
+        listed = None if exported.always is None else np.setdiff1d(np.arange(vocabulary), exported.always)
         self._stepper = Stepper(graphs, folder, precision, longest, listed)
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
         """All comparisons over all batches, the worst of each."""
-        logprobs, attention, alone, steps, agreed = [], [], [], [], []
+        seen, alone, steps, agreed = _Seen(self._read), [], [], []
         for batch in batches:
-            reference, result = torch_reference(self._network, batch), self._force(batch)
+            reference, result = torch_reference(self._network, batch), force(self._forced, batch)
             valid = _valid(batch)
-            logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid])
-            attention += [
-                differences
-                for kind, weights in reference.attention.items()
-                for differences in _attention_differences(kind, result[kind], weights, batch)
-            ]
+            seen.add(reference, result, batch)
             stepped, best = self._step(batch)
             steps.append(np.abs(stepped - result["logprobs"])[valid])
             agreed.append((best == reference.best)[valid])
             alone += list(self._alone(batch, result, stepped))
-        exact = self._precision == "fp32"
-        differences, weights, spread = (np.concatenate(parts) for parts in (logprobs, attention, steps))
-        results = [
-            self._limit("mean difference of attention weights", weights.mean(), limits.attention),
+        exact, spread = self._precision == "fp32", np.concatenate(steps)
+        if exact:
+            largest = float(np.concatenate(seen.logprobs).max())
+            results = [
+                self._limit("largest difference of log-probabilities", largest, limits.exact),
+                self._limit("largest difference of attention weights", max(seen.largest), limits.exact),
+            ]
+        else:
+            results = seen.close_enough(self._precision, limits)
+        return [
+            *results,
             self._limit("greedy tokens as PyTorch chooses", np.concatenate(agreed).mean(), limits.agreement, True),
             self._limit("row alone and among others", max(alone), limits.alone),
             self._limit("step by step and forced", spread.max() if exact else spread.mean(), limits.steps),
         ]
-        if exact:
-            results += [
-                self._limit("largest difference of log-probabilities", differences.max(), limits.exact),
-                self._limit("largest difference of attention weights", weights.max(), limits.exact),
-            ]
-        return results
 
     def _limit(self, what: str, value: float, limit: float, at_least: bool = False) -> Comparison:
         return Comparison(self._precision, what, float(value), limit, at_least)
-
-    def _force(self, batch: Batch) -> dict[str, Array]:
-        return run(
-            self._forced,
-            {
-                "source": batch.source.numpy(),
-                "source_lengths": batch.source_lengths.numpy(),
-                "target": batch.target_out.numpy(),
-                "target_lengths": batch.target_lengths.numpy(),
-            },
-        )
 
     def _step(self, batch: Batch) -> tuple[Array, Array]:
         """Feed the target step by step: its log-probabilities, and the best token at each place, both [B, T]."""
@@ -206,7 +293,7 @@ class _Gate:
         for row in range(min(2, len(batch.source))):
             source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
             single = collate([batch.source[row, :source].numpy()], [batch.target_out[row, :target].numpy()])
-            own = self._force(single)
+            own = force(self._forced, single)
             yield float(np.abs(own["logprobs"][0] - result["logprobs"][row, :target]).max())
             cross = result["cross_attention"][row, ..., :target, :source]
             yield float(np.abs(own["cross_attention"][0] - cross).max())
@@ -217,12 +304,3 @@ def _valid(batch: Batch) -> npt.NDArray[np.bool_]:
     places = np.arange(batch.target_out.shape[1])[None]
     valid: npt.NDArray[np.bool_] = places < batch.target_lengths.numpy()[:, None]
     return valid
-
-
-def _attention_differences(kind: str, ours: Array, theirs: Array, batch: Batch) -> Iterator[Array]:
-    """Differences within each row's own lengths."""
-    for row in range(len(ours)):
-        source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
-        queries = source if kind == "encoder_attention" else target
-        keys = target if kind == "decoder_attention" else source
-        yield np.abs(ours[row, ..., :queries, :keys] - theirs[row, ..., :queries, :keys]).ravel()

@@ -11,6 +11,7 @@ from onnx import TensorProto
 
 from training.config import BahdanauConfig
 from training.export.arithmetic import Arithmetic
+from training.export.bahdanau_parameters import KEY_ENERGY, QUERY_ENERGY
 from training.export.common import Arrays, valid_positions
 from training.export.graph import GraphBuilder
 
@@ -37,7 +38,7 @@ class Attention:
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
         self._config, self._arithmetic = config, arithmetic
-        self._additive = config.score in ("additive", "concat")
+        self._additive = config.score == "additive"
 
     def memory(self, size: int) -> Arrays:
         """Names and axes of the memory arrays for annotations of ``size``."""
@@ -48,6 +49,8 @@ class Attention:
             arrays.append(("keys", ["B", "S", self._config.attention_size]))
         if self._config.score == "general":
             arrays.append(("keys", ["B", self._config.decoder_hidden, "S"]))
+        if self._config.score == "concat":
+            arrays.append(("keys", ["B", 1, "S"]))
         return arrays
 
     def query_sizes(self) -> list[int]:
@@ -61,6 +64,9 @@ class Attention:
         """The memory arrays from annotations [B, S, M]."""
         if self._config.score in ("dot", "scaled_dot"):
             return [annotations]
+        if self._config.score == "concat":  # a vector, kept in floats
+            keys = graph.op("MatMul", annotations, self._arithmetic.vector(graph, KEY_ENERGY))  # [B, S, 1]
+            return [annotations, graph.op("Transpose", keys, perm=[0, 2, 1])]
         operand = self._arithmetic.operand(graph, "annotations", annotations)
         keys = self._arithmetic.product(graph, "keys", operand)
         return [annotations, keys if self._additive else graph.op("Transpose", keys, perm=[0, 2, 1])]
@@ -119,6 +125,9 @@ class Attention:
             hidden = graph.op("Tanh", graph.op("Add", query, keys))  # [B, K, S, A]
             energy = self._arithmetic.vector(graph, "attention.score.energy")
             return graph.op("Squeeze", graph.op("MatMul", hidden, energy), graph.integers(3))
+        if self._config.score == "concat":
+            own = graph.op("MatMul", state, self._arithmetic.vector(graph, QUERY_ENERGY))  # [N, 1]
+            return graph.op("Add", graph.op("Reshape", own, self._shape(graph, source, 1)), source.memory[1])
         query = graph.op("Reshape", state, self._shape(graph, source, self._config.decoder_hidden))  # [B, K, D]
         if self._config.score == "general":
             return graph.op("MatMul", query, source.memory[1])

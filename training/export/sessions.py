@@ -15,13 +15,14 @@ from training.export.output_layer import SHORTLIST
 Array = npt.NDArray[Any]
 
 
-def open_session(path: Path) -> onnxruntime.InferenceSession:
-    """Load a graph on one CPU thread, its integer weights expanded at load where it asks for floats."""
+def open_session(path: Path, provider: str = "CPUExecutionProvider") -> onnxruntime.InferenceSession:
+    """Load a graph, on one CPU thread if nothing else is said; its integer weights are expanded at load where it asks
+    for floats."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(path), options, providers=[provider])
 
 
 def run(session: onnxruntime.InferenceSession, feeds: dict[str, Array]) -> dict[str, Array]:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
 from training.export.dequantise import dequantise_bundle
 from training.lightning.checkpoints import load_parameters, trained_parameters
+from training.networks.bahdanau import Bahdanau
+from training.networks.transformer import Transformer
 from training.prepare import RunFolder
 
 
-def start_from(network: nn.Module, tokenizer: Tokenizer, folder: Path) -> None:
+def start_from(network: Transformer | Bahdanau, tokenizer: Tokenizer, folder: Path) -> None:
     """Copy every parameter of the same name and shape; rows of vocabulary matrices are matched by piece.
 
     ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). So English to
@@ -26,7 +28,7 @@ def start_from(network: nn.Module, tokenizer: Tokenizer, folder: Path) -> None:
     for name, value in parameters.items():
         if name not in own:
             continue
-        if value.shape[0] == other.get_vocab_size() and own[name].shape[0] == tokenizer.get_vocab_size():
+        if name in network.by_piece:
             mine, theirs = matched
             if own[name].shape[1:] == value.shape[1:]:
                 own[name][mine] = value[theirs].to(own[name].dtype)

@@ -53,21 +53,26 @@ class AdditiveScore(nn.Module):
 
 
 class ConcatScore(nn.Module):
-    """score(s, h) = vᵀ tanh(W [s; h]): 1508.04025, section 3.1."""
+    """score(s, h) = W_a [s; h], linear: the *concat* of lecture notes.
 
-    def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
+    With W_a = [w_s, w_h] it is w_sᵀ s + w_hᵀ h. The query's part is the same at every position, so it cancels in the
+    softmax: these weights do not depend on the query at all. (1508.04025, section 3.1, prints vᵀ tanh(W [s; h]) under
+    this name, which is the additive score.)
+    """
+
+    def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
-        self.mix = nn.Linear(query_size + memory_size, attention_size, bias=False)
-        self.energy = nn.Linear(attention_size, 1, bias=False)
+        self.query = nn.Linear(query_size, 1, bias=False)
+        self.key = nn.Linear(memory_size, 1, bias=False)
 
     def keys(self, memory: Tensor) -> Tensor:
-        """The memory itself: [B, S, M]."""
-        return memory
+        """w_hᵀ h of all positions, computed once a sentence: [B, S, M] → [B, S, 1]."""
+        keys: Tensor = self.key(memory)
+        return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """[B, Q], [B, S, M] → scores [B, S]."""
-        pairs = torch.cat([query[:, None, :].expand(-1, keys.shape[1], -1), keys], dim=-1)  # [B, S, Q + M]
-        scores: Tensor = self.energy(torch.tanh(self.mix(pairs))).squeeze(-1)
+        """[B, Q], [B, S, 1] → scores [B, S]."""
+        scores: Tensor = self.query(query) + keys.squeeze(-1)
         return scores
 
 

@@ -58,6 +58,9 @@ class DeepOutput(nn.Module):
 class Bahdanau(nn.Module):
     """The network: encoder, attention, decoder and deep output over one joint vocabulary."""
 
+    by_piece = ("source_embedding.weight", "target_embedding.weight", "output.weight", "output.bias")
+    """Parameters whose first axis is the vocabulary."""
+
     def __init__(self, config: BahdanauConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config

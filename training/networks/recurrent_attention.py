@@ -23,7 +23,7 @@ def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | Conc
     if config.score == "additive":
         return AdditiveScore(query, memory_size, config.attention_size)
     if config.score == "concat":
-        return ConcatScore(query, memory_size, config.attention_size)
+        return ConcatScore(query, memory_size)
     return ProductScore(query, memory_size, projected=config.score == "general", scaled=config.score == "scaled_dot")
 
 
@@ -37,8 +37,9 @@ class LocalCentre(nn.Module):
 
     def forward(self, query: Tensor, lengths: Tensor) -> Tensor:
         """[B, Q], [B] → positions [B, 1], between 0 and the row's length."""
-        position: Tensor = lengths[:, None] * torch.sigmoid(self.energy(torch.tanh(self.hidden(query))))
-        return position
+        energy: Tensor = self.energy(torch.tanh(self.hidden(query)))
+        # In floats under mixed precision, too: bf16 knows no place between 128 and 129.
+        return lengths[:, None] * torch.sigmoid(energy.float())
 
 
 class RecurrentAttention(nn.Module):
@@ -80,7 +81,7 @@ class RecurrentAttention(nn.Module):
         distance = torch.arange(scores.shape[1], device=scores.device) - centre  # [B, S]
         nearest = distance.abs() == distance.abs().masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
         inside = valid & ((distance.abs() <= self.window) | nearest)
-        shaped = masked_softmax(scores, inside) * torch.exp(-2 * (distance / self.window) ** 2)  # σ = D / 2
+        shaped = masked_softmax(scores.float(), inside) * torch.exp(-2 * (distance / self.window) ** 2)  # σ = D / 2
         return shaped / shaped.sum(-1, keepdim=True).clamp_min(1e-12)
 
     def _hard(self, scores: Tensor, valid: Tensor) -> Tensor:

@@ -114,6 +114,9 @@ class DecoderLayer(nn.Module):
 class Transformer(nn.Module):
     """Encoder and decoder with one embedding matrix for source, target and output (section 3.4)."""
 
+    by_piece = ("embedding.weight", "output_bias")
+    """Parameters whose first axis is the vocabulary."""
+
     def __init__(self, config: TransformerConfig, vocabulary: int, max_positions: int = 512) -> None:
         super().__init__()
         self.config = config

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 import torch
 import yaml
@@ -20,12 +23,15 @@ from service.engine.bundle import load_bundle
 from tests.training.export.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.training.tiny import VARIANTS, bahdanau, network, transformer
 from training.config import VocabularyConfig, parse_recipe
+from training.data.batching import Batch
 from training.data.subwords import BOS, PAD, train_tokenizer
+from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import DataCredit, ModelCard, Score, recipe_text
+from training.export.command import next_version
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
-from training.export.manifest import Alignment, Decoding
-from training.export.parity import ParityError, ParityLimits, torch_reference
+from training.export.manifest import Alignment, Decoding, Gold
+from training.export.parity import ParityError, ParityLimits, half_provider, torch_reference
 from training.networks.build import build_network
 
 CARD = ModelCard(
@@ -35,7 +41,7 @@ CARD = ModelCard(
     scores=(Score("made-up test", "BLEU", 12.5, "nrefs:1|case:mixed", "int8", 4),),
     notes="For tests.",
 )
-LOOSE = ParityLimits(attention=0.1, agreement=0.5, steps=0.1)
+LOOSE = ParityLimits(attention=0.2, links=0.7, logprobs=0.5, agreement=0.5, steps=0.1)
 """Networks of a few random numbers are hard on eight bits."""
 
 
@@ -168,6 +174,138 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
         )
     assert [path.name for path in out.parent.iterdir()] == ["tiny"]
     assert (out / "old").read_text() == "kept"
+
+
+def test_the_manifest_says_what_was_compared(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    parity = manifest["parity"]
+    compared = {(entry["precision"], entry["what"].split(",")[0]) for entry in parity["compared"]}
+    kinds = ["cross"] if manifest["architecture"] == "bahdanau" else ["cross", "encoder", "decoder"]
+    for kind in kinds:
+        assert ("int8", f"total variation of {kind} attention") in compared
+    assert ("int8", "mean difference of forced log-probabilities") in compared
+    assert ("int8", "greedy tokens as PyTorch chooses") in compared
+    assert ("fp32", "largest difference of attention weights") in compared
+    assert parity["not_compared"] == [] if half_provider() else ["fp16"]
+    for entry in parity["compared"]:
+        assert entry["value"] <= entry.get("at_most", 1.0)
+        assert entry["value"] >= entry.get("at_least", 0.0)
+
+
+Broken = Callable[[dict[str, Any]], None]
+
+
+def one_wrong_head(result: dict[str, Any]) -> None:
+    result["cross_attention"][:, 0, 0] = np.eye(result["cross_attention"].shape[-1])[0]
+
+
+def one_wrong_encoder_head(result: dict[str, Any]) -> None:
+    result["encoder_attention"][:, 1, 1] = np.eye(result["encoder_attention"].shape[-1])[0]
+
+
+def less_probable(result: dict[str, Any]) -> None:
+    result["logprobs"] = result["logprobs"] - 0.6
+
+
+def nearly_even(result: dict[str, Any]) -> None:
+    """Every row looks a little more at its first place: small in total, and yet the link moves."""
+    result["cross_attention"] = result["cross_attention"] + 0.3 * np.eye(result["cross_attention"].shape[-1])[0]
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        (one_wrong_head, r"FAIL int8  total variation of cross attention, worst head \(0, 0\)"),
+        (one_wrong_encoder_head, r"FAIL int8  total variation of encoder attention, worst head \(1, 1\)"),
+        (less_probable, "FAIL int8  mean difference of forced log-probabilities"),
+        (nearly_even, r"FAIL int8  links of the aligning head \(0, 0\)"),
+    ],
+)
+def test_what_eight_bits_break_is_not_exported(
+    broken: Broken, named: str, tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One head of many, or the log-probabilities alone; the graphs in floats are right."""
+    config, vocabulary = transformer(), tokenizer.get_vocab_size()
+    honest = parity.force
+
+    def force(session: onnxruntime.InferenceSession, batch: Batch) -> dict[str, Any]:
+        result = honest(session, batch)
+        if "int8" in str(session._model_path):
+            broken(result)
+        return result
+
+    monkeypatch.setattr(parity, "force", force)
+    options = ExportOptions(card=CARD, precisions=("int8",), alignment=Alignment(0, 0), limits=LOOSE)
+    pairs = id_pairs(vocabulary=vocabulary)
+    with pytest.raises(ParityError, match=named):
+        export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "tiny", options)
+    assert not (tmp_path / "tiny").exists()
+
+
+def test_half_precision_is_compared_where_something_runs_it(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A CPU runs a Transformer in half precision; the exporter asks for a GPU, which serves it."""
+    monkeypatch.setattr(parity, "half_provider", lambda: "CPUExecutionProvider")
+    config, vocabulary = transformer(), tokenizer.get_vocab_size()
+    options = ExportOptions(card=CARD, precisions=("int8", "fp16"), limits=LOOSE)
+    pairs = id_pairs(vocabulary=vocabulary)
+    made = export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)
+    found = json.loads((made / "manifest.json").read_text("utf-8"))["parity"]
+    assert {entry["precision"] for entry in found["compared"]} == {"int8", "fp16", "fp32"}
+    assert found["not_compared"] == []
+
+
+def test_without_the_schema_nothing_is_exported(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.export.manifest.SCHEMA", tmp_path / "gone.json")
+    config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
+    options = ExportOptions(card=CARD, precisions=("int8",), limits=None)
+    pairs = id_pairs(vocabulary=vocabulary)
+    with pytest.raises(FileNotFoundError, match=r"gone\.json is missing, so the manifest cannot be checked"):
+        export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)
+    assert not (tmp_path / "t").exists()
+
+
+def test_the_manifest_says_what_the_alignment_error_was_measured_against(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
+    measured = Alignment(0, 0, "produce", 0.2, 13.5, "an aligner's links", "silver", Gold(28.9, "Hansards"))
+    options = ExportOptions(card=CARD, precisions=("int8",), alignment=measured, limits=None)
+    pairs = id_pairs(vocabulary=vocabulary)
+    made = export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)
+    align = load_bundle(made).manifest.attention.align
+    assert (align.aer, align.against, align.gold) == (13.5, "silver", {"aer": 28.9, "measured_on": "Hansards"})
+    card = (made / "README.md").read_text("utf-8")
+    assert "13.5 on an aligner's links (silver:" in card
+    assert "28.9 against people's links, Hansards" in card
+
+
+def test_a_card_tells_the_legs_of_training(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
+    leg = {"from_update": 0, "to_update": 900, "precision": "fp32", "git_revision": "abc", "changed": {}}
+    began = {"bundle": "old", "version": "3", "git_revision": "aaa", "legs": []}
+    second = {**leg, "from_update": 900, "to_update": 1200, "changed": {"optimisation.peak_rate": 0.0005}}
+    card = replace(CARD, legs=({**leg, "began_from": began}, second), exported_with="def")
+    options = ExportOptions(card=card, precisions=("int8",), limits=None)
+    pairs = id_pairs(vocabulary=vocabulary)
+    made = export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)
+    written = json.loads((made / "manifest.json").read_text("utf-8"))["card"]
+    assert [leg["to_update"] for leg in written["legs"]] == [900, 1200]
+    assert written["exported_with"] == "def"
+    text = (made / "README.md").read_text("utf-8")
+    assert "began with the parameters of bundle old, version 3" in text
+    assert "Updates 900 to 1,200, fp32, revision `abc`, changed: optimisation.peak_rate: 0.0005" in text
+
+
+def test_versions_count(tmp_path: Path) -> None:
+    assert next_version(tmp_path) == "1"
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"version": "9"}')
+    assert next_version(tmp_path) == "10"
+    manifest.write_text('{"version": "2026-b"}')
+    with pytest.raises(ValueError, match="version '2026-b', which cannot be counted on from: give --version"):
+        next_version(tmp_path)
 
 
 def test_exporting_twice_gives_the_same_bytes(tmp_path: Path, tokenizer: Tokenizer) -> None:

@@ -54,6 +54,21 @@ def test_layers_and_shared_pieces_are_taken_over(finished: Path) -> None:
     torch.testing.assert_close(values(network, LAYER), parameters[LAYER])
 
 
+def test_a_layer_as_wide_as_the_vocabulary_is_taken_for_a_layer(finished: Path) -> None:
+    """Parameters are matched by piece where their name says so, not where a size happens to agree."""
+    french, german = (train_tokenizer(texts, VocabularyConfig(size=300)) for texts in (FRENCH, GERMAN))
+    french.save(str(finished / "tokenizer.json"))
+    config = transformer(feed_forward=french.get_vocab_size())
+    torch.manual_seed(1)
+    torch.save(build_network(config, french.get_vocab_size()).state_dict(), finished / "averaged.pt")
+    network = build_network(config, german.get_vocab_size())
+    assert german.get_vocab_size() == french.get_vocab_size()
+
+    start_from(network, german, finished)
+
+    torch.testing.assert_close(values(network, LAYER), torch.load(finished / "averaged.pt")[LAYER])
+
+
 def test_layers_of_another_shape_stay_as_they_are(finished: Path) -> None:
     german = vocabulary(GERMAN)
     network = build_network(transformer(feed_forward=24), german.get_vocab_size())

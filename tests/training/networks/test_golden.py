@@ -14,7 +14,7 @@ from training.networks.attention import AdditiveScore, ConcatScore, MultiHeadAtt
 from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network
 from training.networks.dropout import Dropout
-from training.networks.recurrent_attention import RecurrentAttention
+from training.networks.recurrent_attention import LocalCentre, RecurrentAttention
 from training.networks.transformer import Transformer, sinusoidal_positions
 
 
@@ -58,8 +58,9 @@ def test_scores_are_those_of_their_papers() -> None:
         additive.energy(torch.tanh(additive.query(query[0]) + additive.key(memory[0, j]))).item() for j in range(3)
     ]
     torch.testing.assert_close(additive(query, additive.keys(memory))[0], torch.tensor(by_hand))
-    concat = ConcatScore(4, 4, 5)
-    by_hand = [concat.energy(torch.tanh(concat.mix(torch.cat([query[0], memory[0, j]])))).item() for j in range(3)]
+    concat = ConcatScore(4, 4)
+    joined = torch.cat([concat.query.weight, concat.key.weight], dim=1)[0]  # W_a
+    by_hand = [(joined @ torch.cat([query[0], memory[0, j]])).item() for j in range(3)]
     torch.testing.assert_close(concat(query, concat.keys(memory))[0], torch.tensor(by_hand))
     dot = ProductScore(4, 4, projected=False, scaled=False)
     torch.testing.assert_close(dot(query, dot.keys(memory))[0], memory[0] @ query[0])
@@ -68,6 +69,26 @@ def test_scores_are_those_of_their_papers() -> None:
     general = ProductScore(4, 4, projected=True, scaled=False)
     assert isinstance(general.key, nn.Linear)
     torch.testing.assert_close(general(query, general.keys(memory))[0], memory[0] @ general.key.weight.T @ query[0])
+
+
+def test_the_linear_scores_weights_do_not_depend_on_the_query() -> None:
+    torch.manual_seed(0)
+    concat, memory = ConcatScore(4, 5), torch.randn(1, 3, 5)
+    one, other = (concat(torch.randn(1, 4), concat.keys(memory)) for _ in range(2))
+    assert not torch.allclose(one, other)
+    torch.testing.assert_close(one.softmax(-1), other.softmax(-1))
+
+
+def test_local_attention_keeps_its_place_in_half_precision() -> None:
+    torch.manual_seed(0)
+    centre = LocalCentre(10, 7)
+    query, lengths = torch.randn(4, 10), torch.tensor([500, 300, 140, 70])
+    exact = centre(query, lengths)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = centre(query, lengths)
+    assert half.dtype == torch.float32
+    assert not half.remainder(0.5).eq(0).any()  # bf16 knows only whole and half places up here
+    torch.testing.assert_close(half, exact, rtol=0.02, atol=0.5)
 
 
 def test_local_attention_follows_the_gaussian_around_its_centre() -> None:

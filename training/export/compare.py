@@ -1,0 +1,74 @@
+"""How far two networks' attention is apart: pure functions on arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from training.data.batching import Batch
+
+Array = npt.NDArray[Any]
+
+
+class HeadDistance(NamedTuple):
+    """The head of one kind of attention that is farthest from where it should be."""
+
+    layer: int
+    head: int
+    distance: float
+    """Total variation, the mean over rows and then over sentences: 0 is equal, 1 is nowhere the same."""
+
+
+class LinkHead(NamedTuple):
+    """The head of cross-attention that links are read from, and the least weight of a link."""
+
+    layer: int
+    head: int
+    threshold: float | None = None
+
+
+def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
+    """Return how many queries and keys a sentence pair has in one kind of attention."""
+    queries = source if kind == "encoder_attention" else target
+    keys = target if kind == "decoder_attention" else source
+    return queries, keys
+
+
+def sentence_lengths(batch: Batch) -> list[tuple[int, int]]:
+    """Return each row's source and target tokens, end tokens counted."""
+    return list(zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True))
+
+
+def total_variations(kind: str, ours: Array, theirs: Array, batch: Batch) -> Array:
+    """Return half the summed differences of a row's weights, the mean over its rows, for each sentence: [B, L, H].
+
+    ``ours``, ``theirs``: weights [B, L, H, queries, keys]; what lies beyond a sentence's own lengths does not count.
+    """
+    distances = []
+    for row, (source, target) in enumerate(sentence_lengths(batch)):
+        queries, keys = row_lengths(kind, source, target)
+        differences = np.abs(ours[row, ..., :queries, :keys] - theirs[row, ..., :queries, :keys])
+        distances.append(differences.sum(-1).mean(-1) / 2)
+    return np.stack(distances)
+
+
+def worst_head(distances: Array) -> HeadDistance:
+    """Return the head with the largest mean distance; distances [sentences, L, H]."""
+    means = distances.mean(0)
+    layer, head = np.unravel_index(int(means.argmax()), means.shape)
+    return HeadDistance(int(layer), int(head), float(means[layer, head]))
+
+
+def same_links(ours: Array, theirs: Array, batch: Batch, read: LinkHead) -> Array:
+    """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token: bool.
+
+    Cross-attention [B, L, H, T, S]; the end token's row, which links no word, is left out.
+    """
+    agree = []
+    for row, (source, target) in enumerate(sentence_lengths(batch)):
+        own, expected = (w[row, read.layer, read.head, : target - 1, :source] for w in (ours, theirs))
+        linked = expected.max(-1, initial=0.0) >= (read.threshold or 0.0)
+        agree.append((own.argmax(-1) == expected.argmax(-1))[linked])
+    return np.concatenate(agree)
