@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 it failed, 2 the command or the configuration is wrong, 13
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -13,10 +14,11 @@ import typer
 
 from service import __version__, bulk, catalogue
 from service.access.keys import KeyFileError
-from service.engine.errors import EngineError, InvalidOption
+from service.engine.errors import EngineError, InvalidOption, UnsupportedPair
+from service.finding import Wanted
 from service.keys import keys
 from service.logs import configure_logging
-from service.settings import Settings, SettingsError, load_settings, settings_table
+from service.settings import Settings, SettingsError, load_settings, settings_rows, settings_table
 from service.tracing import TracingError
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -25,7 +27,6 @@ cli = typer.Typer(
     name="translucent",
     help="Translation models that show their attention: serve them, list them, translate files.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # it would take "[env: …]" for markup
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -127,19 +128,36 @@ def models(
 
 @cli.command()
 def translate(
-    model: Annotated[str, typer.Option(help="A bundle's folder, or a model's name in the folder of models.")],
+    texts: Annotated[list[str] | None, typer.Argument(help="The texts themselves, instead of --input.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", help="Language of the text. [default: the only one that fits]")
+    ] = None,
+    target: Annotated[str | None, typer.Option("--to", help="Language to translate into.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A bundle's folder, a model's name in the folder of models, or with --to an architecture. "
+            "[default: the best measured model of the languages]"
+        ),
+    ] = None,
     input: Annotated[
-        Path | None, typer.Option("--input", "-i", help="File of one segment a line. [default: standard input]")
+        Path | None, typer.Option("--input", "-i", help="File of one segment a line; - is standard input, the default.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the translations go. [default: standard output]")
+        Path | None,
+        typer.Option("--output", "-o", help="Where the translations go; - is standard output, the default."),
     ] = None,
     beam_size: Annotated[
         int | None, typer.Option(min=1, max=8, help="Hypotheses kept in parallel. [default: the model's own]")
     ] = None,
     split_sentences: Annotated[
-        bool, typer.Option("--split-sentences", help="Translate each sentence of a line by itself.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--split-sentences/--no-split-sentences",
+            help="Translate each sentence of a line by itself, or each line as one sentence. Lines of --target-file "
+            "are always taken as they are.",
+        ),
+    ] = True,
     target_file: Annotated[
         Path | None,
         typer.Option(help="Given translations, line by line: they are scored and aligned, nothing is translated."),
@@ -153,15 +171,16 @@ def translate(
     device: Device = None,
     threads: Threads = None,
 ) -> None:
-    """Translate a file line by line, or score and align translations that you have.
+    """Translate texts or a file line by line, or score and align translations that you have.
 
-    There is one line out for each line in, and empty lines stay empty.
+    There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output.
     """
     own = read_settings(models_dir=models_dir, device=device, threads=threads)
     configure_logging("warning", "console", sys.stderr)
     options = bulk.BulkOptions(
-        model=model,
+        wanted=Wanted(model, source, target, own.default_bundles),
         models_dir=own.models_dir,
+        texts=tuple(texts or ()),
         input=input,
         output=output,
         beam_size=beam_size,
@@ -176,7 +195,7 @@ def translate(
     )
     try:
         bulk.run(options)
-    except InvalidOption as error:
+    except (InvalidOption, UnsupportedPair) as error:
         fail(error.message, WRONG)
     except EngineError as error:
         fail(error.message, FAILED)
@@ -185,9 +204,16 @@ def translate(
 
 
 @cli.command()
-def settings() -> None:
-    """Print every setting as a Markdown table."""
-    typer.echo(settings_table(), nl=False)
+def settings(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="As a table in Markdown, as always when it goes to a file or a program.")
+    ] = False,
+) -> None:
+    """Print every setting: its variable, its default, what it accepts and what it means."""
+    if markdown or not sys.stdout.isatty():
+        typer.echo(settings_table(), nl=False)
+    else:
+        typer.echo(catalogue.as_text(settings_rows(), shutil.get_terminal_size().columns))
 
 
 def main() -> None:

@@ -19,8 +19,7 @@ from typing import Literal, NoReturn
 from tqdm import tqdm
 
 from service.engine.alignment import pharaoh, white_space_words
-from service.engine.bundle import Bundle, is_bundle, load_bundle
-from service.engine.errors import BundleMissing, EmptyInput, InvalidInput, InvalidOption
+from service.engine.errors import EmptyInput, InvalidInput, InvalidOption
 from service.engine.opening import EngineSettings
 from service.engine.placement import ModelSettings
 from service.engine.registry import open_translator
@@ -29,7 +28,8 @@ from service.engine.search import normalised_score
 from service.engine.translator import Translator
 from service.engine.types import Translation, TranslationOptions
 from service.engine.worker import WorkerSettings
-from service.lines import LineReader, LineWriter, check_paths_differ, quiet_when_nobody_reads
+from service.finding import Wanted, find_bundle
+from service.lines import STANDARD, LineReader, LineWriter, Reader, Texts, check_paths_differ, quiet_when_nobody_reads
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
@@ -41,12 +41,13 @@ EVERYTHING = 1 << 40  # no limit to a queue that only we fill
 class BulkOptions:
     """What to translate, with which model, and what to write."""
 
-    model: str  # a bundle's folder, or its name in models_dir
+    wanted: Wanted  # the model
     models_dir: Path
-    input: Path | None = None  # None: standard input
-    output: Path | None = None  # None: standard output
+    texts: tuple[str, ...] = ()  # instead of the lines of the input
+    input: Path | None = None  # None or -: standard input
+    output: Path | None = None  # None or -: standard output
     beam_size: int | None = None  # None: what the model was measured with
-    split_sentences: bool = False  # a line may be several sentences
+    split_sentences: bool = True  # a line may be several sentences; given translations are taken as they are
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
@@ -92,13 +93,13 @@ class Outputs:
 def run(options: BulkOptions) -> None:
     """Translate, or with a target file score and align, line by line.
 
-    Raises InvalidInput (options, files, or a line that cannot be used, with its number), BundleError or
-    DeviceUnavailable.
+    Raises InvalidInput (options, files, a pair without a model, or a line that cannot be used, with its number),
+    BundleError or DeviceUnavailable.
     """
     check_options(options)
-    bundle = find_model(options.model, options.models_dir)
-    budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     model_settings = ModelSettings(device=options.device, threads=options.threads)
+    bundle = find_bundle(options.wanted, options.models_dir, model_settings)
+    budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     translator = open_translator(
         bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.decoders))
     )
@@ -116,26 +117,20 @@ def check_options(options: BulkOptions) -> None:
     """Raise InvalidOption or InvalidInput for options that make no sense together."""
     if options.target_file and not (options.alignments or options.scores):
         raise InvalidOption("--target-file scores given translations; say where to with --scores or --alignments.")
-    if options.target_file and (options.output or options.split_sentences):
-        raise InvalidOption(
-            "--target-file takes lines as they are: it goes with neither --output nor --split-sentences."
-        )
-    check_paths_differ((options.input, options.target_file), (options.output, options.alignments, options.scores))
-
-
-def find_model(model: str, models_dir: Path) -> Bundle:
-    """Load a bundle by its folder or by its folder's name in the models folder; raises BundleError."""
-    for folder in (Path(model), models_dir / model):
-        if is_bundle(folder):
-            return load_bundle(folder)
-    names = sorted(folder.name for folder in models_dir.iterdir() if is_bundle(folder)) if models_dir.is_dir() else []
-    there = f"{models_dir} has {', '.join(names)}" if names else f"there are no models in {models_dir}"
-    raise BundleMissing(f"{model} is neither a bundle's folder nor a model's name; {there}.")
+    if options.target_file and options.output:
+        raise InvalidOption("--target-file translates nothing, so there is nothing for --output.")
+    if options.texts and options.input:
+        raise InvalidOption("Give the text itself or --input, not both.")
+    source = None if options.texts else options.input or STANDARD
+    output = None if options.target_file else options.output or STANDARD
+    check_paths_differ((source, options.target_file), (output, options.alignments, options.scores))
 
 
 async def _run(options: BulkOptions, translator: Translator, search: TranslationOptions) -> None:
     with contextlib.ExitStack() as files:
-        readers = [files.enter_context(LineReader(options.input, "the input"))]
+        readers: list[Reader] = [
+            Texts(options.texts) if options.texts else files.enter_context(LineReader(options.input, "the input"))
+        ]
         if options.target_file:
             readers.append(files.enter_context(LineReader(options.target_file, "the target file")))
         outputs = Outputs(
@@ -151,7 +146,7 @@ async def _run(options: BulkOptions, translator: Translator, search: Translation
             await translator.stop(0.0)
 
 
-async def _stream(readers: Sequence[LineReader], outputs: Outputs, work: _Work) -> None:
+async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> None:
     """Keep a few windows under way and write each when it and all before it are done."""
     under_way: deque[asyncio.Task[list[Line]]] = deque()
     try:
@@ -167,7 +162,7 @@ async def _stream(readers: Sequence[LineReader], outputs: Outputs, work: _Work) 
         await asyncio.gather(*under_way, return_exceptions=True)
 
 
-async def _windows(readers: Sequence[LineReader]) -> AsyncIterator[list[Segment]]:
+async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[Segment]]:
     """Yield windows of lines, numbered from 1; raises InvalidInput if one file ends before the other."""
     number = 1
     while True:
@@ -188,9 +183,10 @@ async def _windows(readers: Sequence[LineReader]) -> AsyncIterator[list[Segment]
         number += len(columns[0])
 
 
-def _progress(reader: LineReader, options: BulkOptions) -> tqdm[NoReturn]:
+def _progress(reader: Reader, options: BulkOptions) -> tqdm[NoReturn]:
     """Give a bar on a terminal, unless the translations themselves are shown there."""
-    shown = sys.stderr.isatty() and (options.output or options.target_file or not sys.stdout.isatty())
+    elsewhere = options.target_file or options.output not in (None, STANDARD) or not sys.stdout.isatty()
+    shown = sys.stderr.isatty() and elsewhere and not options.texts
     return tqdm(total=reader.count() if shown else None, unit=" lines", smoothing=0.05, disable=not shown)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def as_table(bundles: Sequence[Bundle]) -> str:
     rows = [header, *(_row(bundle) for bundle in bundles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def as_text(settings: Sequence[tuple[str, str, str, str]], width: int) -> str:
+    """Settings for a terminal: a variable with its default, and below it what it means and accepts."""
+    blocks = []
+    for name, default, accepted, meaning in settings:
+        told = f"{meaning}. Accepted: {accepted}.".replace("`", "")
+        below = textwrap.fill(told, max(40, min(width, 100)), initial_indent="    ", subsequent_indent="    ")
+        blocks.append(f"{name}={default.replace('`', '')}\n{below}")
+    return "\n".join(blocks)
 
 
 def _row(bundle: Bundle) -> tuple[str, ...]:

@@ -8,11 +8,49 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Protocol, Self
 
 from service.engine.errors import InvalidInput, InvalidText
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+STANDARD = Path("-")  # standard input or output, as other programs call them
+
+
+class Reader(Protocol):
+    """What gives lines."""
+
+    name: str  # in errors
+
+    @property
+    def is_terminal(self) -> bool:
+        """Say whether somebody is typing the lines."""
+
+    def window(self, size: int) -> list[str]:
+        """Give the next lines, at most `size`; none at the end."""
+
+    def count(self) -> int | None:
+        """Give how many lines there are, None where that cannot be known."""
+
+
+class Texts:
+    """Texts that are there already, read as if each were a line; it may hold line feeds."""
+
+    name = "the texts"
+    is_terminal = False
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._count = len(texts)
+        self._texts = iter(texts)
+
+    def window(self, size: int) -> list[str]:
+        """Give the next texts, at most `size`."""
+        return list(islice(self._texts, size))
+
+    def count(self) -> int:
+        """Give how many texts there were."""
+        return self._count
 
 
 class LineReader:
@@ -21,7 +59,7 @@ class LineReader:
     def __init__(self, path: Path | None, name: str) -> None:
         """Open the file; `name` is how errors call it. Raises InvalidInput if it cannot be opened."""
         self.name = name
-        self._path = path
+        self._path = path = None if path == STANDARD else path
         try:
             self._file: BinaryIO = path.open("rb") if path else sys.stdin.buffer
         except OSError as error:
@@ -78,7 +116,8 @@ class LineWriter:
 
     def __init__(self, path: Path | None, name: str, *, to_standard_output: bool = False) -> None:
         """Open the file; without one, write to standard output or nowhere. Raises InvalidInput."""
-        self._path = path
+        to_standard_output |= path == STANDARD
+        self._path = path = None if path == STANDARD else path
         try:
             self._file = path.open("wb") if path else sys.stdout.buffer if to_standard_output else None
         except OSError as error:
@@ -101,9 +140,15 @@ class LineWriter:
 
 
 def check_paths_differ(read: Sequence[Path | None], written: Sequence[Path | None]) -> None:
-    """Raise InvalidInput if a file that is read would be overwritten, or two outputs go to one file."""
-    seen = {path.resolve() for path in read if path}
-    for path in (path.resolve() for path in written if path):
+    """Raise InvalidInput if a file that is read would be overwritten, or two outputs go to one file.
+
+    Standard input and output (`-`) are two things, and each can be used once.
+    """
+    for paths, name, option in ((read, "input", "--input"), (written, "output", "--output")):
+        if list(paths).count(STANDARD) > 1:
+            raise InvalidInput(f"Standard {name} can be used once; name a file for one of them, as with {option}.")
+    seen = {path.resolve() for path in read if path and path != STANDARD}
+    for path in (path.resolve() for path in written if path and path != STANDARD):
         if path in seen:
             raise InvalidInput(f"{path} is named twice; every input and output needs a file of its own.")
         seen.add(path)

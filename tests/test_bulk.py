@@ -14,12 +14,14 @@ from service import bulk
 from service.bulk import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translator import Translator
+from service.finding import Wanted
 from tests.engine.manifests import write_bundle
 from tests.engine.mirror import MirrorWorker
 from tests.engine.test_translator import translator_of
 
 WARM_UPS = 2
 Translate = Callable[..., str]
+MIRROR = Wanted("mirror")
 LINES = "I lost.\n\n  He's calm.  Go!\r\n😀 12:30\nete\u0301 \u2028 中\n\t\n"
 
 
@@ -40,7 +42,7 @@ def translate(tmp_path: Path, worker: MirrorWorker, monkeypatch: pytest.MonkeyPa
 
     def translate(content: str | bytes, targets: str | None = None, **changes: Any) -> str:
         (tmp_path / "in").write_bytes(content.encode() if isinstance(content, str) else content)
-        options: dict[str, Any] = {"model": "mirror", "models_dir": folder.parent, "input": tmp_path / "in"}
+        options: dict[str, Any] = {"wanted": MIRROR, "models_dir": folder.parent, "input": tmp_path / "in"}
         if targets is None:
             options["output"] = tmp_path / "out"
         else:
@@ -53,11 +55,12 @@ def translate(tmp_path: Path, worker: MirrorWorker, monkeypatch: pytest.MonkeyPa
 
 
 def test_one_line_out_for_each_line_in(translate: Translate) -> None:
-    assert translate(LINES) == LINES.replace("e\u0301", "é").replace("calm.  Go", "calm. Go").replace(" \u2028 ", " ")
+    expected = LINES.replace("e\u0301", "é").replace("calm.  Go", "calm. Go").replace(" \u2028 ", " ")
+    assert translate(LINES, split_sentences=False) == expected
 
 
 def test_split_lines_keep_all_that_lies_between_sentences(translate: Translate) -> None:
-    assert translate(LINES, split_sentences=True) == LINES.replace("e\u0301", "é")
+    assert translate(LINES) == LINES.replace("e\u0301", "é")
 
 
 @pytest.mark.parametrize(("content", "expected"), [("", ""), ("\n", "\n"), ("a", "a\n"), ("\ufeffa\nb\n", "a\nb\n")])
@@ -72,11 +75,13 @@ def test_the_order_is_kept_over_many_windows(translate: Translate, monkeypatch: 
     assert translate(content) == content
 
 
-def test_a_line_is_one_segment_unless_told_otherwise(translate: Translate, worker: MirrorWorker) -> None:
+def test_sentences_of_a_line_are_translated_apart_unless_told_otherwise(
+    translate: Translate, worker: MirrorWorker
+) -> None:
     translate("I lost. He's calm.\n")
-    assert len(worker.jobs) == WARM_UPS + 1
-    translate("I lost. He's calm.\n", split_sentences=True)
-    assert len(worker.jobs) == WARM_UPS + 1 + WARM_UPS + 2
+    assert len(worker.jobs) == WARM_UPS + 2
+    translate("I lost. He's calm.\n", split_sentences=False)
+    assert len(worker.jobs) == WARM_UPS + 2 + WARM_UPS + 1
 
 
 def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, tmp_path: Path) -> None:
@@ -121,24 +126,57 @@ def test_a_line_that_is_not_utf_8_is_named(translate: Translate) -> None:
 def test_standard_input_and_output(
     translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    expected = translate(LINES)
+    expected = translate(LINES, split_sentences=False)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
-    run(BulkOptions("mirror", tmp_path / "models"))
+    run(BulkOptions(MIRROR, tmp_path / "models", split_sentences=False))
     assert capfdbinary.readouterr().out.decode() == expected
+
+
+def test_a_dash_is_standard_input_or_output(
+    translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "file"
+    cases: tuple[tuple[dict[str, Any], bytes], ...] = (
+        ({"output": Path("-")}, b"I lost.\n"),
+        ({"output": file, "alignments": Path("-")}, b"0-0 1-1\n"),
+        ({"output": file, "scores": Path("-")}, b"-0.500000\n"),
+    )
+    for changes, expected in cases:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"I lost.\n")))
+        run(BulkOptions(MIRROR, tmp_path / "models", input=Path("-"), **changes))
+        assert capfdbinary.readouterr().out == expected
+    file.write_text("I lost.\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"J'ai perdu.\n")))
+    run(BulkOptions(MIRROR, tmp_path / "models", input=file, target_file=Path("-"), alignments=Path("-")))
+    assert capfdbinary.readouterr().out.count(b"-") == 2
+    assert not (tmp_path / "-").exists()
+
+
+def test_texts_take_the_place_of_lines(
+    translate: Translate, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    texts = ("I lost. Go!", "one\n\ntwo")
+    run(BulkOptions(MIRROR, tmp_path / "models", texts, scores=tmp_path / "s"))
+    assert capfdbinary.readouterr().out == b"I lost. Go!\none\n\ntwo\n"
+    assert len((tmp_path / "s").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"target_file": Path("t")}, "say where to"),
-        ({"target_file": Path("t"), "scores": Path("s"), "split_sentences": True}, "neither"),
+        ({"target_file": Path("t"), "scores": Path("s"), "output": Path("o")}, "translates nothing"),
+        ({"texts": ("a",), "input": Path("f")}, "not both"),
+        ({"alignments": Path("-")}, "Standard output can be used once"),
+        ({"target_file": Path("-"), "scores": Path("s")}, "Standard input can be used once"),
         ({"input": Path("f"), "output": Path("./f")}, "named twice"),
         ({"scores": Path("f"), "alignments": Path("f")}, "named twice"),
     ],
 )
 def test_options_that_make_no_sense_together(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        run(BulkOptions("m", tmp_path, **changes))
+        run(BulkOptions(Wanted("m"), tmp_path, **changes))
 
 
 def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: Path) -> None:
@@ -149,11 +187,12 @@ def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: P
 
 
 def test_a_model_is_a_folder_or_a_name(translate: Translate, tmp_path: Path) -> None:
-    assert translate("a\n", model=str(tmp_path / "models" / "mirror"), models_dir=tmp_path / "none") == "a\n"
+    folder = Wanted(str(tmp_path / "models" / "mirror"))
+    assert translate("a\n", wanted=folder, models_dir=tmp_path / "none") == "a\n"
     with pytest.raises(BundleMissing, match=r"other is neither .* has mirror"):
-        translate("a\n", model="other")
+        translate("a\n", wanted=Wanted("other"))
     with pytest.raises(BundleMissing, match="there are no models in"):
-        translate("a\n", model="other", models_dir=tmp_path / "none")
+        translate("a\n", wanted=Wanted("other"), models_dir=tmp_path / "none")
 
 
 def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: MirrorWorker) -> None:

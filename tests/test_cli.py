@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 
 from service import bulk
 from service.__main__ import cli
-from service.engine.errors import BundleMissing, InvalidOption
+from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
+from service.finding import Wanted
 from tests import log_state
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -105,6 +106,35 @@ def test_settings_are_printed_as_a_table() -> None:
     assert run("settings").stdout.startswith("| variable | default | accepted | meaning |")
 
 
+def test_settings_can_be_read_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli(["settings"], prog_name="translucent")
+    lines = capsys.readouterr().out.splitlines()
+    assert "TRANSLUCENT_PORT=8000" in lines
+    assert max(map(len, lines)) <= 80
+    assert not any(line.startswith("|") for line in lines)
+    assert run("settings", "--markdown").stdout == run("settings").stdout
+
+
+def test_shells_can_complete_commands() -> None:
+    asked = {"_TRANSLUCENT_COMPLETE": "complete_bash", "COMP_WORDS": "translucent tra", "COMP_CWORD": "1"}
+    assert run(**asked).stdout.split() == ["translate"]
+    assert "--install-completion" in run("--help").stdout
+
+
+def test_texts_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bulk.BulkOptions] = []
+    monkeypatch.setattr(bulk, "run", taken.append)
+    assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
+    assert taken[0].texts == ("Hello.", "Bye.")
+    assert taken[0].wanted == Wanted(None, None, "fr", ("m",))
+    assert taken[0].split_sentences
+
+
 def test_models_as_json_is_json(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "manifest.json").write_text("{}")
@@ -117,16 +147,30 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
     taken: list[bulk.BulkOptions] = []
     monkeypatch.setattr(bulk, "run", taken.append)
     paths = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
-    more = ["--model", "m", "--beam-size", "2", "--split-sentences", "--device", "cpu", "--models-dir", "folder"]
+    more = [
+        "--model",
+        "m",
+        "--from",
+        "en",
+        "--to",
+        "fr",
+        "--beam-size",
+        "2",
+        "--no-split-sentences",
+        "--device",
+        "cpu",
+        "--models-dir",
+        "folder",
+    ]
     assert run("translate", *paths, *more, TRANSLUCENT_THREADS="2").exit_code == 0
     assert taken == [
         bulk.BulkOptions(
-            model="m",
+            wanted=Wanted("m", "en", "fr"),
             models_dir=Path("folder"),
             input=Path("input.txt"),
             output=Path("output.txt"),
             beam_size=2,
-            split_sentences=True,
+            split_sentences=False,
             target_file=Path("target-file.txt"),
             alignments=Path("alignments.txt"),
             scores=Path("scores.txt"),
@@ -140,6 +184,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
     ("error", "code", "message"),
     [
         (InvalidOption("no such option"), 2, "translucent: no such option\n"),
+        (UnsupportedPair("no such pair"), 2, "translucent: no such pair\n"),
         (BundleMissing("no such model"), 1, "translucent: no such model\n"),
         (KeyboardInterrupt(), 130, "translucent: interrupted\n"),
     ],

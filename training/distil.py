@@ -69,6 +69,7 @@ def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
 
 def _ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
     command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
+    command.append("--no-split-sentences")  # a line is one sentence, whatever stands in it
     result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
     if result.returncode:
         raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")

@@ -23,7 +23,6 @@ import ray
 from ray import cloudpickle
 
 from deploy.ray.shifts import Shifts
-from service.bulk import find_model
 from service.engine.errors import EngineError
 from service.engine.opening import EngineSettings
 from service.engine.placement import ModelSettings
@@ -31,6 +30,7 @@ from service.engine.registry import open_translator
 from service.engine.scheduler import Budget
 from service.engine.types import TranslationOptions
 from service.engine.worker import WorkerSettings
+from service.finding import Wanted, find_bundle
 from service.lines import LineReader, LineWriter, check_paths_differ
 
 # Workers may run elsewhere: send them this file's code instead of its name.
@@ -46,10 +46,11 @@ Columns = dict[str, npt.NDArray[np.object_]]
 class Worker:
     """One engine, in a process of its own."""
 
-    def __init__(self, folder: str, beam_size: int | None, device: str, threads: int) -> None:
-        bundle = find_model(folder, Path())
-        budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+    def __init__(self, folder: str, beam_size: int | None, device: str, threads: int, split: bool) -> None:
         settings = ModelSettings(device=device, threads=threads)  # type: ignore[arg-type]
+        bundle = find_bundle(Wanted(folder), Path(), settings)
+        budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+        self.split = split
         decoding = bundle.manifest.decoding
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
@@ -79,7 +80,7 @@ class Worker:
 
     async def _translate(self, chunks: list[list[str]]) -> list[list[str]]:
         async def one(chunk: list[str]) -> list[str]:
-            found = await self.translator.translate(chunk, self.options, split=False)
+            found = await self.translator.translate(chunk, self.options, split=self.split)
             return [translation.text for translation in found]
 
         return await asyncio.gather(*map(one, chunks))
@@ -95,7 +96,10 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
     data = ray.data.from_items(rows, override_num_blocks=max(1, -(-len(rows) // BATCH_LINES)))
     translated = data.map_batches(
         Worker,
-        fn_constructor_args=(str(Path(options.model).resolve()), options.beam_size, options.device, options.threads),
+        fn_constructor_args=(
+            *(str(Path(options.model).resolve()), options.beam_size, options.device, options.threads),
+            options.split_sentences,
+        ),
         batch_size=BATCH_LINES,
         compute=ray.data.ActorPoolStrategy(size=options.workers),
         num_cpus=options.threads,
@@ -115,6 +119,12 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--beam-size", type=int)
+    parser.add_argument(
+        "--split-sentences",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="translate each sentence of a line by itself",
+    )
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--threads", type=int, default=1, help="ONNX Runtime threads of each worker")
     parser.add_argument("--gpus-per-worker", type=float, default=0)
@@ -124,7 +134,7 @@ def main() -> None:
     began = time.perf_counter()
     try:
         check_paths_differ((options.input,), (options.output, options.report))
-        find_model(options.model, Path())  # to fail here, and in one sentence
+        find_bundle(Wanted(options.model), Path(), ModelSettings(device="cpu"))  # to fail here, and in one sentence
         with LineReader(options.input, "the input") as reader:
             lines = reader.window(EVERYTHING)
     except EngineError as error:

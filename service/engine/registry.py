@@ -24,6 +24,7 @@ from service.engine.folder import Change, Found, find_bundles, look_through, ope
 from service.engine.languages import Languages, pair_of
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
+from service.engine.placement import ModelSettings, Placement
 from service.engine.states import REASONS, ModelState
 from service.engine.threads import alone
 from service.engine.tokenizer import load_tokenizer
@@ -53,7 +54,25 @@ def open_translator(
     manifest = bundle.manifest
     tokenizer = load_tokenizer(bundle)
     worker, placement = open_worker(bundle, settings, observer)
-    info = ModelInfo(
+    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
+    info = _info(bundle, placement, settings.model)
+    return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
+
+
+def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
+    """Return what a bundle would say about itself once it is loaded.
+
+    Raises BundleIncompatible or DeviceUnavailable.
+    """
+    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
+    from service.engine.sessions import place
+
+    return _info(bundle, place(bundle.manifest.graphs, settings), settings)
+
+
+def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> ModelInfo:
+    manifest = bundle.manifest
+    return ModelInfo(
         name=manifest.name,
         version=manifest.version,
         architecture=manifest.architecture,
@@ -62,15 +81,13 @@ def open_translator(
         digest=bundle.digest,
         precision=placement.precision,
         device=placement.device,
-        device_wanted=settings.model.device,
+        device_wanted=settings.device,
         provider=placement.provider,
         source_tokens=manifest.limits.source_tokens,
         target_tokens=manifest.limits.target_tokens,
         attention=manifest.raw["attention"],
         card=manifest.card,
     )
-    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
-    return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
 
 
 class Registry:

@@ -231,13 +231,20 @@ def _default(info: FieldInfo) -> str:
     return str(info.default)
 
 
-def settings_table() -> str:
-    """All settings as a Markdown table: variable, default, accepted, meaning."""
-    lines = ["| variable | default | accepted | meaning |", "|---|---|---|---|"]
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """All settings: variable, default (code stands between backquotes), accepted, meaning."""
+    rows = []
     for name in _in_order():
         info = Settings.model_fields[name]
         default = _default(info) if info.default_factory else f"`{_default(info)}`"
-        lines.append(f"| `{variable(name)}` | {default} | {accepted(info)} | {info.description} |")
+        rows.append((variable(name), default, accepted(info), str(info.description)))
+    return rows
+
+
+def settings_table() -> str:
+    """All settings as a Markdown table: variable, default, accepted, meaning."""
+    lines = ["| variable | default | accepted | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in settings_rows()]
     return "\n".join(lines) + "\n"
 
 

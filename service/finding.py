@@ -1,0 +1,80 @@
+"""Which bundle a command means: by its folder or name, by a language pair, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.engine.choice import in_order
+from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
+from service.engine.folder import find_bundles
+from service.engine.languages import Languages, pair_of
+from service.engine.placement import ModelSettings
+from service.engine.registry import info_of
+from service.engine.types import ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is known of the model that is wanted."""
+
+    model: str | None = None  # a bundle's folder, its name in the folder of models, or an architecture of a pair
+    source: str | None = None  # language tags; without a source the only language that there is a model from
+    target: str | None = None
+    preferred: tuple[str, ...] = ()  # bundles that come before better measured ones
+
+
+def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bundle:
+    """Return the bundle that is wanted: the one named, else the pair's default, as the server chooses it.
+
+    Raises BundleError, DeviceUnavailable, InvalidOption (more has to be said) or UnsupportedPair.
+    """
+    named = _named(wanted.model, models_dir) if wanted.model else None
+    if named is not None:
+        info = info_of(named, settings)
+        if _pair([info], wanted) is None:
+            raise UnsupportedPair(f"{info.name} translates from {info.source_language} to {info.target_language}.")
+        return named
+    if wanted.model and not wanted.target:
+        raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
+    bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}
+    infos = [info_of(bundle, settings) for bundle in bundles.values()]
+    fitting = [info for info in infos if pair_of(info) == _pair(infos, wanted)]
+    if not fitting:
+        pairs = ", ".join(sorted({" → ".join(pair_of(info)) for info in infos}))
+        raise UnsupportedPair(f"No model translates {_asked(wanted)}; {models_dir} has {pairs}.")
+    chosen = [info for info in in_order(fitting, wanted.preferred) if wanted.model in (None, info.architecture)]
+    if not chosen:
+        raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
+    return bundles[chosen[0].name]
+
+
+def _named(model: str, models_dir: Path) -> Bundle | None:
+    return next((load_bundle(folder) for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
+
+
+def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
+    """Return the pair that is meant, None where there is none; raises InvalidOption where more has to be said."""
+    known = Languages.of(infos)
+    pairs = sorted({pair_of(info) for info in infos})
+    if wanted.source:
+        pairs = [pair for pair in pairs if pair == known.pair(wanted.source, wanted.target or pair[1])]
+    elif wanted.target:
+        pairs = [pair for pair in pairs if pair == known.pair(pair[0], wanted.target)]
+    if len(pairs) > 1:
+        option, place = ("--from", 0) if wanted.target else ("--to", 1)
+        codes = sorted({pair[place] for pair in pairs})
+        raise InvalidOption(f"Say which language with {option}: {', '.join(codes)}; or name a model with --model.")
+    return pairs[0] if pairs else None
+
+
+def _asked(wanted: Wanted) -> str:
+    source = f"from {wanted.source!r} " if wanted.source else ""
+    return f"{source}to {wanted.target!r}" if wanted.target else f"{source}to any language"
+
+
+def _there(models_dir: Path) -> str:
+    names = sorted(folder.name for folder in models_dir.iterdir() if is_bundle(folder)) if models_dir.is_dir() else []
+    return f"{models_dir} has {', '.join(names)}" if names else f"there are no models in {models_dir}"

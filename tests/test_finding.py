@@ -1,0 +1,71 @@
+"""Which bundle `translucent translate` takes for a name, a folder or a language pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
+from service.engine.placement import ModelSettings
+from service.finding import Wanted, find_bundle
+from tests.engine.manifests import manifest_document, write_bundle
+
+CPU = ModelSettings("cpu")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two models from English to French, of which the second scores better, and one each to and from others."""
+    for name, architecture, source, target, score in (
+        ("a-weak", "transformer", "en", "fr", 20.0),
+        ("b-good", "bahdanau", "en", "fr", 40.0),
+        ("c-de", "transformer", "en", "de", 30.0),
+        ("d-pt", "transformer", "fr", "pt-BR", 30.0),
+    ):
+        card = {
+            **manifest_document()["card"],
+            "scores": [{"test_set": "tatoeba", "metric": "BLEU", "score": score, "precision": "int8"}],
+        }
+        pair: dict[str, Any] = {"source_language": source, "target_language": target}
+        write_bundle(tmp_path / "models" / name, name=name, architecture=architecture, card=card, **pair)
+    return tmp_path / "models"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [
+        (Wanted("a-weak"), "a-weak"),
+        (Wanted(None, "en", "fr"), "b-good"),
+        (Wanted(None, None, "fr"), "b-good"),
+        (Wanted(None, "en-US", "fr-CA"), "b-good"),
+        (Wanted("transformer", "en", "fr"), "a-weak"),
+        (Wanted(None, None, "fr", ("a-weak",)), "a-weak"),
+        (Wanted(None, "fr"), "d-pt"),
+        (Wanted(None, None, "pb"), "d-pt"),
+        (Wanted("c-de", "en", "de"), "c-de"),
+    ],
+)
+def test_a_model_is_found(folder: Path, wanted: Wanted, name: str) -> None:
+    assert find_bundle(wanted, folder, CPU).manifest.name == name
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "message"),
+    [
+        (Wanted(), InvalidOption, "with --to: de, fr, pt-BR; or name a model with --model"),
+        (Wanted(None, "en"), InvalidOption, "with --to: de, fr;"),
+        (Wanted(None, None, "it"), UnsupportedPair, "to 'it'; .* has en → de, en → fr, fr → pt-BR"),
+        (Wanted("c-de", None, "fr"), UnsupportedPair, "c-de translates from en to de"),
+        (Wanted("nobody"), BundleMissing, "nobody is neither .* has a-weak, b-good"),
+        (Wanted("nobody", "en", "fr"), BundleMissing, "no model 'nobody'"),
+    ],
+)
+def test_what_is_missing_is_said(folder: Path, wanted: Wanted, error: type[EngineError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        find_bundle(wanted, folder, CPU)
+
+
+def test_a_folder_is_a_model_wherever_it_is(folder: Path, tmp_path: Path) -> None:
+    assert find_bundle(Wanted(str(folder / "c-de")), tmp_path, CPU).manifest.name == "c-de"
