@@ -276,6 +276,7 @@ class Registry:
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))
+        self._known = None  # it would keep a model that was unloaded in memory until the next request
 
     def models(self) -> list[ModelInfo]:
         """Give what the loaded models say about themselves."""
