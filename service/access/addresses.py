@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -11,6 +12,8 @@ Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
 # Who has one IPv6 address has all of its network, so a limit for each address would be none.
 IPV6_PREFIX = 64
+# Some proxies write the port, too: 192.0.2.1:50000, [2001:db8::1]:50000.
+WITH_PORT = re.compile(r"(?:(?P<four>[0-9.]+):[0-9]{1,5}|\[(?P<six>[0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?)", re.ASCII)
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
@@ -41,8 +44,9 @@ def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
 
 
 def _parse(text: str | None) -> Address | None:
+    found = WITH_PORT.fullmatch((text or "").strip())
     try:
-        address = ip_address((text or "").strip())
+        address = ip_address(found["six"] or found["four"] if found else (text or "").strip())
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

@@ -22,7 +22,8 @@ h2 { font-size: 1.2rem; } h3 { font-size: 1rem; } code, pre { font-family: ui-mo
 pre { background: #8882; border-radius: .4rem; padding: .6rem .8rem; overflow-x: auto; }
 table { border-collapse: collapse; } td, th { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; }
 """
-HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'", "Cache-Control": "no-cache"}
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 
 
 @router.get("/docs", include_in_schema=False)

@@ -22,7 +22,7 @@ from service.engine.types import AttentionMap, ModelInfo
 from service.figures import tables
 from service.figures.artist import Artist
 from service.figures.content import Figure, Naming, ViewName, compare, contrast, one
-from service.figures.document import POLICY, as_html
+from service.figures.document import as_html
 from service.figures.specification import specification
 from service.figures.theme import ThemeName
 
@@ -43,7 +43,13 @@ VIEWS = ("heatmap", "lines", "compare", "contrast")
 LEAST_SCALE, MOST_SCALE = 0.25, 4.0
 LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
 REVISION = f"4 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
-SECURITY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
+# Pictures and data run nothing. An HTML figure runs its own scripts, which its own policy names by their digests, in an
+# origin of its own: that of the page, whose storage may hold an API key, is out of its reach.
+STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
+SCRIPTED = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "sandbox allow-scripts; frame-ancestors 'self'"
+)
 STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
 
@@ -177,7 +183,10 @@ async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Nami
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
     name = f"attention-{maps[0].model}-{drawing.view}.{'txt' if drawing.form == 'pharaoh' else drawing.form}"
-    headers = {"Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", name)}"', **SECURITY}
+    headers = {
+        "Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", name)}"',
+        "Content-Security-Policy": SCRIPTED if drawing.form == "html" else STILL,
+    }
     return Response(content, media_type=media_type, headers=headers)
 
 

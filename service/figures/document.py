@@ -6,6 +6,9 @@ has no `<`, `>`, `&` or line separators left but as \\u escapes.
 
 from __future__ import annotations
 
+import base64
+import functools
+import hashlib
 import json
 import math
 from html import escape
@@ -15,7 +18,8 @@ from service.figures.content import Figure, Panel
 from service.figures.theme import FONT, THEMES, ThemeName
 
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+# What a file allows itself: these very scripts, known by their digests, and styles.
+POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:"
 CAUTION = "Attention is evidence about what the model computed, not an explanation of why it chose a word."
 
 _STYLE = """
@@ -43,14 +47,14 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
     """The whole file; `library` is the script that defines vegaEmbed."""
     theme = THEMES[theme_name]
     style = _STYLE.format(background=theme.background, ink=theme.ink, muted=theme.muted, font=FONT)
-    script = library.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script, policy = _library(library)
     title = escape(" ".join(figure.title))
     tables = "\n".join(_table(panel) for panel in figure.panels)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>{style}</style>
@@ -69,6 +73,15 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
 </body>
 </html>
 """.encode()
+
+
+@functools.lru_cache(1)
+def _library(library: bytes) -> tuple[str, str]:
+    """The script as it may stand in HTML, and the policy that allows it and ours."""
+    script = library.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script = script.replace("\r\n", "\n").replace("\r", "\n")  # as browsers read it before they make its digest
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, _DRAW))
+    return script, POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
 
 
 def _table(panel: Panel) -> str:

@@ -17,6 +17,7 @@ from service.engine.types import AttentionMap, Token
 from service.figures.content import DIGITS, column_tokens, row_tokens
 
 COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")
+FORMULA = "=+-@\t\r"  # what a formula begins with
 Named = Sequence[tuple[str, AttentionMap]]
 
 
@@ -46,12 +47,18 @@ def _records(name: str, found: AttentionMap) -> Iterator[tuple[Any, ...]]:
                 score = (round(found.token_logprobs[row], DIGITS), found.token_ranks[row]) if scored else ("", "")
                 for column, weight in enumerate(of_row):
                     shown = "" if math.isnan(weight) else weight
-                    place = (name, layer, head, row, _name(rows[row]), column, _name(columns[column]))
+                    place = (name, layer, head, row, _cell(rows[row]), column, _cell(columns[column]))
                     yield (*place, shown, *score, found.step or "")
 
 
 def _name(token: Token) -> str:
     return token.special or token.text or token.piece
+
+
+def _cell(token: Token) -> str:
+    """A token's name that no spreadsheet takes for a formula: one of several characters gets an apostrophe in front."""
+    name = _name(token)
+    return f"'{name}" if len(name) > 1 and name[0] in FORMULA else name
 
 
 def as_npz(maps: Named) -> bytes:

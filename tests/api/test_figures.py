@@ -71,6 +71,9 @@ async def test_every_format_has_its_type_stays_the_same_and_need_not_be_sent_twi
     assert first.status_code == 200
     assert first.headers["content-type"] == media_type
     assert first.headers["x-content-type-options"] == "nosniff"
+    policy = first.headers["content-security-policy"]
+    assert "script-src" not in policy
+    assert {"default-src 'none'", "sandbox", "frame-ancestors 'self'"} <= set(policy.split("; "))
     assert first.content.startswith(begins)
     again = await client.get("/attention", params={**TEXT, "format": form})
     assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])

@@ -34,15 +34,52 @@ async def test_an_unfit_request_id_is_replaced(client: httpx.AsyncClient, offere
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/health"), ("GET", "/nope"), ("POST", "/translate"), ("OPTIONS", "/translate")]
+    ("method", "path"),
+    [
+        ("GET", "/health"),
+        ("GET", "/nope"),
+        ("POST", "/translate"),
+        ("OPTIONS", "/translate"),
+        ("OPTIONS", "/v2/models/transformer-en-fr/infer"),
+    ],
 )
 async def test_pages_of_other_sites_may_call(client: httpx.AsyncClient, method: str, path: str) -> None:
     headers = (await client.request(method, path)).headers
     assert headers["access-control-allow-origin"] == "*"
-    assert headers["access-control-allow-headers"] == "Authorization, Content-Type"
-    assert headers["access-control-expose-headers"] == "Authorization"
+    sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
+    assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
+    read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
+    assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
     assert headers["access-control-allow-methods"] == "GET, POST"
     assert headers["access-control-max-age"] == "1728000"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/metrics", "/v2/repository/index", "/v2/repository/models/x/load"])
+async def test_pages_of_other_sites_may_not_read_what_is_the_operators(
+    client: httpx.AsyncClient, method: str, path: str
+) -> None:
+    headers = (await client.request(method, path)).headers
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+async def test_options_says_what_there_is(client: httpx.AsyncClient) -> None:
+    answer = await client.options("/attention")
+    assert (answer.status_code, answer.headers["allow"]) == (204, "OPTIONS, GET, POST")
+    for path in ("/nope", "/translate/", "/v2/models/x/y/z"):
+        assert (await client.options(path)).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/languages", "/models", "/nope", "/openapi.json", "/metrics", "/health"])
+async def test_data_are_neither_guessed_at_nor_framed(client: httpx.AsyncClient, path: str) -> None:
+    headers = (await client.get(path)).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+
+
+async def test_translations_are_kept_by_nobody(client: httpx.AsyncClient) -> None:
+    for path in ("/translate", "/translate/stream", "/detect"):
+        assert (await client.post(path, json=TEXT)).headers["cache-control"] == "no-store"
 
 
 async def test_the_origin_is_a_setting() -> None:

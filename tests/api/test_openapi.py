@@ -206,6 +206,8 @@ async def test_the_page_shows_all_and_loads_nothing(client: httpx.AsyncClient, d
     answer = await client.get("/docs")
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
     for path, method, _ in operations(document):
         assert f"{method.upper()} {path}</code>" in answer.text
     assert "<script" not in answer.text

@@ -126,6 +126,12 @@ def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> Non
     assert page.locator("#figure svg b").count() == 0
 
 
+def test_the_html_figure_draws_itself_and_has_no_part_in_the_pages_origin(page: Page, url: str) -> None:
+    page.goto(f"{url}/attention?text=I+lost.&source=en&target=fr&format=html")
+    expect(page.locator("#figure svg")).to_be_visible()
+    assert page.evaluate("window.origin") == "null"
+
+
 def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str, tmp_path: Path) -> None:
     translate(page, url, "</script><script>alert(1)</script> dog")
     with page.expect_download() as waiting:

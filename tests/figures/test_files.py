@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -26,7 +28,7 @@ def test_csv_has_every_weight_with_its_tokens() -> None:
     found = make_map(HOSTILE, HOSTILE, (2, 2))
     rows = list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
     assert len(rows) == found.weights.size
-    assert {row["row_token"] for row in rows} == {*HOSTILE, "</s>"}
+    assert {row["row_token"] for row in rows} == {*HOSTILE, "</s>"} - {"=1+1"} | {"'=1+1"}  # no formula
     row = rows[-1]
     assert (row["layer"], row["head"], row["rank"]) == ("1", "1", str(found.token_ranks[-1]))
     assert float(row["weight"]) == pytest.approx(float(found.weights[1, 1, -1, -1]), abs=1e-6)
@@ -87,6 +89,26 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+
+
+def test_the_html_file_allows_its_own_scripts_and_no_others() -> None:
+    figure = one(make_map(HOSTILE, HOSTILE))
+    html = as_html(figure, specification(figure), b"window.x=1;\r\nwindow.y='</script>';", "dark").decode("utf-8")
+    digests = {
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    }
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    allowed = next(part for part in policy[1].split("; ") if part.startswith("script-src "))
+    assert set(allowed.split()[1:]) == {f"'sha256-{digest}'" for digest in digests}
+    assert len(digests) == 2
+
+
+def test_a_cell_is_no_formula_but_otherwise_what_it_was() -> None:
+    words = ("=1+1", "+33", "-5", "@SUM(A1)", "-", "+", "a=b")
+    rows = list(csv.DictReader(io.StringIO(as_csv([("m", make_map(words, words))]).decode("utf-8"), newline="")))
+    assert {row["column_token"] for row in rows} == {"'=1+1", "'+33", "'-5", "'@SUM(A1)", "-", "+", "a=b", "</s>"}
 
 
 def test_the_html_file_holds_texts_as_text_and_loads_nothing() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from functools import cache
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.errors import INTERNAL, body_of
+from service.api.middleware.access import ADMIN, METRICS
 from service.api.ports import Service
 from service.logs import describe_exception, get_logger
 from service.tracing import RequestSpan, Tracing
@@ -20,6 +24,12 @@ log = get_logger(__name__)
 
 QUIET_ROUTES = frozenset(
     {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
+)
+# Of answers that say nothing else: no browser guesses what they are, runs or frames them, and nobody keeps them.
+DEFAULTS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
 )
 UNMATCHED = "unmatched"
 NO_TRACING = Tracing()
@@ -98,8 +108,9 @@ class _Exchange:
     async def run(self, receive: Receive) -> None:
         """Run the application; whatever goes wrong, the client gets exactly one answer."""
         try:
-            if self.method == "OPTIONS":
-                await Response(status_code=204)(self.inner, receive, self.send)
+            if self.method == "OPTIONS" and (methods := methods_at(self.inner)):
+                allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
+                await Response(status_code=204, headers={"Allow": allow})(self.inner, receive, self.send)
             else:
                 await self.edge.app(self.inner, receive, self.send)
         except ClientDisconnected:
@@ -128,7 +139,11 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.started = True
             self.status = int(message["status"])
-            headers = [*message.get("headers", ()), *self.edge.headers]
+            headers = [*message.get("headers", ())]
+            given = {name.lower() for name, _ in headers}
+            headers += [(name, value) for name, value in DEFAULTS if name not in given]
+            if not is_operators(str(self.inner["path"])):
+                headers += self.edge.headers
             headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
             if self.edge.service.draining:
                 # A client that keeps its connection would be cut off in the middle of its next request.
@@ -148,12 +163,33 @@ def route_of(scope: Scope) -> str:
     return path if app is not None and path in app.state.methods else UNMATCHED
 
 
+def is_operators(path: str) -> bool:
+    """Whether a path is for the operator's programs, and for no page of another site in the operator's browser."""
+    return path == METRICS or path.startswith(ADMIN)
+
+
+def methods_at(scope: Scope) -> tuple[str, ...]:
+    """The methods that the application takes at a path; none where there is nothing."""
+    app = scope.get("app")
+    templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
+    path = str(scope["path"])
+    for template, methods in templates.items():
+        if template == path or ("{" in template and _pattern(template).match(path)):
+            return methods
+    return ()
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return compile_path(template)[0]
+
+
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
-    """The headers that let pages of other sites call us; the same on every answer."""
+    """The headers that let pages of other sites call us; the same on every answer but those for operators."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-allow-headers", b"Authorization, Content-Type"),
-        (b"access-control-expose-headers", b"Authorization"),
+        (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),
+        (b"access-control-expose-headers", b"Authorization, Content-Disposition, ETag, Retry-After, X-Request-ID"),
         (b"access-control-allow-methods", b"GET, POST"),
         (b"access-control-max-age", b"1728000"),
     ]
