@@ -133,9 +133,10 @@ async def _answer(request: Request) -> Response:
     }
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    maps = await _maps(service, translators, job, drawing)
+    deadline = service.deadline(context)
+    maps = await service.in_time(deadline, _maps(translators, job, drawing, deadline, service.settings.weight_limit))
     naming = naming_of([translator.info for translator in translators], drawing)
-    response = await represent(maps, drawing, naming, artist_of(request))
+    response = await service.in_time(deadline, represent(maps, drawing, naming, artist_of(request)))
     response.headers.update(headers)
     return response
 
@@ -160,13 +161,14 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translato
 
 
 async def _maps(
-    service: Service, translators: Sequence[TranslatorPort], job: Job, drawing: Drawing
+    translators: Sequence[TranslatorPort], job: Job, drawing: Drawing, deadline: float, most_weights: int
 ) -> list[AttentionMap]:
     """What the view shows: one map, or two of which the second belongs to another model or to another translation."""
 
     async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
-        work = translators[number].attention(job.text, target_text, options, deadline=service.deadline())
-        return await service.in_time(work)
+        return await translators[number].attention(
+            job.text, target_text, options, deadline=deadline, most_weights=most_weights
+        )
 
     if drawing.view == "contrast":
         if job.target_text is None:

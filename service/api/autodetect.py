@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from fastapi import FastAPI
 
+from service.api.pools import DETECTION
 from service.detection import Detector, Guess
 from service.engine.languages import Languages
 
@@ -25,4 +25,4 @@ def detector_of(app: FastAPI) -> Detector:
 async def detect_all(app: FastAPI, texts: Sequence[str]) -> list[list[Guess]]:
     """The guesses for each text, worked out in a thread: the first call loads the model."""
     detector = detector_of(app)
-    return await asyncio.to_thread(lambda: [detector.detect(text) for text in texts])
+    return await DETECTION.run(lambda: [detector.detect(text) for text in texts])

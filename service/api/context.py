@@ -24,7 +24,7 @@ class RequestContext:
 
     request_id: str
     trace_id: str | None = None
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.monotonic)  # from which its deadline is counted, wherever it is asked
     error_code: str | None = None
     model: str | None = None
     key: str | None = None  # the name of the API key

@@ -30,9 +30,11 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.UnsupportedPair: 400,
     engine.UnknownModel: 404,
     engine.InputTooLong: 400,
+    engine.TooManyWeights: 400,
     engine.InvalidOption: 400,
     engine.Overloaded: 503,
     engine.NotReady: 503,
+    engine.Interrupted: 503,
     engine.DeadlineExceeded: 504,
     # A client that leaves gets no answer at all, so whoever reads this one meets a server that is stopping.
     engine.Cancelled: 503,

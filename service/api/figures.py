@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
 from service.api.fields import choice, number, optional_text
+from service.api.pools import REPRESENTATIONS
 from service.api.render import render_attention, render_weights
 from service.engine.types import AttentionMap, ModelInfo
 from service.figures import tables
@@ -54,6 +54,7 @@ STABLE = "private, max-age=31536000, immutable"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
 
 Named = Sequence[tuple[str, AttentionMap]]
+Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work where it belongs, by its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +172,14 @@ async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Nami
     size = sum(found.weights.size for found in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
-        return await asyncio.to_thread(work) if size > LARGE else work()
+        return await REPRESENTATIONS.run(work) if size > LARGE else work()
 
     if drawing.form in _FILES:
         content = await made(lambda: _FILES[drawing.form](maps, drawing))
     else:
         figure = await made(lambda: figure_of(maps, drawing, naming))
         spec = await made(lambda: specification(figure, drawing.theme))
-        content = await _drawn(figure, spec, drawing, artist)
+        content = await _drawn(figure, spec, drawing, artist, made)
     media_type = MEDIA_TYPES[drawing.form]
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
@@ -190,11 +191,12 @@ async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Nami
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def _drawn(figure: Figure, spec: dict[str, Any], drawing: Drawing, artist: Artist) -> bytes:
+async def _drawn(figure: Figure, spec: dict[str, Any], drawing: Drawing, artist: Artist, made: Maker) -> bytes:
     if drawing.form == "vega":
-        return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return bytes(await made(lambda: json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")))
     if drawing.form == "html":
-        return as_html(figure, spec, await artist.script(), drawing.theme)
+        script = await artist.script()  # 0.9 MB, which is no work for an event loop
+        return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, drawing.theme))
     return await artist.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
 
 

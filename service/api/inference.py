@@ -168,7 +168,8 @@ async def infer(request: Request, model: str, version: str | None = None) -> JSO
     context = context_of(request.scope)
     context.model, context.texts, context.characters = info.name, len(inference.texts), sum(map(len, inference.texts))
     translator = service.registry.resolve(info.source_language, info.target_language, info.name)
-    outputs = await service.in_time(infer_with(translator, inference, service.deadline()))
+    deadline = service.deadline(context)
+    outputs = await service.in_time(deadline, infer_with(translator, inference, deadline))
     return JSONResponse(answer(info, inference, outputs))
 
 

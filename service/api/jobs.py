@@ -8,16 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from fastapi import FastAPI
+from starlette.responses import JSONResponse
 
 from service import markup
 from service.api.autodetect import detect_all
 from service.api.context import RequestContext
 from service.api.languages import AUTO, served_pair
+from service.api.pools import REPRESENTATIONS
 from service.api.ports import Service, TranslatorPort
 from service.api.render import render_details
 from service.detection import Guess
 from service.engine.languages import Languages
+from service.engine.threads import TEXT
 from service.engine.types import Translation, TranslationOptions
+
+LONG_DETAILS = 500  # characters; the details of more take longer to write than anybody else should wait
 
 Result = TypeVar("Result")
 
@@ -46,8 +51,8 @@ class Outcome:
 async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
     """Translate; a text that already is in the target language, or in none, comes back as it is."""
     service: Service = app.state.service
-    deadline = service.deadline()
-    guesses = await _guess(app, job) if job.source == AUTO else []
+    deadline = service.deadline(context)
+    guesses = await service.in_time(deadline, _guess(app, job)) if job.source == AUTO else []
     sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
     groups = _by_pair(sources, job.target, Languages.of(service.registry.models()))
     done = [Translation(text) for text in job.texts]
@@ -55,12 +60,11 @@ async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
     async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
         translator = service.registry.resolve(*pair, job.model)
         context.model = translator.info.name
-        translator.check_room(deadline)
         translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
 
-    await service.in_time(_together([translate_group(*group) for group in groups.items()]))
+    await service.in_time(deadline, _together([translate_group(*group) for group in groups.items()]))
     return Outcome(tuple(done), tuple(guesses))
 
 
@@ -94,7 +98,7 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 
 async def _guess(app: FastAPI, job: Job) -> list[Guess]:
-    texts = await asyncio.to_thread(_plain_texts, job.texts) if job.html else job.texts
+    texts = await TEXT.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
     return [guesses[0] for guesses in await detect_all(app, texts)]
 
 
@@ -107,12 +111,13 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
 async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
     if not job.html:
         return await translator.translate(texts, job.options, deadline=deadline)
-    documents = await asyncio.to_thread(lambda: [_prepare(markup.read(text)) for text in texts])
+    translator.check_room(deadline)  # as the translator does before it works on a text: refusing costs next to nothing
+    documents = await TEXT.run(lambda: [_prepare(markup.read(text)) for text in texts])
     units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
     # Only the details have the alignment, which is only needed where there are tags to put back.
     options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
-    return await asyncio.to_thread(_written, documents, found)
+    return await TEXT.run(lambda: _written(documents, found))
 
 
 def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
@@ -139,6 +144,13 @@ def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Transla
                 pieces.append(markup.write(part, translation.text, translation.sentences))
         written.append(Translation("".join(pieces)))
     return written
+
+
+async def respond(job: Job, outcome: Outcome) -> JSONResponse:
+    """The answer, made beside the event loop where it is long."""
+    if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
+        return await REPRESENTATIONS.run(lambda: JSONResponse(answer(job, outcome)))
+    return JSONResponse(answer(job, outcome))
 
 
 def answer(job: Job, outcome: Outcome) -> dict[str, Any]:

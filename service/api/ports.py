@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from service.api.context import RequestContext
 from service.engine.errors import DeadlineExceeded
 from service.engine.folder import Change
 from service.engine.states import ModelState
+from service.engine.translator import ForcedScore
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
@@ -38,9 +40,20 @@ class TranslatorPort(Protocol):
         """Translate texts; cancelling the awaiting task gives their rows back. Deadline on time.monotonic."""
 
     def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
     ) -> Awaitable[AttentionMap]:
-        """Attention weights of one sentence and its own, or the given, translation."""
+        """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
+
+    def force(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+    ) -> Awaitable[list[ForcedScore]]:
+        """Score given translations (source, target), many at once."""
 
     def stream(
         self, text: str, max_length: int | None = None, *, deadline: float | None = None
@@ -90,17 +103,19 @@ class Service:
         """Whether new work for one model should be sent here."""
         return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
 
-    def deadline(self) -> float:
-        """When a request that starts now has to be answered, on time.monotonic."""
-        return time.monotonic() + self.settings.request_timeout_seconds
+    def deadline(self, context: RequestContext) -> float:
+        """When a request has to be answered, on time.monotonic: counted from its arrival, however often it is asked."""
+        return context.started + self.settings.request_timeout_seconds
 
-    async def in_time(self, work: Awaitable[Result]) -> Result:
-        """Wait for the engine; raises DeadlineExceeded soon after the deadline even if the engine hangs."""
-        seconds = self.settings.request_timeout_seconds
+    async def in_time(self, deadline: float, work: Awaitable[Result]) -> Result:
+        """Wait for work; raises DeadlineExceeded soon after the deadline, even if the engine hangs."""
         try:
-            async with asyncio.timeout(seconds + PATIENCE_SECONDS):
+            async with asyncio.timeout(max(deadline + PATIENCE_SECONDS - time.monotonic(), 0.0)) as timer:
                 return await work
         except TimeoutError:
+            if not timer.expired():
+                raise
+            seconds = self.settings.request_timeout_seconds
             raise DeadlineExceeded(
                 f"The request was not finished within {seconds:g} seconds; send less text, or try again later."
             ) from None

@@ -73,8 +73,9 @@ async def stream(request: Request) -> Response:
     translator = service.registry.resolve(source, target, optional_text(fields, "model"))
     context = context_of(request.scope)
     context.model, context.texts, context.characters = translator.info.name, 1, len(text)
-    found = translator.stream(text, whole_number(fields, "max_length", 1, None), deadline=service.deadline())
-    first = await anext(found)
+    deadline = service.deadline(context)
+    found = translator.stream(text, whole_number(fields, "max_length", 1, None), deadline=deadline)
+    first = await service.in_time(deadline, anext(found))
     return StreamingResponse(
         _lines(first, found, translator.info, request), media_type="text/event-stream", headers=HEADERS
     )

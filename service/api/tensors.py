@@ -118,16 +118,21 @@ async def infer_with(translator: TranslatorPort, inference: Inference, deadline:
         if options.details:
             tensors["score"] = numbers([_score(translation) for translation in found])
         return [{"name": name, **tensors[name]} for name in inference.outputs]
-    targets: Sequence[str | None] = inference.target_texts or [None] * len(inference.texts)
+    if inference.target_texts is not None and "attention" not in inference.outputs:
+        pairs = list(zip(inference.texts, inference.target_texts, strict=True))
+        scores = await translator.force(pairs, inference.options.length_penalty, deadline=deadline)
+        tensors = {
+            "translation": strings(inference.target_texts),
+            "score": numbers([one.score for one in scores]),
+        }
+        return [{"name": name, **tensors[name]} for name in inference.outputs]
+    target = None if inference.target_texts is None else inference.target_texts[0]
     view = AttentionOptions(translation=inference.options)
-    maps = [
-        await translator.attention(text, target, view, deadline=deadline)
-        for text, target in zip(inference.texts, targets, strict=True)
-    ]
-    weights = maps[0].weights
+    found_map = await translator.attention(inference.texts[0], target, view, deadline=deadline)
+    weights = found_map.weights
     tensors = {
-        "translation": strings([one.target_text for one in maps]),
-        "score": numbers([one.score for one in maps]),
+        "translation": strings([found_map.target_text]),
+        "score": numbers([found_map.score]),
         "attention": {
             "shape": list(weights.shape),
             "datatype": "FP32",

@@ -14,7 +14,7 @@ from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import count, flag, missing, number, optional_text, required_text, whole_number, wrong
-from service.api.jobs import Job, answer, run_job
+from service.api.jobs import Job, respond, run_job
 from service.api.languages import AUTO, check_languages, served_pair, shortened
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
@@ -66,7 +66,7 @@ async def translate(request: Request) -> JSONResponse:
     job = read_job(await read_fields(request), service.settings, Languages.of(service.registry.models()))
     context = context_of(request.scope)
     context.texts, context.characters = len(job.texts), sum(map(len, job.texts))
-    return JSONResponse(answer(job, await run_job(request.app, job, context)))
+    return await respond(job, await run_job(request.app, job, context))
 
 
 def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) -> Job:

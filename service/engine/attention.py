@@ -9,7 +9,6 @@ import numpy as np
 
 from service.engine import alignment
 from service.engine.bundle import AlignHead
-from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ForcedResult, ModelInfo, Step, Token
 
 AXES = {
@@ -51,17 +50,18 @@ class _Axis:
 
 
 def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignHead, info: ModelInfo) -> AttentionMap:
-    """Give the attention of a pair as asked for; raises InvalidOption for a layer, head or kind that does not exist.
+    """Give the attention of a pair as asked for.
 
-    `begin` is <s>, which the decoder reads first. A word's log-probability is the sum over its pieces, its rank that
-    of its worst piece.
+    The forced pass gave what selection.wanted_for says, and `align` is selection.alone of the aligning head. `begin` is
+    <s>, which the decoder reads first. A word's log-probability is the sum over its pieces, its rank that of its worst
+    piece.
     """
     options = _resolved(options)
     source = _axis(pair.source_text, pair.source_tokens, options.tokens)
     target = _axis(pair.target_text, pair.target_tokens, options.tokens)
     read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
-    weights = _weights(pair.forced, options, align, info)[..., : rows.size, : columns.size]
+    weights = _weights(pair.forced, options, align)[..., : rows.size, : columns.size]
     weights = alignment.merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
     step = _step(options, align)
     if step == "consume":
@@ -114,17 +114,12 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
     return known
 
 
-def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead, info: ModelInfo) -> FloatArray:
-    weights = {
-        "cross": forced.cross_attention,
-        "encoder": forced.encoder_attention,
-        "decoder": forced.decoder_attention,
-    }[options.kind]
-    if weights is None:
-        raise InvalidOption(f"{info.name} has no {options.kind} self-attention; kind must be cross.")
+def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead) -> FloatArray:
     if options.kind == "cross" and options.layer == options.head == "align":
-        return alignment.reading(weights, align)  # at the step that aligns, as everything else that says "align"
-    return alignment.choose(weights, options.layer, options.head, align)
+        # At the step that aligns, as everything else that says "align".
+        return alignment.reading(forced.cross_attention, align)
+    assert forced.selected is not None
+    return forced.selected
 
 
 def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:

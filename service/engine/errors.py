@@ -7,6 +7,7 @@ EngineError
 │   ├── UnsupportedLanguage a language no model knows
 │   ├── UnsupportedPair     two known languages that no model joins
 │   ├── UnknownModel        no model of that name, or not for that pair
+│   ├── TooManyWeights      more attention weights than one answer may have
 │   ├── InputTooLong        more than the model or the limits take
 │   └── InvalidOption       an option outside what is accepted
 ├── Overloaded              the queue is full: try again after `retry_after` seconds
@@ -80,6 +81,12 @@ class InputTooLong(InvalidInput):
     """The text is longer than the model or the configured limits allow."""
 
     code = "input_too_long"
+
+
+class TooManyWeights(InvalidInput):
+    """The attention asked for is more than one answer may hold."""
+
+    code = "too_many_weights"
 
 
 class InvalidOption(InvalidInput):

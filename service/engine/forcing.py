@@ -11,8 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from service.engine.beside import Beside
+from service.engine.errors import EngineError
 from service.engine.faults import Faults
 from service.engine.model import Model
+from service.engine.pace import Pace
+from service.engine.selection import kept
 from service.engine.tickets import ForcedTicket, Ledger
 
 
@@ -40,6 +43,13 @@ class Forcing:
         self._finished = finished  # told how many seconds a run took
         self._clock, self._most = clock, most
         self._waiting: deque[ForcedTicket] = deque()
+        self._tokens = 0  # of those that wait
+        self._pace = Pace()
+
+    @property
+    def seconds(self) -> float | None:
+        """Give how long those that wait will take; None where nobody waits or that is not known."""
+        return self._pace.seconds_for(self._tokens) if self._waiting else None
 
     def __len__(self) -> int:
         """Give the number of jobs that wait."""
@@ -48,16 +58,20 @@ class Forcing:
     def add(self, ticket: ForcedTicket) -> None:
         """Queue a job; the caller holds the lock."""
         self._waiting.append(ticket)
+        self._tokens += _tokens(ticket)
         self.thread.wake()
 
     def _take(self) -> list[ForcedTicket]:
         taken: list[ForcedTicket] = []
         tokens = 0
         while self._waiting and len(taken) < self._most.jobs:
-            tokens += len(self._waiting[0].job.source_ids) + len(self._waiting[0].job.target_ids)
+            tokens += _tokens(self._waiting[0])
             if taken and tokens > self._most.tokens:
                 break
             taken.append(self._waiting.popleft())
+        left = sum(map(_tokens, taken))
+        self._tokens -= left
+        self._pace.round(self._clock(), left, self._tokens)
         return taken
 
     def _force(self, tickets: list[ForcedTicket], begun: float) -> None:
@@ -78,4 +92,11 @@ class Forcing:
         self._faults.worked("forced")
         self._finished(self._clock() - begun)
         for ticket, result in zip(wanted, results, strict=True):
-            self._ledger.resolve(ticket, result)
+            try:
+                self._ledger.resolve(ticket, kept(result, ticket.job.wanted))
+            except EngineError as error:
+                self._ledger.fail(ticket, error)
+
+
+def _tokens(ticket: ForcedTicket) -> int:
+    return len(ticket.job.source_ids) + len(ticket.job.target_ids)

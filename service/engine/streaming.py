@@ -11,8 +11,6 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from service.engine import alignment
-from service.engine.bundle import AlignHead
 from service.engine.jobs import SentenceWorker, run_forced, within
 from service.engine.passage import Passage
 from service.engine.segmenter import join
@@ -26,6 +24,7 @@ from service.engine.types import (
     StreamedSentence,
     StreamedToken,
     StreamEvent,
+    Wanted,
 )
 
 Chosen = tuple[int, float]  # token id, log-probability
@@ -43,11 +42,11 @@ class _Sentence:
 
 
 async def stream_passage(
-    passage: Passage, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
+    passage: Passage, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
 ) -> AsyncIterator[StreamEvent]:
-    """Give the events of a text, one sentence after the other; `jobs` are those of its pieces."""
+    """Give the events of a text, one sentence after the other; `jobs` are those of its pieces, `wanted` has no view."""
     texts: list[str] = []
-    position = 0
+    position = length = 0  # in the text, and of the translation so far
     for number, (piece, job) in enumerate(zip(passage.pieces, jobs, strict=True)):
         gap = passage.text[position : piece.start]
         position = piece.end
@@ -57,16 +56,17 @@ async def stream_passage(
             for token in tokenizer.tokens(source)
         )
         yield StreamedSentence(number, source, tokens, gap)
-        spans = passage.spans[: number + 1]
-        sentence = _Sentence(number, join(passage.text, spans, [*texts, ""]).starts[number])
-        async for token in _stream_sentence(job, sentence, worker, tokenizer, align):
+        length += len(gap)
+        sentence = _Sentence(number, length)
+        async for token in _stream_sentence(job, sentence, worker, tokenizer, wanted):
             yield token
         texts.append(tokenizer.locate(sentence.ids).text)
+        length += len(texts[-1])
     yield StreamedEnd(join(passage.text, passage.spans, texts).text)
 
 
 async def _stream_sentence(
-    job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, align: AlignHead
+    job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
 ) -> AsyncIterator[StreamedToken]:
     news: asyncio.Queue[Chosen | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -82,10 +82,10 @@ async def _stream_sentence(
         while not result.done():
             chosen = await within(job.deadline, _next(news))  # the worker may hang
             if chosen and not result.done():
-                for event in await _events(chosen, job, sentence, worker, tokenizer, align):
+                for event in await _events(chosen, job, sentence, worker, tokenizer, wanted):
                     yield event
         # The last token is not among the news, and what came after the last look was left there.
-        for event in await _events(_rest(await result, sentence), job, sentence, worker, tokenizer, align):
+        for event in await _events(_rest(await result, sentence), job, sentence, worker, tokenizer, wanted):
             yield event
     finally:
         result.cancel()
@@ -112,15 +112,15 @@ async def _events(
     sentence: _Sentence,
     worker: SentenceWorker,
     tokenizer: Tokenizer,
-    align: AlignHead,
+    wanted: Wanted,
 ) -> list[StreamedToken]:
     """Look where the model looked for these tokens."""
     if not chosen:
         return []
     known = len(sentence.ids)
     sentence.ids += [token for token, _ in chosen]
-    forced = await _forced(job, sentence.ids, worker, tokenizer)
-    weights = alignment.choose(forced.cross_attention, "align", "align", align)  # [T or T + 1, S]
+    forced = await _forced(job, sentence.ids, worker, tokenizer, wanted)
+    weights = forced.cross_attention[0, 0]  # [T or T + 1, S]
     events = []
     for at in range(known, len(sentence.ids)):
         decoded = tokenizer.locate(sentence.ids[: at + 1], shift=sentence.start)
@@ -134,8 +134,11 @@ async def _events(
     return events
 
 
-async def _forced(job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer) -> ForcedResult:
+async def _forced(
+    job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
+) -> ForcedResult:
     """Score the tokens so far, closed by </s>."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
-    [forced] = await within(job.deadline, run_forced(worker, [ForcedJob(job.source_ids, target, job.deadline)]))
+    asked = ForcedJob(job.source_ids, target, job.deadline, wanted)
+    [forced] = await within(job.deadline, run_forced(worker, [asked]))
     return forced

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from service.engine import threads
 from service.engine.alignment import reading
 from service.engine.attention import ScoredPair, view
 from service.engine.bundle import Manifest
@@ -21,10 +22,10 @@ from service.engine.jobs import SentenceWorker, run_forced, run_sentences, withi
 from service.engine.observer import NULL_OBSERVER, CallStage, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
 from service.engine.search import check_options, normalised_score, over_vocabulary, settle
+from service.engine.selection import alone, check_size, wanted_for
 from service.engine.stages import sentence_stages
 from service.engine.states import State
 from service.engine.streaming import stream_passage
-from service.engine.threads import TEXT, alone
 from service.engine.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
@@ -38,6 +39,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
+    Wanted,
 )
 
 Result = TypeVar("Result")
@@ -73,7 +75,8 @@ class Translator:
         limit = manifest.limits.source_tokens
         self._info = info
         self._manifest = manifest
-        self._align = manifest.attention.align
+        self._align = alone(manifest.attention.align)  # where every forced pass gives back no other head
+        self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
         self._tokenizer = tokenizer
         self._worker = worker
         self._warm = False
@@ -131,7 +134,7 @@ class Translator:
 
     async def stop(self, drain: float) -> None:
         """Stop the worker; what runs may finish within `drain` seconds."""
-        await alone(lambda: self._worker.stop(drain), "stopping")
+        await threads.alone(lambda: self._worker.stop(drain), "stopping")
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
@@ -163,20 +166,32 @@ class Translator:
         return await self._timed("detokenize", size, lambda: self._assemble(passages, outcomes, options))
 
     async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
     ) -> AttentionMap:
         """Give the attention of one sentence and its own translation, or of the given one; texts are never split.
 
-        Raises EmptyInput, InputTooLong, and what `translate` raises.
+        Raises EmptyInput, InputTooLong, TooManyWeights, and what `translate` raises.
         """
         check_options(options.translation)
+        wanted = wanted_for(options, self._manifest.attention, self.name)
         self.check_room(deadline)
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
+
+        def job(source: tuple[int, ...], target: tuple[int, ...]) -> ForcedJob:
+            check_size(options, self._manifest.attention, len(source), len(target), most_weights)
+            return ForcedJob(source, target, deadline, wanted)
+
         if target_text is None:
-            pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline))
+            pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline, job))
         else:
-            [forced] = await within(deadline, run_forced(self._worker, [ForcedJob(ids[0], ids[1], deadline)]))
+            [forced] = await within(deadline, run_forced(self._worker, [job(ids[0], ids[1])]))
             pair = self._given_pair(text, target_text, forced, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizer.begin_token()
@@ -195,7 +210,7 @@ class Translator:
         passage = await self._timed("tokenize", len(text), lambda: cut_text(text, self._tokenizer, self._cutting))
         jobs = self._jobs([piece.ids for piece in passage.pieces], options, deadline)
         began = time.monotonic()
-        async for event in stream_passage(passage, jobs, self._worker, self._tokenizer, self._align):
+        async for event in stream_passage(passage, jobs, self._worker, self._tokenizer, self._wanted):
             yield event
         self._tell(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}))
 
@@ -203,12 +218,16 @@ class Translator:
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
     ) -> list[ForcedScore]:
         """Score given translations (source, target) as they are, never split; raises as `attention` does."""
-        jobs = []
-        for pair in pairs:
-            source_ids, target_ids = self._encode_sides(*pair)
-            jobs.append(ForcedJob(source_ids, target_ids, deadline))
+        size = sum(len(text) for pair in pairs for text in pair)
+        encoded = await self._timed("tokenize", size, lambda: [self._encode_sides(*pair) for pair in pairs])
+        jobs = [ForcedJob(source, target, deadline, self._wanted) for source, target in encoded]
         results = await within(deadline, run_forced(self._worker, jobs))
-        return [self._forced_score(pair, result, length_penalty) for pair, result in zip(pairs, results, strict=True)]
+
+        def scores() -> list[ForcedScore]:
+            scored = zip(pairs, results, strict=True)
+            return [self._forced_score(pair, result, length_penalty) for pair, result in scored]
+
+        return await self._timed("view", size, scores)
 
     async def _outcomes(
         self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
@@ -219,16 +238,15 @@ class Translator:
         if not options.details:
             return [Outcome(result.hypotheses) for result in results]
         forced = [
-            ForcedJob(ids, self._closed(result.hypotheses[0]), deadline)
+            ForcedJob(ids, self._closed(result.hypotheses[0]), deadline, self._wanted)
             for ids, result in zip(sources, results, strict=True)
         ]
         outcomes: list[Outcome] = []
-        # A few at a time, of which one head is kept: all weights of a long text would fill the memory.
         for first in range(0, len(forced), FORCED_TOGETHER):
             scored = await self._attended(forced[first : first + FORCED_TOGETHER])
             for result, each in zip(results[first : first + FORCED_TOGETHER], scored, strict=True):
                 best = over_vocabulary(result.hypotheses[0], each, options.length_penalty)
-                weights = reading(each.cross_attention, self._align).copy()
+                weights = reading(each.cross_attention, self._align)
                 outcomes.append(Outcome((best, *result.hypotheses[1:]), weights))
         return outcomes
 
@@ -256,11 +274,16 @@ class Translator:
         self._observer.call_stage(self.name, stage)
 
     async def _decoded_pair(
-        self, text: str, source: tuple[int, ...], options: TranslationOptions, deadline: float | None
+        self,
+        text: str,
+        source: tuple[int, ...],
+        options: TranslationOptions,
+        deadline: float | None,
+        job: Callable[[tuple[int, ...], tuple[int, ...]], ForcedJob],
     ) -> ScoredPair:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline)
         best = result.hypotheses[0]
-        [forced] = await self._attended([ForcedJob(source, self._closed(best), deadline)])
+        [forced] = await self._attended([job(source, self._closed(best))])
         best = over_vocabulary(best, forced, options.length_penalty)
         target = self._tokenizer.locate(best.ids)
         return ScoredPair(
@@ -321,7 +344,7 @@ class Translator:
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
         """Do work on texts of `size` characters, long ones in a thread."""
         began = time.monotonic()
-        result = await TEXT.run(work) if size >= LONG_TEXT else work()
+        result = await threads.TEXT.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self._observer.stage(self.name, stage, ended - began)
         self._tell(CallStage(stage, began, ended, {}))

@@ -206,12 +206,21 @@ StreamEvent = StreamedSentence | StreamedToken | StreamedEnd
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which weights of a forced pass are to be given back: all of them would be megabytes for a long sentence."""
+
+    align: tuple[int, int]  # layer and head of cross-attention that are always given back
+    view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"
+
+
+@dataclass(frozen=True, slots=True)
 class ForcedJob:
     """A sentence and its given translation to be scored; both id sequences end with </s>."""
 
     source_ids: tuple[int, ...]
     target_ids: tuple[int, ...]
     deadline: float | None = None
+    wanted: Wanted | None = None  # None: everything
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,6 +229,7 @@ class ForcedResult:
 
     logprobs: FloatArray  # [T]
     ranks: IntArray  # [T], 1: the model's first choice
-    cross_attention: FloatArray  # [L, H, T, S], row t: the step that produces target token t
+    cross_attention: FloatArray  # [L, H, T, S], row t: the step that produces target token t; [1, 1, T, S] if Wanted
     encoder_attention: FloatArray | None  # [L, H, S, S], None where the architecture has none
     decoder_attention: FloatArray | None  # [L, H, T, T]
+    selected: FloatArray | None = None  # the view of Wanted, if there is one

@@ -26,7 +26,7 @@ from service.engine.model import Model
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.options import check_forced, check_job
 from service.engine.preparation import Preparation
-from service.engine.pressure import Pressure, overloaded, refusal, require_running
+from service.engine.pressure import Pressure, refusal, require_running
 from service.engine.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
 from service.engine.tickets import ForcedTicket, Ledger, SentenceTicket
 from service.engine.types import MAX_BEAM_SIZE, ForcedJob, ForcedResult, SentenceJob, SentenceResult
@@ -167,9 +167,12 @@ class Worker:
         check_forced(job, self._model.source_limit, self._model.target_limit)
         with self._changed:
             require_running(self.name, self._state)
-            if len(self._forcing) >= self._settings.budget.queued_sentences:
-                raise self._refused(overloaded(self.name, self._pressure(1, 1).seconds))
-            ticket = ForcedTicket(job, self._clock())
+            full = len(self._forcing) >= self._settings.budget.queued_sentences
+            now = self._clock()
+            error = refusal(self.name, Pressure(full, self._forcing.seconds), job.deadline, now)
+            if error is not None:
+                raise self._refused(error)
+            ticket = ForcedTicket(job, now)
             self._forcing.add(ticket)
             self._ledger.open(ticket)
         return ticket.future

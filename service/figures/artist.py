@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine.errors import EngineFailure, Overloaded
+from service.engine.threads import alone
 from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
 from service.logs import describe_exception, get_logger
@@ -55,10 +56,10 @@ class Artist:
     async def script(self) -> bytes:
         """The libraries that draw the same specification in a browser, as one script."""
         if self._script is None:
-            self._script = await asyncio.to_thread(kept)
+            self._script = await alone(kept, "figures-library")
         if self._script is None:
-            self._script = await self._ask({"kind": "script"})
-            await asyncio.to_thread(keep, self._script)
+            self._script = script = await self._ask({"kind": "script"})
+            await alone(lambda: keep(script), "figures-library")
         return self._script
 
     def close(self) -> None:
@@ -75,7 +76,8 @@ class Artist:
             raise Overloaded("Too many pictures are waiting to be drawn; try again in a moment.", retry_after=2.0)
         self._waiting += 1
         try:
-            # The thread goes through with a job whose client has left, so that question and answer stay in step.
+            # A job that has not begun goes with its client. The thread goes through with one that has, so that question
+            # and answer stay in step.
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, job)
         finally:
             self._waiting -= 1

@@ -150,7 +150,7 @@ def checked(figure: Figure) -> Figure:
         raise TooLargeToDraw(
             f"That is too much for one picture: {longest} tokens on a side (at most {MOST_TOKENS}) and {figure.cells} "
             f"weights (at most {MOST_CELLS}). Give a shorter text, tokens=word, or one layer and head; "
-            "format=json, csv and npz have no such limit."
+            "format=json, csv and npz hold more."
         )
     return figure
 

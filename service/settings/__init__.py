@@ -118,9 +118,17 @@ class Settings(ConnectionSettings):
         100_000, "Most characters in all texts of a request together", "a whole number of at least 1", ge=1
     )
     batch_limit: int = setting(128, "Most texts in a list", "a whole number of at least 1", ge=1)
+    weight_limit: int = setting(
+        250_000,
+        "Most attention weights in one answer of `/attention`, as data or picture; more is answered 400 (as CSV, a "
+        "thousand weights are 50 kB)",
+        "a whole number of at least 1",
+        ge=1,
+    )
     request_timeout_seconds: float = setting(
         120.0,
-        "Time a request may take in queue and translation together; then it is answered 504",
+        "Time a request may take from the end of its headers, whatever it consists of: body, queue, translation, "
+        "drawing; then it is answered 504",
         "a number above 0, up to 3600",
         gt=0,
         le=3600,

@@ -12,6 +12,7 @@ from service.engine.errors import BundleMissing, EngineError, LastModel, Unknown
 from service.engine.folder import Change
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.states import REASONS, ModelState, State
+from service.engine.translator import ForcedScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -52,6 +53,7 @@ class DummyTranslator:
     seconds: float = 0.0
     error: Exception | None = None
     rows: int = 0
+    most_weights: list[int | None] = field(default_factory=list)
     busy: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[tuple[str, ...], object, float | None]] = field(default_factory=list)
 
@@ -106,10 +108,23 @@ class DummyTranslator:
             yield StreamedToken(0, token, added, -0.25, weights)
         yield StreamedEnd(target)
 
+    async def force(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+    ) -> list[ForcedScore]:
+        await self.work([source for source, _ in pairs], length_penalty, deadline, 1)
+        return [ForcedScore(-0.5, (-0.25,), ((0, 0),)) for _ in pairs]
+
     async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
     ) -> AttentionMap:
         await self.work([text], options, deadline, 1)
+        self.most_weights.append(most_weights)
         target = target_text or text.upper()
         source_tokens, target_tokens = words_of(text), words_of(target)
         shape = (len(target_tokens), len(source_tokens))

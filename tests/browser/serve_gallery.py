@@ -49,7 +49,13 @@ class GalleryTranslator(DummyTranslator):
         return replace(super().translation(text, options), text=text.upper())
 
     async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, *, deadline: float | None = None
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
     ) -> AttentionMap:
         found = await super().attention(text, target_text, options, deadline=deadline)
         source, target = found.source_tokens, found.target_tokens

@@ -11,6 +11,7 @@ import numpy as np
 
 from service.engine.errors import EngineError
 from service.engine.pressure import Pressure
+from service.engine.selection import kept
 from service.engine.types import (
     FinishReason,
     FloatArray,
@@ -67,7 +68,8 @@ class MirrorWorker:
     def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
         self.forced.append(job)
         future: Future[ForcedResult] = Future()
-        future.set_result(forced_result(len(job.source_ids), len(job.target_ids), self.has_self_attention))
+        every = forced_result(len(job.source_ids), len(job.target_ids), self.has_self_attention)
+        future.set_result(kept(every, job.wanted))
         return future
 
     def _answer(self, job: SentenceJob) -> Future[SentenceResult]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import numpy as np
 import pytest
 
-from service.engine.bundle import AlignHead
+from service.engine import streaming
 from service.engine.passage import Cutting, cut_text
+from service.engine.segmenter import Joined, Span, join
 from service.engine.streaming import stream_passage
 from service.engine.types import (
     ForcedJob,
@@ -19,13 +20,14 @@ from service.engine.types import (
     StreamedSentence,
     StreamedToken,
     StreamEvent,
+    Wanted,
 )
 from service.engine.worker import Worker
 from tests.engine.mirror import MirrorWorker
 from tests.engine.scripted import EOS, ScriptedModel, copying_rule
 from tests.engine.vocabulary import small_tokenizer
 
-ALIGN = AlignHead(layer=1, head=0, step="produce", threshold=None, aer=None, measured_on=None)
+WANTED = Wanted((1, 0))
 TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 
@@ -33,7 +35,7 @@ def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamE
     tokenizer = small_tokenizer()
     passage = cut_text(text, tokenizer, Cutting("en", 64, 64))
     jobs = [SentenceJob(piece.ids, SearchOptions(max_length=64)) for piece in passage.pieces]
-    return stream_passage(passage, jobs, worker, tokenizer, ALIGN)
+    return stream_passage(passage, jobs, worker, tokenizer, WANTED)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:
@@ -85,3 +87,18 @@ async def test_leaving_a_stream_gives_the_sentence_up() -> None:
         await task
     assert worker.futures[0].cancelled()
     assert not any(isinstance(job, ForcedJob) for job in worker.forced)
+
+
+async def test_a_long_stream_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+
+    def counting(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joined:
+        joined.append(len(spans))
+        return join(text, spans, translations)
+
+    monkeypatch.setattr(streaming, "join", counting)
+    text = "Go. He's calm.\n" * 60
+    events = [event async for event in events_of(text, MirrorWorker(state="running"))]
+    assert isinstance(events[-1], StreamedEnd)
+    assert events[-1].text == text
+    assert joined == [120]

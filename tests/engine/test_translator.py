@@ -17,6 +17,7 @@ from service.engine.errors import (
     InvalidOption,
     InvalidText,
     Overloaded,
+    TooManyWeights,
 )
 from service.engine.translator import Translator
 from service.engine.types import AttentionKind, AttentionOptions, ModelInfo, TranslationOptions
@@ -234,6 +235,21 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     assert (translator.ready, translator.dead) == (False, True)
     await translator.stop(1.5)
     assert worker.stopped_with == 1.5
+
+
+async def test_attention_beyond_the_limit_is_refused_before_it_is_computed(
+    translator: Translator, worker: MirrorWorker
+) -> None:
+    every = AttentionOptions(layer="all", head="all")
+    tokens = len((await translator.attention("I lost.", None, every)).source_tokens)
+    weights = tokens * tokens * (await translator.attention("I lost.", None, every)).weights.shape[0] * 4
+    await translator.attention("I lost.", None, every, most_weights=weights)
+    asked = len(worker.forced)
+    for target in (None, "I lost."):
+        with pytest.raises(TooManyWeights):
+            await translator.attention("I lost.", target, every, most_weights=weights - 1)
+    assert len(worker.forced) == asked
+    await translator.attention("I lost.", None, AttentionOptions(), most_weights=tokens * tokens)
 
 
 async def test_attention_of_the_models_own_translation(translator: Translator) -> None:

@@ -586,3 +586,24 @@ def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> N
             future.cancel()
         assert all(future.cancelled() or future.result(60).hypotheses for future in futures)
         eventually(lambda: worker.load.rows == worker.load.queued == 0)
+
+
+def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
+    def slow(what: str, rows: int) -> None:
+        if what == "force":
+            time.sleep(0.1)
+
+    model = ScriptedModel(copying_rule(VOCABULARY), before=slow)
+    pair = ((3, 4, EOS), (3, 4, EOS))
+    with working(model, WorkerSettings(forced=Together(jobs=1, tokens=50))) as (worker, recorder):
+        futures = [worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 600)) for _ in range(40)]
+        for future in futures[:10]:
+            future.result(20)  # by now it is known how long each takes
+        with pytest.raises(Overloaded) as refused:
+            worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 1.0))
+        assert refused.value.retry_after >= 1.0
+        assert ("rejected", "overloaded") in recorder.events
+        futures.append(worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 600)))
+        futures.append(worker.submit_forced(ForcedJob(*pair)))
+        for future in futures[10:]:
+            future.cancel()

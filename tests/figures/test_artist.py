@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import struct
+import threading
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -138,3 +140,27 @@ async def test_drawing_takes_only_time_that_nobody_else_wants(monkeypatch: pytes
 
     assert artist.process_id is not None
     assert os.sched_getscheduler(artist.process_id) == os.SCHED_IDLE
+
+
+async def test_what_nobody_waits_for_any_more_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, drawn = threading.Event(), list[str]()
+
+    def exchange(_self: Artist, job: dict[str, Any]) -> bytes:
+        drawn.append(job["spec"])
+        go_on.wait(20)
+        return b"picture"
+
+    monkeypatch.setattr(Artist, "_exchange", exchange)
+    artist = Artist(most_waiting=3)
+    first, second, third = (asyncio.create_task(artist.draw(name, "svg")) for name in ("a", "b", "c"))  # type: ignore[arg-type]
+    await asyncio.sleep(0.05)
+    with pytest.raises(Overloaded):
+        await artist.draw({}, "svg")
+    second.cancel()
+    await asyncio.wait([second])
+    fourth = asyncio.create_task(artist.draw("d", "svg"))  # type: ignore[arg-type]
+    await asyncio.sleep(0.05)
+    go_on.set()
+    assert [await each for each in (first, third, fourth)] == [b"picture"] * 3
+    assert drawn == ["a", "c", "d"]
+    artist.close()

@@ -63,7 +63,7 @@ class Edge:
 
     def _finish(self, exchange: _Exchange, span: RequestSpan) -> None:
         scope, context = exchange.inner, exchange.context
-        seconds = time.perf_counter() - context.started
+        seconds = time.monotonic() - context.started
         route = route_of(scope)
         self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
         if context.error_code is not None:

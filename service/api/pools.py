@@ -1,0 +1,8 @@
+"""The threads of the HTTP side: one pool for each kind of work, so that none starves another; all of them bounded."""
+
+from __future__ import annotations
+
+from service.engine.threads import Threads
+
+DETECTION = Threads("language detection", 2, 512)
+REPRESENTATIONS = Threads("large answers", 2, 32)  # CSV, JSON, pages: megabytes each, so few are made at a time

@@ -1,0 +1,142 @@
+"""One deadline for a request, whatever it consists of; what is slow holds up nothing of another kind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from service.api import figures
+from service.api.app import create_app
+from service.api.ports import Service
+from service.detection import Detector
+from service.engine.errors import TooManyWeights
+from service.figures.artist import Artist
+from service.metrics import Metrics
+from service.settings import Settings
+from tests.api.dummy import DummyRegistry
+
+SENTENCE = {"text": "I lost my dog", "source": "en", "target": "fr"}
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(request_timeout_seconds=0.3, weight_limit=1234)
+
+
+@pytest.fixture
+def service(settings: Settings, registry: DummyRegistry) -> Service:
+    return Service(settings, registry, Metrics())
+
+
+@pytest.fixture
+async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(create_app(service), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+        yield client
+
+
+async def too_late(asked: Awaitable[httpx.Response]) -> float:
+    """Wait for an answer that has to be 504, and say how long it took."""
+    begun = time.monotonic()
+    answer = await asked
+    assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
+    return time.monotonic() - begun
+
+
+async def test_a_comparison_of_two_models_has_the_time_of_one_request(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    names = ("transformer-en-fr", "bahdanau-en-fr")
+    fields = {**SENTENCE, "view": "compare", "model": "transformer"}
+    assert (await client.post("/attention", json=fields)).status_code == 200
+    first, second = (registry[name].calls[0][2] for name in names)
+    assert first == second
+    for name in names:
+        registry[name].seconds = 0.5
+    assert await too_late(client.post("/attention", json=fields)) < 2 * 0.5
+
+
+async def test_recognising_a_language_has_a_deadline_too(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr(Detector, "detect", lambda _self, _text: go_on.wait(20))
+    await too_late(client.post("/detect", json={"q": "bonjour"}))
+    await too_late(client.post("/translate", json={"q": "bonjour", "source": "auto", "target": "fr"}))
+    go_on.set()
+
+
+async def test_a_figure_has_a_deadline(service: Service) -> None:
+    app = create_app(service)
+
+    class Slow(Artist):
+        async def draw(self, *_: Any, **__: Any) -> bytes:
+            await asyncio.sleep(20)
+            return b""
+
+    app.state.artist = Slow()
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+        await too_late(client.post("/attention", json={**SENTENCE, "format": "svg"}))
+        assert (await client.post("/attention", json=SENTENCE)).status_code == 200
+    app.state.artist.close()
+
+
+async def test_large_answers_hold_up_no_other_kind_of_work(
+    client: httpx.AsyncClient, settings: Settings, registry: DummyRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.__dict__["request_timeout_seconds"] = 60.0
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(*_: object) -> bytes:
+        begun.release()
+        go_on.wait(20)
+        return b"done"
+
+    monkeypatch.setitem(figures._FILES, "csv", slow)
+    monkeypatch.setattr(figures, "LARGE", 0)
+    large = [asyncio.create_task(client.post("/attention", json={**SENTENCE, "format": "csv"})) for _ in range(40)]
+    assert await asyncio.to_thread(begun.acquire, timeout=10)
+    while sum(task.done() for task in large) < 6:  # 2 are made, 32 wait, the others are refused
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        assert (await client.post("/detect", json={"q": "I lost my dog."})).status_code == 200
+        html = {"q": "<p>I lost</p>", "source": "auto", "target": "fr", "format": "html"}
+        assert (await client.post("/translate", json=html)).status_code == 200
+    go_on.set()
+    answers = [await task for task in large]
+    assert sorted({answer.status_code for answer in answers}) == [200, 503]
+    assert sum(answer.status_code == 503 for answer in answers) == 6
+    assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
+
+
+async def test_the_engine_is_told_how_many_weights_an_answer_may_have(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    translator = registry["transformer-en-fr"]
+    assert (await client.post("/attention", json=SENTENCE)).status_code == 200
+    assert translator.most_weights == [1234]
+    translator.error = TooManyWeights("That is 2000 attention weights.")
+    answer = await client.post("/attention", json={**SENTENCE, "format": "csv"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "too_many_weights")
+
+
+async def test_given_translations_are_scored_together(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    count = 20
+    tensors = [
+        {"name": name, "shape": [count], "datatype": "BYTES", "data": [f"{name} {number}" for number in range(count)]}
+        for name in ("text", "target_text")
+    ]
+    answer = await client.post("/v2/models/transformer-en-fr/infer", json={"inputs": tensors})
+    assert answer.status_code == 200
+    outputs = {output["name"]: output["data"] for output in answer.json()["outputs"]}
+    assert outputs["translation"] == tensors[1]["data"]
+    assert np.allclose(outputs["score"], -0.5)
+    assert len(registry["transformer-en-fr"].calls) == 1

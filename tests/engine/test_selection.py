@@ -1,0 +1,78 @@
+"""A forced pass gives back what was asked for and no more, and no more than may be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from service.engine.bundle import AlignHead, AttentionSize, AttentionSpec
+from service.engine.errors import InvalidOption, TooManyWeights
+from service.engine.selection import alone, check_size, kept, wanted_for
+from service.engine.types import AttentionOptions, Wanted
+from tests.engine.mirror import forced_result
+
+SPEC = AttentionSpec(
+    cross=AttentionSize(2, 4),
+    encoder=AttentionSize(2, 4),
+    decoder=None,
+    align=AlignHead(1, 0, "consume", 0.1, 9.0, "x"),
+)
+
+
+def wanted(**options: Any) -> Wanted:
+    return wanted_for(AttentionOptions(**options), SPEC, "toy")
+
+
+def test_only_the_aligning_head_comes_back_by_default() -> None:
+    every = forced_result(5, 7)
+    result = kept(every, wanted())
+    assert result.cross_attention.shape == (1, 1, 7, 5)
+    np.testing.assert_array_equal(result.cross_attention[0, 0], every.cross_attention[1, 0])
+    assert (result.encoder_attention, result.decoder_attention, result.selected) == (None, None, None)
+    assert result.cross_attention.base is None  # nothing keeps the whole alive
+    assert (alone(SPEC.align).layer, alone(SPEC.align).head, alone(SPEC.align).step) == (0, 0, "consume")
+
+
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [
+        ({"kind": "encoder", "layer": "all", "head": "all"}, (2, 4, 5, 5)),
+        ({"kind": "encoder"}, (5, 5)),
+        ({"kind": "cross", "layer": "all", "head": 2}, (2, 7, 5)),
+        ({"kind": "cross", "layer": "align", "head": "mean"}, (7, 5)),
+    ],
+)
+def test_a_view_is_the_weights_that_were_asked_for(options: dict[str, Any], shape: tuple[int, ...]) -> None:
+    result = kept(forced_result(5, 7), wanted(**options))
+    assert result.selected is not None
+    assert result.selected.shape == shape
+    assert result.selected.base is None
+
+
+def test_everything_comes_back_where_nothing_was_chosen() -> None:
+    every = forced_result(5, 7)
+    assert kept(every, None) is every
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "decoder"}, "no decoder self-attention"),
+        ({"layer": 2}, "no layer 2: the model has 2"),
+        ({"kind": "encoder", "head": 4}, "no head 4"),
+    ],
+)
+def test_what_the_model_does_not_have_is_refused_before_anything_runs(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOption, match=message):
+        wanted(**options)
+
+
+def test_more_weights_than_one_answer_may_have_are_refused() -> None:
+    every = AttentionOptions(kind="encoder", layer="all", head="all")
+    check_size(every, SPEC, 10, 20, 800)
+    check_size(every, SPEC, 1000, 20, None)
+    with pytest.raises(TooManyWeights, match=r"968 attention weights \(8 times 11 by 11\); at most 800"):
+        check_size(every, SPEC, 11, 20, 800)
+    check_size(AttentionOptions(), SPEC, 20, 40, 800)
