@@ -7,7 +7,8 @@ On 500 sentences each of Tatoeba's English, French and German it was right on 99
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -25,6 +26,20 @@ class Guess:
 
 
 NOTHING = Guess(NOTHING_LANGUAGE, 0.0)
+
+
+def average(found: Sequence[Sequence[Guess]], lengths: Sequence[int]) -> list[Guess]:
+    """Return the guesses for several texts together: the mean confidence of each language, by the texts' lengths."""
+    if len(found) == 1:
+        return list(found[0])
+    recognised = [(guesses, length) for guesses, length in zip(found, lengths, strict=True) if guesses[0].confidence]
+    total = sum(length for _, length in recognised)
+    sums: defaultdict[str, float] = defaultdict(float)
+    for guesses, length in recognised:
+        for guess in guesses:
+            sums[guess.language] += guess.confidence * length
+    ranked = sorted(sums.items(), key=lambda item: -item[1])
+    return [Guess(language, round(value / total, 1)) for language, value in ranked] or [NOTHING]
 
 
 class Detector:

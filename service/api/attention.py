@@ -119,7 +119,7 @@ async def _answer(request: Request) -> Response:
     job = read_job(fields, Languages.of(service.registry.models()))
     if drawing.form == "bertviz":
         job = replace(job, options=replace(job.options, layer="all", head="all"))
-    check_characters(sum(map(len, (job.text, job.target_text or "", drawing.other_text or ""))), service.settings)
+    check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
     translators = _translators(service, job, drawing)
     context = context_of(request.scope)
     context.model, context.texts, context.characters = translators[0].info.name, 1, len(job.text)

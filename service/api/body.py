@@ -23,6 +23,19 @@ MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 
+async def read_body(request: Request) -> bytes:
+    """The body; raises ApiError (415) where it is compressed: nothing is ever unpacked here."""
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity"}:
+        raise ApiError(
+            "The body is compressed; send it as it is, without Content-Encoding.",
+            status=415,
+            code="unsupported_encoding",
+            headers={"Accept-Encoding": "identity"},
+        )
+    return await request.body()
+
+
 async def read_fields(request: Request) -> dict[str, Any]:
     """All fields of a request; raises ApiError (400) for what cannot be read."""
     if FIELDS in request.scope:
@@ -33,13 +46,13 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if request.method == "GET":
         return query_fields(request)
     if media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
-        return decode_json(await request.body())
+        return decode_json(await read_body(request))
     fields: dict[str, Any] = dict(query_fields(request))
     form: Mapping[str, str] = {}
     if media_type == MEDIA_TYPE_FORM:
-        form = decode_urlencoded(await request.body(), "form")
+        form = decode_urlencoded(await read_body(request), "form")
     elif media_type == MEDIA_TYPE_MULTIPART:
-        form = decode_multipart(await request.body(), parameters.get(b"boundary"))
+        form = decode_multipart(await read_body(request), parameters.get(b"boundary"))
     for name, value in form.items():
         fields.setdefault(name, value)
     return fields

@@ -16,8 +16,11 @@ from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.inference_schemas import InferenceRequest
 from service.api.middleware.access import ADMIN, is_public
 from service.api.schemas import (
+    DetectForm,
     DetectRequest,
     ErrorBody,
+    IndexRequest,
+    LoadRequest,
     StreamRequest,
     TranslateForm,
     TranslateRequest,
@@ -26,10 +29,12 @@ from service.api.stream_schemas import EVENTS
 
 REFERENCE = "#/components/schemas/{model}"
 FORMS: dict[type[BaseModel], type[BaseModel]] = {
-    model: TranslateForm if model is TranslateRequest else model
-    for model in (TranslateRequest, StreamRequest, DetectRequest, AttentionRequest)
+    TranslateRequest: TranslateForm,
+    StreamRequest: StreamRequest,
+    DetectRequest: DetectForm,
+    AttentionRequest: AttentionRequest,
 }
-DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, *EVENTS.values())
+DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
@@ -45,6 +50,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
           "body_too_large"),
     414: ("The URL is too large",
           "The query string is larger than 32768 bytes; send the text in the body of a POST request.", "url_too_long"),
+    415: ("The body is compressed", "The body is compressed; send it as it is, without Content-Encoding.",
+          "unsupported_encoding"),
     429: ("More requests than the operator allows to one client",
           "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
     500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),
@@ -129,6 +136,13 @@ def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: 
             MEDIA_TYPE_MULTIPART: {"schema": form_reference, "example": first},
         },
     }
+
+
+def json_body(model: type[BaseModel], summary: str, value: dict[str, Any]) -> dict[str, Any]:
+    """A body in JSON that may be left out, with one example."""
+    reference = {"$ref": REFERENCE.format(model=model.__name__)}
+    content = {"schema": reference, "examples": {"one": {"summary": summary, "value": value}}}
+    return {"required": False, "content": {"application/json": content}}
 
 
 def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> list[dict[str, Any]]:

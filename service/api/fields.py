@@ -81,6 +81,14 @@ def as_number(value: Any) -> float | None:
     return result if math.isfinite(result) else None
 
 
+def sizes_of(shape: Any) -> list[int] | None:
+    """The sizes of a tensor's axes; None for anything that is no shape."""
+    if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
+        return None
+    sizes = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= 2**31]
+    return sizes if len(sizes) == len(shape) else None
+
+
 def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int | None) -> int | None:
     """A whole number within bounds, also as a string of digits, or None."""
     given = _given(fields, name)

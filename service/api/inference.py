@@ -6,15 +6,17 @@ from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.body import decode_json
+from service.api.binary import JSON_LENGTH_HEADER, MEDIA_TYPE, split_message
+from service.api.body import read_body
 from service.api.context import context_of
 from service.api.documents import REFERENCE, errors_of, example
 from service.api.inference_schemas import (
     InferenceRequest,
     InferenceResponse,
+    ModelConfiguration,
     ModelMetadata,
     ModelNames,
     ModelReady,
@@ -23,7 +25,7 @@ from service.api.inference_schemas import (
     ServerReady,
 )
 from service.api.state import service_of
-from service.api.tensors import Inference, infer_with, read_inference
+from service.api.tensors import infer_with, read_inference, render
 from service.engine.errors import UnknownModel
 from service.engine.types import ModelInfo
 
@@ -34,16 +36,19 @@ TARGET_TEXT = {"name": "target_text", "datatype": "BYTES", "shape": [-1]}
 OUTPUTS = [
     {"name": "translation", "datatype": "BYTES", "shape": [-1]},
     {"name": "score", "datatype": "FP32", "shape": [-1]},
-    {"name": "attention", "datatype": "FP32", "shape": [-1, -1]},
 ]
+ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
+# The metadata list what every request has and gets; what it may have and get besides stands among the properties.
+OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
 METADATA = {
     "name": "transformer-en-fr",
     "versions": ["1"],
     "platform": "onnx_onnxv1",
-    "inputs": [TEXT, TARGET_TEXT],
+    "inputs": [TEXT],
     "outputs": OUTPUTS,
-    "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…"},
+    "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…", **OPTIONAL},
 }
+TYPES = {"BYTES": "TYPE_STRING", "FP32": "TYPE_FP32"}
 READY = {"name": "transformer-en-fr", "ready": True}
 REQUEST = {
     "id": "42",
@@ -80,14 +85,16 @@ async def ready(request: Request) -> JSONResponse:
     return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
 
 
-SERVER = {"name": "translucent", "version": __version__, "extensions": list[str]()}
+EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
+SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
 
 
 @router.get("/", include_in_schema=False)
 @router.get("", summary="The server", response_model=ServerMetadata, responses={200: example(SERVER)})
-async def server() -> JSONResponse:
-    """Name and version of the server."""
-    return JSONResponse(SERVER)
+async def server(request: Request) -> JSONResponse:
+    """Name, version and extensions; `model_repository` only where the operator has switched it on."""
+    extensions = [*EXTENSIONS, "model_repository"] if service_of(request).settings.admin_token else EXTENSIONS
+    return JSONResponse({**SERVER, "extensions": extensions})
 
 
 @router.get(
@@ -116,8 +123,38 @@ async def metadata(request: Request, model: str, version: str | None = None) -> 
         "target": info.target_language,
         "architecture": info.architecture,
         "digest": info.digest,
+        **OPTIONAL,
     }
     return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
+
+
+def configuration(name: str) -> dict[str, Any]:
+    """A model as Triton's configuration describes one; the first axis is the texts, so there is no batch axis."""
+
+    def tensor(given: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"name": given["name"], "data_type": TYPES[given["datatype"]], "dims": given["shape"], **more}
+
+    return {
+        "name": name,
+        "platform": METADATA["platform"],
+        "backend": "onnxruntime",
+        "max_batch_size": 0,
+        "input": [tensor(TEXT), tensor(TARGET_TEXT, optional=True)],
+        "output": [tensor(output) for output in (*OUTPUTS, ATTENTION)],
+        "model_transaction_policy": {"decoupled": False},
+    }
+
+
+@router.get("/models/{model}/versions/{version}/config", include_in_schema=False)
+@router.get(
+    "/models/{model}/config",
+    summary="A model's configuration, as Triton gives it",
+    response_model=ModelConfiguration,
+    responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
+)
+async def config(request: Request, model: str, version: str | None = None) -> JSONResponse:
+    """What some clients ask for first; it has the optional tensors, too."""
+    return JSONResponse(configuration(find(request, model, version).name))
 
 
 @router.get("/models/{model}/versions/{version}/ready", include_in_schema=False)
@@ -136,9 +173,9 @@ async def metadata(request: Request, model: str, version: str | None = None) -> 
     },
 )
 async def model_ready(request: Request, model: str, version: str | None = None) -> JSONResponse:
-    """Whether a model can be asked now."""
+    """Whether this model can be asked now, whatever the others do."""
     info = find(request, model, version)
-    is_ready = service_of(request).ready
+    is_ready = service_of(request).model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
 
@@ -147,7 +184,21 @@ async def model_ready(request: Request, model: str, version: str | None = None) 
     "/models/{model}/infer",
     summary="Translate, or score given translations",
     response_model=InferenceResponse,
-    responses={200: example(RESPONSE), **errors_of(400, 404, 408, 413, 500, 503, 504)},
+    responses={
+        200: {
+            "content": {
+                "application/json": {"example": RESPONSE},
+                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+            },
+            "headers": {
+                JSON_LENGTH_HEADER: {
+                    "description": "Where the JSON ends, when outputs were asked for as bytes",
+                    "schema": {"type": "integer"},
+                }
+            },
+        },
+        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
+    },
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -160,23 +211,27 @@ async def model_ready(request: Request, model: str, version: str | None = None) 
         }
     },
 )
-async def infer(request: Request, model: str, version: str | None = None) -> JSONResponse:
-    """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding)."""
+async def infer(request: Request, model: str, version: str | None = None) -> Response:
+    """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
+
+    Tensors may be bytes behind the JSON (binary tensor data extension), which is what Triton's clients send and want.
+    """
     service = service_of(request)
     info = find(request, model, version)
-    inference = read_inference(decode_json(await request.body()), service.settings)
+    message, data = split_message(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
+    inference = read_inference(message, data, service.settings)
     context = context_of(request.scope)
     context.model, context.texts, context.characters = info.name, len(inference.texts), sum(map(len, inference.texts))
     translator = service.registry.resolve(info.source_language, info.target_language, info.name)
     deadline = service.deadline(context)
-    outputs = await service.in_time(deadline, infer_with(translator, inference, deadline))
-    return JSONResponse(answer(info, inference, outputs))
-
-
-def answer(info: ModelInfo, inference: Inference, outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The answer's JSON; `id` only where the client gave one."""
-    own = {"model_name": info.name, "model_version": info.version}
-    return {**own, **({} if inference.id is None else {"id": inference.id}), "outputs": outputs}
+    tensors = await service.in_time(deadline, infer_with(translator, inference, deadline))
+    head = {"model_name": info.name, "model_version": info.version}
+    if inference.id is not None:
+        head["id"] = inference.id
+    body, json_length = render(head, tensors, inference.binary)
+    if json_length is None:
+        return Response(body, media_type="application/json")
+    return Response(body, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
 
 
 def find(request: Request, name: str, version: str | None) -> ModelInfo:

@@ -58,6 +58,33 @@ class ModelMetadata(Schema):
     properties: dict[str, str]
 
 
+class ConfiguredTensor(Schema):
+    """A tensor in a configuration."""
+
+    name: str
+    data_type: Literal["TYPE_STRING", "TYPE_FP32"]
+    dims: list[int]
+    optional: bool = Field(False, description="Whether a request may leave it out")
+
+
+class TransactionPolicy(Schema):
+    """How requests and answers belong together."""
+
+    decoupled: bool = Field(description="Always false: one answer to one request")
+
+
+class ModelConfiguration(Schema):
+    """A model as Triton's configuration describes one."""
+
+    name: str
+    platform: str
+    backend: str
+    max_batch_size: int = Field(description="Always 0: the first axis of every tensor is the texts")
+    input: list[ConfiguredTensor]
+    output: list[ConfiguredTensor]
+    model_transaction_policy: TransactionPolicy
+
+
 class ModelReady(Schema):
     """Readiness of a model."""
 
@@ -76,10 +103,17 @@ class InputTensor(Schema):
     )
 
 
+class OutputParameters(Schema):
+    """How an output is wanted."""
+
+    binary_data: bool = Field(False, description="As bytes behind the JSON of the answer")
+
+
 class OutputWanted(Schema):
     """An output by its name."""
 
     name: Literal["translation", "score", "attention"]
+    parameters: OutputParameters | None = None
 
 
 class InferenceParameters(Schema):
@@ -91,6 +125,7 @@ class InferenceParameters(Schema):
     beam_size: int = Field(4, ge=1, le=MAX_BEAM_SIZE)
     length_penalty: float = Field(1.0, ge=0, le=5)
     max_length: int | None = Field(None, ge=1)
+    binary_data_output: bool = Field(False, description="All outputs as bytes behind the JSON of the answer")
 
 
 class InferenceRequest(Schema):
@@ -118,7 +153,8 @@ class OutputTensor(Schema):
     name: str
     shape: list[int]
     datatype: Literal["BYTES", "FP32"]
-    data: list[Any]
+    data: list[Any] | None = Field(None, description="Absent where the tensor follows the JSON as bytes")
+    parameters: dict[str, Any] | None = Field(None, description="`binary_data_size`: its bytes behind the JSON")
 
 
 class InferenceResponse(Schema):

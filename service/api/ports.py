@@ -80,6 +80,9 @@ class RegistryPort(Protocol):
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
 
+    async def unused(self) -> list[str]:
+        """The names of the bundles in the folder that are neither served nor refused."""
+
     async def unload(self, name: str) -> None:
         """Serve a model no more; raises UnknownModel or LastModel."""
 

@@ -5,37 +5,50 @@ Only who has the operator's token gets here: see service.api.middleware.gate.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, RootModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from service.api.documents import errors_of, example
-from service.api.errors import ApiError
+from service.api.body import decode_json, read_body
+from service.api.documents import errors_of, example, json_body
+from service.api.errors import ApiError, invalid
+from service.api.fields import flag
 from service.api.middleware.access import ADMIN
 from service.api.reloading import reload_models, unload_model
-from service.api.schemas import Schema
+from service.api.schemas import IndexRequest, LoadRequest, Schema
 from service.api.state import service_of
 from service.engine.errors import BundleMissing
+from service.engine.states import State
 
 router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
 
 DIGEST = "sha256:8d5f5e4e0d6a"
 
 
+Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
+NOT_LOADED = "It is in the folder of models, but it is not loaded."
+AVAILABILITY: dict[State, Availability] = {
+    "ready": "READY",
+    "starting": "LOADING",
+    "restarting": "LOADING",
+    "stopping": "UNLOADING",
+}  # every other state: UNAVAILABLE
+
+
 class IndexEntry(Schema):
-    """A model that is served."""
+    """A model of the folder."""
 
     name: str
-    version: str
-    state: Literal["READY"]
-    reason: str = Field(description="Always empty")
+    version: str = Field(description="Empty where it is not loaded")
+    state: Availability
+    reason: str = Field(description="Why it is not ready; empty where it is")
 
 
 class Index(RootModel[list[IndexEntry]]):
-    """Every model that is served."""
+    """Every model of the folder: served, refused, or not loaded."""
 
 
 class LoadedModel(Schema):
@@ -55,19 +68,42 @@ class UnloadedModel(Schema):
 
 @router.post(
     "/index",
-    summary="Models that are served",
+    summary="Models of the folder, and in which state each is",
     response_model=Index,
     responses={
-        200: example([{"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""}]),
-        **errors_of(403),
+        200: example(
+            [
+                {"name": "bahdanau-en-fr", "version": "", "state": "UNAVAILABLE", "reason": NOT_LOADED},
+                {"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""},
+            ]
+        ),
+        **errors_of(400, 403, 415),
     },
+    openapi_extra={"requestBody": json_body(IndexRequest, "Those that are ready", {"ready": True})},
 )
 async def index(request: Request) -> JSONResponse:
-    """List what new requests can meet."""
-    infos = service_of(request).registry.models()
-    return JSONResponse(
-        [{"name": info.name, "version": info.version, "state": "READY", "reason": ""} for info in infos]
-    )
+    """List what new requests can meet, and what they cannot, and why; `{"ready": true}` lists only the former."""
+    service = service_of(request)
+    only_ready = flag(await read_message(request), "ready")
+    entries = [
+        entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
+        for state in service.registry.states()
+    ]
+    if not only_ready:
+        entries += [entry(name, "", "UNAVAILABLE", NOT_LOADED) for name in await service.registry.unused()]
+    listed = (each for each in entries if each["state"] == "READY" or not only_ready)
+    return JSONResponse(sorted(listed, key=lambda each: each["name"]))
+
+
+def entry(name: str, version: str, state: Availability, reason: str) -> dict[str, str]:
+    """One line of the index."""
+    return {"name": name, "version": version, "state": state, "reason": reason}
+
+
+async def read_message(request: Request) -> dict[str, Any]:
+    """The JSON of a request that may have none."""
+    body = await read_body(request)
+    return decode_json(body) if body.strip() else {}
 
 
 @router.post(
@@ -76,13 +112,20 @@ async def index(request: Request) -> JSONResponse:
     response_model=LoadedModel,
     responses={
         200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
-        **errors_of(403, 404, 409),
+        **errors_of(400, 403, 404, 409, 415),
     },
+    openapi_extra={"requestBody": json_body(LoadRequest, "As Triton's client sends it", {})},
 )
 async def load(request: Request, model: str) -> JSONResponse:
     """Answer when the bundle has been checked, loaded and warmed up; until then, and if it is refused, the one before
     goes on serving.
     """
+    parameters = (await read_message(request)).get("parameters")
+    if isinstance(parameters, dict) and parameters:
+        raise invalid(
+            "a model is loaded as it lies in the folder: neither a configuration nor files of a request are taken",
+            param="parameters",
+        )
     try:
         changes = await reload_models(service_of(request), model)
     except BundleMissing as error:

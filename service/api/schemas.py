@@ -107,10 +107,16 @@ class DetailsSchema(Schema):
 
 
 class DetectRequest(Schema):
-    """A text whose language is to be recognised."""
+    """A text whose language is to be recognised, or several in one language."""
+
+    q: Text | Annotated[list[str], Field(min_length=1)] = Field(description="The text, or (JSON only) a list of texts")
+    api_key: str | None = Field(None, description="An API key, where the operator asks for one")
+
+
+class DetectForm(DetectRequest):
+    """The same fields in a form or a query string, where `q` is one text."""
 
     q: Text = Field(description="The text")
-    api_key: str | None = Field(None, description="An API key, where the operator asks for one")
 
 
 class DetectionSchema(Schema):
@@ -176,6 +182,20 @@ class Health(Schema):
     """How the service is."""
 
     status: str
+
+
+class IndexRequest(Schema):
+    """Which models of the repository to list."""
+
+    ready: bool = Field(False, description="Only those that take requests now")
+
+
+class LoadRequest(Schema):
+    """A request to load a model; the body may be left out."""
+
+    parameters: Annotated[dict[str, Any], Field(max_length=0)] | None = Field(
+        None, description="Neither a configuration nor files are taken: a model is loaded as it lies in the folder"
+    )
 
 
 class ErrorBody(Schema):

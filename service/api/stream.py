@@ -56,7 +56,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             "aligning head), and at the end exactly one `done` or `error`",
             "content": {"text/event-stream": {"itemSchema": event_schema(REFERENCE), "example": EXAMPLE}},
         },
-        **errors_of(400, 404, 408, 413, 500, 503, 504),
+        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
     },
 )
 async def stream(request: Request) -> Response:
@@ -66,7 +66,7 @@ async def stream(request: Request) -> Response:
     text = required_text(fields, "q")
     if whole_number(fields, "beam_size", 1, 8) not in (None, 1):
         raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
-    check_characters(len(text), service.settings)
+    check_characters([text], service.settings)
     source, target = read_pair(fields, Languages.of(service.registry.models()))
     if source == target:
         raise invalid("a text is not translated into its own language; give another target", "unsupported_pair")

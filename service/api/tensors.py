@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from service.api.errors import invalid
-from service.api.fields import as_whole
+import numpy as np
+
+from service.api.binary import SIZE, BinaryData, decode_strings, encode_numbers, encode_strings
+from service.api.errors import ApiError, invalid
+from service.api.fields import flag, sizes_of
 from service.api.ports import TranslatorPort
 from service.api.render import finite
-from service.api.translate import check_characters, read_search
-from service.engine.types import AttentionOptions, Translation, TranslationOptions
+from service.api.translate import check_batch, check_characters, read_search
+from service.engine.types import AttentionOptions, FloatArray, Translation, TranslationOptions
 from service.settings import Settings
 
+# What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
+# text at a time, and that text is then taken for one sentence.
 DEFAULT_OUTPUTS = ("translation", "score")
 KNOWN_OUTPUTS = (*DEFAULT_OUTPUTS, "attention")
 
@@ -28,66 +34,102 @@ class Inference:
     target_texts: tuple[str, ...] | None
     outputs: tuple[str, ...]
     options: TranslationOptions
+    binary: frozenset[str] = field(default_factory=frozenset)  # the outputs wanted as bytes
 
 
-def read_inference(body: Mapping[str, Any], settings: Settings) -> Inference:
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One output: texts, or numbers of any shape."""
+
+    name: str
+    datatype: Literal["BYTES", "FP32"]
+    values: Sequence[str] | FloatArray
+
+    @property
+    def shape(self) -> list[int]:
+        """Its sizes."""
+        return list(self.values.shape) if isinstance(self.values, np.ndarray) else [len(self.values)]
+
+    def as_json(self) -> list[Any]:
+        """Its elements, flat, in row-major order."""
+        if isinstance(self.values, np.ndarray):
+            return [finite(float(value)) for value in self.values.ravel()]
+        return list(self.values)
+
+    def as_bytes(self) -> bytes:
+        """The same as the binary tensor data extension has it."""
+        if isinstance(self.values, np.ndarray):
+            return encode_numbers(self.values)
+        return encode_strings(self.values)
+
+
+def read_inference(body: Mapping[str, Any], data: BinaryData, settings: Settings) -> Inference:
     """Check a request; raises ApiError (400) for what is wrong first."""
     own_id = body.get("id")
     if own_id is not None and not isinstance(own_id, str):
-        raise invalid("id must be a string")
-    parameters = body.get("parameters") or {}
-    if not isinstance(parameters, dict):
-        raise invalid("parameters must be an object")
-    tensors = _inputs(body.get("inputs"), settings.batch_limit)
+        raise invalid("id must be a string", param="id")
+    parameters = _parameters(body, "the request")
+    tensors = _inputs(body.get("inputs"), data)
+    data.check_end()
+    for given in tensors.values():
+        check_batch(given, settings)
+        check_characters(given, settings)
     texts, target_texts = tensors["text"], tensors.get("target_text")
-    outputs = _outputs(body.get("outputs"))
+    outputs, binary = _outputs(body.get("outputs"), all_binary=flag(parameters, "binary_data_output"))
     if target_texts is not None and len(target_texts) != len(texts):
-        raise invalid("target_text must have as many elements as text")
+        raise invalid("target_text must have as many elements as text", param="target_text")
     if "attention" in outputs and len(texts) != 1:
-        raise invalid("attention is given for one text at a time")
-    check_characters(sum(map(len, texts + (target_texts or ()))), settings)
-    return Inference(own_id, texts, target_texts, outputs, TranslationOptions(**read_search(parameters)))
+        raise invalid("attention is given for one text at a time", param="outputs")
+    return Inference(own_id, texts, target_texts, outputs, TranslationOptions(**read_search(parameters)), binary)
 
 
-def _inputs(given: Any, limit: int) -> dict[str, tuple[str, ...]]:
+def _parameters(given: Mapping[str, Any], owner: str) -> Mapping[str, Any]:
+    parameters = given.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise invalid(f"the parameters of {owner} must be an object", param="parameters")
+    return parameters
+
+
+def _inputs(given: Any, data: BinaryData) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, list) or not all(isinstance(tensor, dict) for tensor in given):
-        raise invalid("inputs must be a list of objects")
+        raise invalid("inputs must be a list of objects", param="inputs")
     found: dict[str, tuple[str, ...]] = {}
     for tensor in given:
         name = tensor.get("name")
         if name not in {"text", "target_text"} or name in found:
-            raise invalid("inputs are one tensor called text and, for forced decoding, one called target_text")
-        found[name] = _texts(name, tensor, limit)
+            raise invalid(
+                "inputs are one tensor called text and, for forced decoding, one called target_text", param="inputs"
+            )
+        found[name] = _texts(name, tensor, data)
     if "text" not in found:
-        raise invalid("the input text is missing", "missing_parameter")
+        raise invalid("the input text is missing", "missing_parameter", "text")
     return found
 
 
-def _texts(name: str, tensor: Mapping[str, Any], limit: int) -> tuple[str, ...]:
+def _texts(name: str, tensor: Mapping[str, Any], data: BinaryData) -> tuple[str, ...]:
+    def wrong(what: str) -> ApiError:
+        return invalid(what, param=name)
+
     if tensor.get("datatype") != "BYTES":
-        raise invalid(f"the datatype of {name} must be BYTES")
-    shape = _sizes(tensor.get("shape"))
+        raise wrong(f"the datatype of {name} must be BYTES")
+    shape = sizes_of(tensor.get("shape"))
     if shape is None:
-        raise invalid(f"the shape of {name} must be a list of whole numbers")
-    data = tensor.get("data")
-    texts = [data] if isinstance(data, str) else _flat(data)
+        raise wrong(f"the shape of {name} must be a list of whole numbers")
+    size = _parameters(tensor, name).get(SIZE)
+    if size is None:
+        given = tensor.get("data")
+        texts = [given] if isinstance(given, str) else _flat(given)
+    elif "data" in tensor:
+        raise wrong(f"{name} has both data and {SIZE}; give one of them")
+    else:
+        texts = decode_strings(name, data.take(name, size))
     if texts is None:
-        raise invalid(f"the data of {name} must be strings, in one list or nested as the shape says")
+        raise wrong(f"the data of {name} must be strings, in one list or nested as the shape says")
     if len(shape) > 2 or math.prod(shape) != len(texts):
-        raise invalid(f"the shape of {name} does not fit its {len(texts)} elements")
+        raise wrong(f"the shape of {name} does not fit its {len(texts)} elements")
     if not texts:
-        raise invalid(f"{name} has no elements")
-    if len(texts) > limit:
-        raise invalid(f"request ({len(texts)}) exceeds text limit ({limit})", "batch_limit")
+        raise wrong(f"{name} has no elements")
     return tuple(texts)
-
-
-def _sizes(shape: Any) -> list[int] | None:
-    """The sizes of a tensor's axes; None for anything that is no shape."""
-    if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
-        return None
-    sizes = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= 2**31]
-    return sizes if len(sizes) == len(shape) else None
 
 
 def _flat(data: Any) -> list[str] | None:
@@ -98,58 +140,66 @@ def _flat(data: Any) -> list[str] | None:
     return items if all(isinstance(item, str) for item in items) else None
 
 
-def _outputs(given: Any) -> tuple[str, ...]:
+def _outputs(given: Any, *, all_binary: bool) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The outputs that are wanted, and those of them that are wanted as bytes."""
     if given is None or given == []:
-        return DEFAULT_OUTPUTS
-    if not isinstance(given, list):
-        raise invalid("outputs must be a list of objects")
-    names = tuple(tensor.get("name") if isinstance(tensor, dict) else None for tensor in given)
+        return DEFAULT_OUTPUTS, frozenset(DEFAULT_OUTPUTS if all_binary else ())
+    if not isinstance(given, list) or not all(isinstance(tensor, dict) for tensor in given):
+        raise invalid("outputs must be a list of objects", param="outputs")
+    names = tuple(tensor.get("name") for tensor in given)
     if not all(name in KNOWN_OUTPUTS for name in names) or len(set(names)) != len(names):
-        raise invalid(f"outputs are {', '.join(KNOWN_OUTPUTS)}, each at most once")
-    return tuple(str(name) for name in names)
+        raise invalid(f"outputs are {', '.join(KNOWN_OUTPUTS)}, each at most once", param="outputs")
+    wanted = (_parameters(tensor, str(tensor["name"])) for tensor in given)
+    binary = [flag(own, "binary_data") if "binary_data" in own else all_binary for own in wanted]
+    return names, frozenset(name for name, is_binary in zip(names, binary, strict=True) if is_binary)
 
 
-async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[dict[str, Any]]:
+async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:
     """The output tensors that were asked for, in that order."""
     if inference.target_texts is None and "attention" not in inference.outputs:
         options = replace(inference.options, details="score" in inference.outputs)
         found = await translator.translate(inference.texts, options, deadline=deadline)
-        tensors = {"translation": strings([translation.text for translation in found])}
+        tensors = [Tensor("translation", "BYTES", [translation.text for translation in found])]
         if options.details:
-            tensors["score"] = numbers([_score(translation) for translation in found])
-        return [{"name": name, **tensors[name]} for name in inference.outputs]
-    if inference.target_texts is not None and "attention" not in inference.outputs:
+            tensors.append(numbers("score", [_score(translation) for translation in found]))
+    elif inference.target_texts is not None and "attention" not in inference.outputs:
         pairs = list(zip(inference.texts, inference.target_texts, strict=True))
-        scores = await translator.force(pairs, inference.options.length_penalty, deadline=deadline)
-        tensors = {
-            "translation": strings(inference.target_texts),
-            "score": numbers([one.score for one in scores]),
-        }
-        return [{"name": name, **tensors[name]} for name in inference.outputs]
-    target = None if inference.target_texts is None else inference.target_texts[0]
-    view = AttentionOptions(translation=inference.options)
-    found_map = await translator.attention(inference.texts[0], target, view, deadline=deadline)
-    weights = found_map.weights
-    tensors = {
-        "translation": strings([found_map.target_text]),
-        "score": numbers([found_map.score]),
-        "attention": {
-            "shape": list(weights.shape),
-            "datatype": "FP32",
-            "data": [finite(float(value)) for value in weights.ravel()],
-        },
-    }
-    return [{"name": name, **tensors[name]} for name in inference.outputs]
+        scored = await translator.force(pairs, inference.options.length_penalty, deadline=deadline)
+        tensors = [
+            Tensor("translation", "BYTES", inference.target_texts),
+            numbers("score", [one.score for one in scored]),
+        ]
+    else:
+        target = None if inference.target_texts is None else inference.target_texts[0]
+        view = AttentionOptions(translation=inference.options)
+        one = await translator.attention(inference.texts[0], target, view, deadline=deadline)
+        tensors = [
+            Tensor("translation", "BYTES", [one.target_text]),
+            numbers("score", [one.score]),
+            Tensor("attention", "FP32", one.weights),
+        ]
+    by_name = {tensor.name: tensor for tensor in tensors}
+    return [by_name[name] for name in inference.outputs]
 
 
-def strings(values: Sequence[str]) -> dict[str, Any]:
-    """A tensor of texts."""
-    return {"shape": [len(values)], "datatype": "BYTES", "data": list(values)}
-
-
-def numbers(values: Sequence[float]) -> dict[str, Any]:
+def numbers(name: str, values: Sequence[float]) -> Tensor:
     """A tensor of numbers."""
-    return {"shape": [len(values)], "datatype": "FP32", "data": [finite(value) for value in values]}
+    return Tensor(name, "FP32", np.array([finite(value) for value in values], dtype=np.float32))
+
+
+def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset[str]) -> tuple[bytes, int | None]:
+    """The body of an answer and, where it has tensors as bytes, the length of the JSON before them."""
+    described, behind = [], []
+    for tensor in tensors:
+        entry: dict[str, Any] = {"name": tensor.name, "shape": tensor.shape, "datatype": tensor.datatype}
+        if tensor.name in binary:
+            behind.append(tensor.as_bytes())
+            entry["parameters"] = {SIZE: len(behind[-1])}
+        else:
+            entry["data"] = tensor.as_json()
+        described.append(entry)
+    text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"".join([text, *behind]), len(text) if behind else None
 
 
 def _score(translation: Translation) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter
@@ -53,7 +53,7 @@ ANSWERS = {
     response_model=TranslateResponse,
     responses={
         200: {"content": {"application/json": {"examples": ANSWERS}}},
-        **errors_of(400, 404, 408, 413, 500, 503, 504),
+        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
     },
     openapi_extra={
         "requestBody": request_body(TranslateRequest, EXAMPLES, required=False),
@@ -71,11 +71,12 @@ async def translate(request: Request) -> JSONResponse:
 
 def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) -> Job:
     """Check the fields in the order that clients of this dialect expect; raises ApiError at the first that is wrong."""
-    texts, is_list = _texts(fields)
+    texts, is_list = read_texts(fields)
     source, target = required_text(fields, "source"), required_text(fields, "target")
     is_auto = source.lower() == AUTO
     alternatives = count(fields, "alternatives")
-    _check_limits(texts, is_list=is_list, settings=settings)
+    check_batch(texts, settings)
+    check_characters(texts, settings)
     check_languages(known, **({} if is_auto else {"source": source}), target=target)
     details = flag(fields, "details")
     html = _is_html(fields, details)
@@ -99,7 +100,8 @@ def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
+def read_texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
+    """The texts in `q`, and whether they were a list; raises ApiError."""
     given = fields.get("q")
     if given is None or given in ("", []):
         raise missing("q")
@@ -110,16 +112,17 @@ def _texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
     raise wrong("q", "must be a string or a list of strings")
 
 
-def _check_limits(texts: tuple[str, ...], *, is_list: bool, settings: Settings) -> None:
-    if is_list and len(texts) > settings.batch_limit:
+def check_batch(texts: Sequence[str], settings: Settings) -> None:
+    """Raise ApiError when a list has more texts than are allowed."""
+    if len(texts) > settings.batch_limit:
         raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
-    check_characters(sum(map(len, texts)), settings)
 
 
-def check_characters(count: int, settings: Settings) -> None:
-    """Raise ApiError when a request has more characters than are allowed."""
-    if count > settings.character_limit:
-        raise invalid(f"request ({count}) exceeds text limit ({settings.character_limit})", "character_limit")
+def check_characters(texts: Iterable[str], settings: Settings) -> None:
+    """Raise ApiError when one of the texts has more characters than are allowed; LibreTranslate counts so, too."""
+    longest = max(map(len, texts), default=0)
+    if longest > settings.character_limit:
+        raise invalid(f"request ({longest}) exceeds text limit ({settings.character_limit})", "character_limit")
 
 
 def _is_html(fields: Mapping[str, Any], details: bool) -> bool:

@@ -199,6 +199,15 @@ class Registry:
             changes += [Change(info.name, "missing", info.digest) for info in gone]
         return changes
 
+    async def unused(self) -> list[str]:
+        """Give the names of the bundles in the folder that are neither served nor refused; none without a folder."""
+        try:
+            found = await self._in_time(alone(lambda: look_through(self._models_dir), "looking"), self._models_dir)
+        except EngineError:
+            return []
+        known = {state.name for state in self.states()}
+        return sorted({each.name for each in found} - known)
+
     async def unload(self, name: str) -> None:
         """Serve a model no more; requests that began with it end with it. Raises UnknownModel or LastModel."""
         known = name in self._served()

@@ -115,7 +115,7 @@ class Settings(ConnectionSettings):
         ge=1024,
     )
     character_limit: int = setting(
-        100_000, "Most characters in all texts of a request together", "a whole number of at least 1", ge=1
+        100_000, "Most characters in a text; each text of a list may have as many", "a whole number of at least 1", ge=1
     )
     batch_limit: int = setting(128, "Most texts in a list", "a whole number of at least 1", ge=1)
     weight_limit: int = setting(

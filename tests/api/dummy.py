@@ -156,6 +156,7 @@ class DummyRegistry:
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
         self.states_of: dict[str, State] = {}
+        self.unloaded: dict[str, DummyTranslator] = {}
         self.dead = self.stalled = False
         self.refused: Change | None = None  # what to say instead of having reloaded
 
@@ -197,9 +198,12 @@ class DummyRegistry:
             if name in (None, each)
         ]
 
+    async def unused(self) -> list[str]:
+        return list(self.unloaded)
+
     async def unload(self, name: str) -> None:
         if name not in self.translators:
             raise UnknownModel("No such model.")
         if len(self.translators) == 1:
             raise LastModel("It is the only one.")
-        del self.translators[name]
+        self.unloaded[name] = self.translators.pop(name)

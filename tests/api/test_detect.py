@@ -29,7 +29,17 @@ async def test_detect_refuses_as_translate_does(client: httpx.AsyncClient) -> No
     answer = await client.post("/detect", json={})
     assert (answer.status_code, answer.json()["error"]) == (400, "Invalid request: missing q parameter")
     assert (await client.post("/detect", json={"q": "a" * 1001})).json()["code"] == "character_limit"
-    assert (await client.post("/detect", json={"q": ["a"]})).status_code == 400
+    for wrong in ([], ["a", 1], {"a": "b"}, 7):
+        assert (await client.post("/detect", json={"q": wrong})).status_code == 400
+    assert (await client.post("/detect", json={"q": ["a"] * 6})).json()["code"] == "batch_limit"
+
+
+async def test_detect_takes_a_list_and_answers_for_all_of_it(client: httpx.AsyncClient) -> None:
+    found = (await client.post("/detect", json={"q": [ENGLISH, ENGLISH, FRENCH, "🎉"]})).json()
+    assert [guess["language"] for guess in found[:2]] == ["en", "fr"]
+    assert 55 < found[0]["confidence"] < 75
+    assert (await client.post("/detect", json={"q": [FRENCH]})).json()[0]["language"] == "fr"
+    assert (await client.post("/detect", json={"q": ["🎉", "1"]})).json() == [{"confidence": 0.0, "language": "en"}]
 
 
 async def test_auto_says_what_it_found(client: httpx.AsyncClient) -> None:

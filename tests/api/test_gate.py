@@ -286,3 +286,28 @@ async def test_a_file_of_keys_that_is_deleted_takes_them_back_and_shows_in_the_m
         assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 403
         scraped = await client.get("/metrics", headers={"Authorization": "Bearer right-right-right-right"})
         assert "translucent_api_keys_readable 0.0" in scraped.text
+
+
+async def test_a_list_counts_as_the_texts_that_it_holds() -> None:
+    tensor = {"name": "text", "shape": [3], "datatype": "BYTES", "data": ["a", "b", "c"]}
+    lists: list[tuple[str, dict[str, Any]]] = [
+        ("/translate", {**TEXT, "q": ["a", "b", "c"]}),
+        ("/detect", {"q": ["one text", "another", "and more"]}),
+        ("/v2/models/transformer-en-fr/infer", {"inputs": [tensor]}),
+        ("/v2/models/transformer-en-fr/versions/1/infer", {"inputs": [{**tensor, "shape": [3, 1]}]}),
+    ]
+    for path, request in lists:
+        async with serving(rate_limit="7/minute") as client:
+            statuses = [(await client.post(path, json=request)).status_code for _ in range(3)]
+            assert statuses == [200, 200, 429], path
+    async with serving(rate_limit="2/minute") as client:
+        answer = await client.post("/translate", json={**TEXT, "q": ["a", "b", "c"]})
+        assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
+        assert "this one counts as 3" in answer.json()["error"]
+
+
+async def test_what_cannot_be_read_counts_as_one_and_is_refused_for_what_it_is() -> None:
+    async with serving(rate_limit="2/minute") as client:
+        for content, status in ((b"{", 400), (b'{"q": 7}', 400), (b"{", 429)):
+            answer = await client.post("/translate", content=content, headers={"content-type": "application/json"})
+            assert answer.status_code == status

@@ -77,8 +77,38 @@ async def test_unloading_takes_a_model_out_of_everything_but_never_the_last(oper
         answer = await operator.post(f"/v2/repository/models/{name}/unload", headers=TOKEN)
         assert answer.status_code == status
     left = (await operator.post("/v2/repository/index", headers=TOKEN)).json()
-    assert left == [{"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""}]
+    assert {each["name"]: (each["version"], each["state"]) for each in left} == {
+        "transformer-en-fr": ("1", "READY"),
+        "bahdanau-en-fr": ("", "UNAVAILABLE"),
+        "transformer-en-de": ("", "UNAVAILABLE"),
+    }
+    assert "not loaded" in left[0]["reason"]
+    ready = (await operator.post("/v2/repository/index", headers=TOKEN, json={"ready": True})).json()
+    assert ready == [{"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""}]
     answer = await operator.post("/v2/repository/models/transformer-en-fr/unload", headers=TOKEN)
     assert (answer.status_code, answer.json()["code"]) == (409, "last_model")
     assert 'model="transformer-en-de"' not in (await operator.get("/metrics")).text.split("translucent_queued")[0]
     assert (await operator.get("/languages")).json()[0]["targets"] == ["en", "fr"]
+
+
+async def test_the_index_says_what_cannot_be_asked_and_why(
+    operator: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    registry.states_of = {"bahdanau-en-fr": "failed", "transformer-en-de": "restarting"}
+    listed = (await operator.post("/v2/repository/index", headers=TOKEN)).json()
+    assert [(each["name"], each["state"]) for each in listed] == [
+        ("bahdanau-en-fr", "UNAVAILABLE"),
+        ("transformer-en-de", "LOADING"),
+        ("transformer-en-fr", "READY"),
+    ]
+    assert all(each["reason"] for each in listed[:2])
+    answer = await operator.post("/v2/repository/index", headers=TOKEN, content=b"[]")
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")
+
+
+@pytest.mark.parametrize("parameters", [{"config": "{}"}, {"file:1/model.onnx": "AAAA"}])
+async def test_a_request_cannot_bring_a_model_of_its_own(
+    operator: httpx.AsyncClient, parameters: dict[str, str]
+) -> None:
+    answer = await operator.post(LOAD, headers=TOKEN, json={"parameters": parameters})
+    assert (answer.status_code, answer.json()["param"]) == (400, "parameters")

@@ -153,7 +153,7 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
         ({"alternatives": True}, "Invalid request: alternatives parameter is not a number"),
         ({"q": ["a"] * 6}, "Invalid request: request (6) exceeds text limit (5)"),
         ({"q": "a" * 1001}, "Invalid request: request (1001) exceeds text limit (1000)"),
-        ({"q": ["a" * 600] * 2}, "Invalid request: request (1200) exceeds text limit (1000)"),
+        ({"q": ["a", "b" * 1001]}, "Invalid request: request (1001) exceeds text limit (1000)"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "ZZ"}, "zz is not supported"),
         ({"format": "pdf"}, "pdf format is not supported"),
@@ -199,7 +199,7 @@ async def test_an_unknown_model_is_404(client: httpx.AsyncClient) -> None:
 
 async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncClient) -> None:
     wrong: dict[str, Any] = {
-        "q": ["a" * 1001] * 6,
+        "q": ["a" * 1005] * 6,
         "source": "zz",
         "target": "yy",
         "alternatives": "x",
@@ -207,7 +207,7 @@ async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncC
     }
     mended: list[tuple[str, Any, str]] = [
         ("alternatives", 0, "alternatives"),
-        ("q", ["a" * 201] * 5, "(6) exceeds"),
+        ("q", ["a" * 1005] * 5, "(6) exceeds"),
         ("q", "a", "(1005) exceeds"),
         ("source", "fr", "zz is not supported"),
         ("target", "de", "yy is not supported"),
@@ -221,6 +221,11 @@ async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncC
         assert expected in await error_of(client, **wrong)
         wrong[name] = value
     assert (await post(client, **wrong)).status_code == 200
+
+
+async def test_the_limit_of_characters_is_of_each_text(client: httpx.AsyncClient) -> None:
+    answer = await post(client, q=["a" * 1000] * 5)
+    assert (answer.status_code, len(answer.json()["translatedText"])) == (200, 5)
 
 
 async def test_a_very_long_language_code_is_not_echoed_whole(client: httpx.AsyncClient) -> None:

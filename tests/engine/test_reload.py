@@ -227,6 +227,16 @@ async def test_a_second_bundle_of_a_name_does_not_push_the_first_one_out(
     await registry.stop(0)
 
 
+async def test_bundles_that_are_not_loaded_are_known(write_model: WriteModel, registry: Registry) -> None:
+    write_model(DE)
+    assert await registry.unused() == [DE]
+    await registry.reload()
+    assert await registry.unused() == []
+    await registry.unload(DE)
+    assert await registry.unused() == [DE]
+    await registry.stop(0)
+
+
 async def test_a_bundle_that_has_gone_is_served_until_it_is_unloaded(
     tmp_path: Path, write_model: WriteModel, registry: Registry
 ) -> None:
@@ -238,6 +248,7 @@ async def test_a_bundle_that_has_gone_is_served_until_it_is_unloaded(
     with pytest.raises(BundleMissing, match="no bundle named"):
         await registry.reload(DE)
     await registry.unload(DE)
+    assert await registry.unused() == []
     with pytest.raises(UnsupportedPair):
         registry.resolve("fr", "en")
     with pytest.raises(UnknownModel):

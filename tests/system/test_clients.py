@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+import tritonclient.http as triton
 from libretranslatepy import LibreTranslateAPI
+from tritonclient.utils import InferenceServerException
 
 from tests.system.process import ServerProcess, running_dummy
 
@@ -25,6 +28,91 @@ def test_libretranslatepy_works_unchanged(server: ServerProcess) -> None:
     assert client.translate("I have lost my keys.", "auto", "fr") == "I HAVE LOST MY KEYS."
     assert client.detect("Où sont mes clés ?")[0]["language"] == "fr"
     assert {"code": "en", "name": "English", "targets": ["de", "en", "fr"]} in client.languages()
+
+
+MODEL = "transformer-en-fr"
+ADMIN = "let-me-in-please-1"
+
+
+@pytest.fixture(scope="module")
+def triton_client() -> Iterator[triton.InferenceServerClient]:
+    with running_dummy(TRANSLUCENT_ADMIN_TOKEN=ADMIN) as server:
+        server.wait_for("ready")
+        with triton.InferenceServerClient(server.url.removeprefix("http://")) as client:
+            yield client
+
+
+def tensor(name: str, *texts: str) -> triton.InferInput:
+    """A tensor as the documentation of this client makes one; its data are bytes behind the JSON."""
+    made = triton.InferInput(name, [len(texts)], "BYTES")
+    made.set_data_from_numpy(np.array([text.encode() for text in texts], dtype=np.object_))
+    return made
+
+
+def test_tritons_own_client_works_with_its_defaults(triton_client: triton.InferenceServerClient) -> None:
+    result = triton_client.infer(MODEL, [tensor("text", "I lost. Été 🎉", "go")], request_id="7")
+    assert [text.decode() for text in result.as_numpy("translation")] == ["I LOST. ÉTÉ 🎉", "GO"]
+    assert result.as_numpy("score").tolist() == [-0.5, -0.5]
+    assert result.get_response()["id"] == "7"
+    forced = triton_client.infer(MODEL, [tensor("text", "i lost"), tensor("target_text", "perdu")])
+    assert forced.as_numpy("translation").tolist() == [b"perdu"]
+    assert triton_client.async_infer(MODEL, [tensor("text", "go")]).get_result().as_numpy("translation")[0] == b"GO"
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_tritons_own_client_gets_the_outputs_that_it_names(
+    triton_client: triton.InferenceServerClient, binary: bool
+) -> None:
+    wanted = [triton.InferRequestedOutput(name, binary_data=binary) for name in ("attention", "translation")]
+    parameters = {"beam_size": 2}
+    result = triton_client.infer(MODEL, [tensor("text", "i lost")], outputs=wanted, parameters=parameters)
+    assert result.as_numpy("attention").shape == (3, 3)
+    assert result.as_numpy("attention").sum(axis=1) == pytest.approx([1, 1, 1], abs=1e-3)
+    assert [np.asarray(text, dtype=np.bytes_).item() for text in result.as_numpy("translation")] == [b"I LOST"]
+    assert result.as_numpy("score") is None
+
+
+def test_tritons_own_client_learns_what_there_is(triton_client: triton.InferenceServerClient) -> None:
+    assert triton_client.is_server_live()
+    assert triton_client.is_server_ready()
+    assert triton_client.is_model_ready(MODEL, "1")
+    assert not triton_client.is_model_ready("nope")
+    assert "binary_tensor_data" in triton_client.get_server_metadata()["extensions"]
+    metadata = triton_client.get_model_metadata(MODEL)
+    # Whoever fills every input that is listed, as perf_analyzer does, gets a translation.
+    filled = [tensor(each["name"], "go") for each in metadata["inputs"]]
+    assert triton_client.infer(MODEL, filled).as_numpy("translation").tolist() == [b"GO"]
+    assert triton_client.get_model_config(MODEL)["name"] == MODEL
+    with pytest.raises(InferenceServerException, match="no such model"):
+        triton_client.infer("nope", [tensor("text", "go")])
+    with pytest.raises(InferenceServerException, match="compressed"):
+        triton_client.infer(MODEL, [tensor("text", "go")], request_compression_algorithm="gzip")
+
+
+def test_tritons_own_client_works_on_the_repository(triton_client: triton.InferenceServerClient) -> None:
+    headers = {"Authorization": f"Bearer {ADMIN}"}
+    listed = triton_client.get_model_repository_index(headers=headers)
+    assert {"name": MODEL, "version": "1", "state": "READY", "reason": ""} in listed
+    triton_client.load_model(MODEL, headers=headers)
+    with pytest.raises(InferenceServerException, match="configuration"):
+        triton_client.load_model(MODEL, headers=headers, config='{"max_batch_size": 4}')
+    triton_client.unload_model("bahdanau-en-fr", headers=headers)
+    index = {each["name"]: each for each in triton_client.get_model_repository_index(headers=headers)}
+    assert index["bahdanau-en-fr"]["state"] == "UNAVAILABLE"
+
+
+def test_json_as_kserve_sends_it(server: ServerProcess) -> None:
+    inputs = [{"name": "text", "shape": [2, 1], "datatype": "BYTES", "data": [["go"], ["i lost"]], "parameters": {}}]
+    body = {"id": "a", "inputs": inputs, "parameters": None, "outputs": []}
+    headers = {"content-type": "application/json"}
+    answer = httpx.post(f"{server.url}/v2/models/{MODEL}/infer", json=body, headers=headers)
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["outputs"][0] == {
+        "name": "translation",
+        "shape": [2],
+        "datatype": "BYTES",
+        "data": ["GO", "I LOST"],
+    }
 
 
 # As the sources of these programs send them.

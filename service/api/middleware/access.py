@@ -115,7 +115,7 @@ class Access:
         client = f"address:{self._address(scope)}" if owner is None else f"key:{owner}"
         exceeded = await self.limits.count(client, limits, cost)
         if exceeded is not None:
-            raise too_many(exceeded)
+            raise too_many(exceeded, cost)
 
     async def _refuse_where_full(self, scope: Scope, client: str, limits: Sequence[RateLimitItem]) -> None:
         if limits and scope["path"] != METRICS:
@@ -130,10 +130,11 @@ class Access:
         return f"failures:{self._address(scope)}"
 
 
-def too_many(exceeded: Exceeded) -> ApiError:
-    """The answer to a client that has to wait."""
+def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
+    """The answer to a client that has to wait; `cost` is how many requests its own counted as."""
+    counts = f", and this one counts as {cost}, for its texts" if cost > 1 else ""
     return ApiError(
-        f"Slowdown: {exceeded.limit} are allowed; try again in {exceeded.seconds} s.",
+        f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.",
         status=429,
         code="rate_limit",
         headers={"Retry-After": str(exceeded.seconds)},

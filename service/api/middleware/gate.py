@@ -52,7 +52,8 @@ class Gate:
         try:
             known = self.access.keys is None or context_of(scope).key is not None
             key = None if known else await key_in_fields(scope, first)
-            await self.access.behind_body(scope, key, await cost_of(scope, first))
+            cost = await cost_of(scope, first) if self.access.for_addresses or self.access.for_keys else 1
+            await self.access.behind_body(scope, key, cost)
         except ApiError as error:
             response = await handle_api_error(Request(scope), error)
             await response(scope, receive, send)
