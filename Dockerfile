@@ -2,6 +2,8 @@
 #   docker build -t translucent .                              CPU (the default target, `cpu`)
 #   docker build --target gpu -t translucent:gpu .             NVIDIA GPU; CUDA comes from ONNX Runtime's own packages
 # podman needs `--format docker`, or the HEALTHCHECK is lost. docs/deploy.md says how to run them.
+# The newest patches of Python and Debian at the time of building; for the same bytes every time name a digest:
+# --build-arg PYTHON=docker.io/library/python@sha256:…
 ARG PYTHON=docker.io/library/python:3.13-slim
 
 # Dependencies, in a layer that changes only with pyproject.toml and constraints.txt.

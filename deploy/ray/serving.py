@@ -4,7 +4,8 @@
 
 Settings are the TRANSLUCENT_ variables of docs/settings.md, taken from the environment of this command; address and
 port are Ray's business. How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS and RAY_MAX_REPLICAS. With several
-replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://….
+replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://…. Secrets are given as files, because Ray shows the
+environment of its workers: see deploy.ray.environment.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ import threading
 import ray
 from fastapi import FastAPI
 from ray import cloudpickle, serve
+
+if __package__:
+    from deploy.ray.environment import handed_on
+else:  # `cd deploy/ray && serve run serving:app`
+    from environment import handed_on
 
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -83,11 +89,6 @@ def scaling() -> dict[str, object]:
     }
 
 
-def ours(environment: dict[str, str]) -> dict[str, str]:
-    """The settings to hand on to the replicas."""
-    return {name: value for name, value in environment.items() if name.startswith(("TRANSLUCENT_", "OTEL_"))}
-
-
 Translucent = serve.deployment(
     serve.ingress(build)(),
     name="translucent",
@@ -97,7 +98,7 @@ Translucent = serve.deployment(
     ray_actor_options={
         "num_cpus": float(os.environ.get("RAY_CPUS_PER_REPLICA", "1")),
         "num_gpus": float(os.environ.get("RAY_GPUS_PER_REPLICA", "0")),
-        "runtime_env": {"env_vars": ours(dict(os.environ))},
+        "runtime_env": {"env_vars": handed_on(os.environ)},
     },
     **scaling(),
 )

@@ -133,7 +133,7 @@ def up(*services: str, override: Path | None = None) -> Iterator[Stack]:
         **os.environ,
         "TRANSLUCENT_IMAGE": IMAGE,
         "PROMETHEUS_IMAGE": PROMETHEUS_IMAGE,
-        "PORT": f"127.0.0.1:{stack.port}",
+        "PORT": str(stack.port),
         "PROMETHEUS_PORT": str(stack.prometheus_port),
     }
 

@@ -60,6 +60,16 @@ def test_every_container_is_hardened_and_comes_back(name: str) -> None:
         assert not source.startswith("./") or (ROOT / source).is_dir()
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_container_takes_the_whole_machine_or_is_open_to_the_network_by_default(name: str) -> None:
+    service = SERVICES[name]
+    assert {"mem_limit", "cpus"} <= service.keys()
+    for port in service["ports"]:
+        assert re.match(r"127\.0\.0\.1:|\$\{PUBLISH:-127\.0\.0\.1\}:", port), port
+    image = re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", service["image"])
+    assert image.startswith("translucent") or re.search(r":v?\d+\.\d+\.\d+$", image), f"{image} is not one version"
+
+
 def test_stopping_waits_longer_than_the_drain() -> None:
     seconds = int(SERVICES["translucent"]["stop_grace_period"].removesuffix("s"))
     delay = int(re.findall(r":-(\d+)", SERVICES["translucent"]["environment"]["TRANSLUCENT_DRAIN_DELAY_SECONDS"])[0])

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service.metrics import Metrics
-from service.settings import PREFIX, Settings
+from service.settings import PREFIX, Settings, variable
 
 ROOT = Path(__file__).parents[2]
 KUBERNETES = ROOT / "deploy/kubernetes"
@@ -67,6 +67,7 @@ def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytes
     assert set(given) <= known
     for name, value in given.items():
         monkeypatch.setenv(name, value)
+    assert not [name for name in given if name.endswith(("_TOKEN", "_STORAGE"))]  # they are for the Secret
     settings = Settings()
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
@@ -86,6 +87,22 @@ def test_the_pod_is_locked_down(manifests: Manifests) -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp"}
+
+
+@needs_kustomize
+def test_secrets_have_a_place_that_is_not_the_config_map(manifests: Manifests) -> None:
+    sources = manifests["Deployment"]["spec"]["template"]["spec"]["containers"][0]["envFrom"]
+    assert {"secretRef": {"name": "translucent-secrets", "optional": True}} in sources
+
+
+@needs_kustomize
+def test_only_some_may_reach_the_pods(manifests: Manifests) -> None:
+    policy = manifests["NetworkPolicy"]["spec"]
+    assert policy["egress"] == []
+    for rule in policy["ingress"]:
+        assert {"podSelector": {}} in rule["from"]
+        assert {"namespaceSelector": {"matchLabels": {"translucent/client": "true"}}} in rule["from"]
+        assert len(rule["from"]) == 2
 
 
 @needs_kustomize
@@ -117,5 +134,7 @@ def test_the_monitoring_component_can_be_added_to_an_overlay(tmp_path: Path) -> 
     found = {document["kind"]: document for document in render(folder / "overlays/mine")}
     monitor = found["ServiceMonitor"]["spec"]
     assert monitor["selector"]["matchLabels"] == LABEL
+    credentials = monitor["endpoints"][0]["authorization"]["credentials"]
+    assert credentials == {"name": "translucent-secrets", "key": variable("metrics_token")}
     ports = [port["name"] for port in found["Service"]["spec"]["ports"]]
     assert [endpoint["port"] for endpoint in monitor["endpoints"]] == ports

@@ -1,0 +1,41 @@
+"""What Ray, which shows everything it is given, is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.ray.environment import SECRETS, handed_on
+from service.settings import Settings, variable
+
+
+def test_settings_are_handed_on_and_nothing_else() -> None:
+    settings = {
+        "TRANSLUCENT_THREADS": "2",
+        "TRANSLUCENT_ADMIN_TOKEN_FILE": "/run/secrets/admin",
+        "TRANSLUCENT_ADMIN_TOKEN": "",
+        "TRANSLUCENT_RATE_LIMIT_STORAGE": "redis://redis:6379/0",
+        "OTEL_SERVICE_NAME": "translucent",
+    }
+    assert handed_on({**settings, "HOME": "/root", "AWS_SECRET_ACCESS_KEY": "s3cret"}) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TRANSLUCENT_ADMIN_TOKEN", "s3cret-s3cret-s3cret"),
+        ("TRANSLUCENT_METRICS_TOKEN", "s3cret-s3cret-s3cret"),
+        ("TRANSLUCENT_RATE_LIMIT_STORAGE", "redis://:s3cret@redis:6379/0"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=s3cret"),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "authorization=s3cret"),
+    ],
+)
+def test_a_secret_is_refused_without_being_shown(name: str, value: str) -> None:
+    with pytest.raises(SystemExit) as refused:
+        handed_on({name: value})
+    assert name in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_every_secret_setting_is_known_there() -> None:
+    secret = {variable(name) for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    assert set(SECRETS) == secret
