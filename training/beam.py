@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from training import repetition
 from training.data.subwords import BOS, EOS, PAD
 from training.networks.interface import Memory, Network, State
+from training.wrapping import WRAP_TOKENS
 
 PATIENCE = 2
 """Tokens for which a live hypothesis that is behind is waited for, as the service does."""
@@ -23,6 +25,8 @@ class SearchOptions:
     """α: hypotheses are compared by log-probability / length^α, the end token counted."""
     max_length: int = 256
     """Tokens of a translation (and of a source), the end token counted."""
+    wrap_tokens: int = WRAP_TOKENS
+    """Sentences of more source tokens, the end token counted, are translated in parts."""
 
 
 def length_limit(source_length: int, max_length: int) -> int:
@@ -69,6 +73,8 @@ class _Beams:
     """Summed log-probabilities [A, K]."""
     ids: Tensor
     """[A, K, steps so far]."""
+    most: Tensor
+    """How long a repetition may get, by its period [A, 16]."""
 
     def keep(self, places: list[int]) -> None:
         """Drop all sentences but these."""
@@ -78,7 +84,7 @@ class _Beams:
         self.sentences = [self.sentences[place] for place in places]
         self.memory = self.memory.select(rows)
         self.state = tuple(array[rows] for array in self.state)
-        self.scores, self.ids = self.scores[kept], self.ids[kept]
+        self.scores, self.ids, self.most = self.scores[kept], self.ids[kept], self.most[kept]
 
 
 def beam_search(network: Network, source: Tensor, lengths: Tensor, options: SearchOptions) -> list[list[Hypothesis]]:
@@ -87,7 +93,7 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
     hypothesis; the first K others live on. A sentence is done when no live hypothesis can beat its best finished
     one, when K are finished and none would beat it by ending now, or at its limit, where the first K are taken as
-    they stand.
+    they stand. No hypothesis repeats itself for ever (``training.repetition``).
     """
     beams = _start(network, source, lengths, options)
     everyone = list(beams.sentences)
@@ -113,12 +119,14 @@ def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOpt
     limits = [length_limit(length, options.max_length) for length in lengths.tolist()]
     sentences = [_Sentence(index, limit) for index, limit in enumerate(limits)]
     ids = torch.zeros((len(source), size, 0), dtype=torch.int64, device=source.device)
-    return _Beams(sentences, memory, network.start(memory), scores, ids)
+    most = repetition.limits_of(source, lengths)
+    return _Beams(sentences, memory, network.start(memory), scores, ids, most)
 
 
 def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
     """Rank continuations, note finished hypotheses, move the K best others into the rows."""
     size, vocabulary = logprobs.shape[1:]
+    repetition.forbid(logprobs, beams.ids, beams.most)
     totals = (beams.scores[:, :, None] + logprobs).flatten(1)  # [A, K · V]
     scores, order = totals.topk(min(2 * size, totals.shape[1]))  # [A, 2K]
     parents, tokens = order // vocabulary, order % vocabulary

@@ -35,6 +35,7 @@ from training.links import make_links
 from training.rival import align_both_ways, compare, development_text, gold_line, training_text
 from training.rival import silver as make_silver
 from training.scores import Family, score_by_length
+from training.wrapping import WRAP_TOKENS
 
 RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")]
 Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz too.")]
@@ -61,6 +62,9 @@ def evaluate(
     weights: Annotated[
         Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
     ] = "usual",
+    wrap_tokens: Annotated[
+        int, typer.Option(min=8, help="Translate sentences of more source tokens in parts; give `export` the same.")
+    ] = WRAP_TOKENS,
 ) -> None:
     """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
     if hypotheses is not None:
@@ -71,7 +75,7 @@ def evaluate(
         _show(report(run.name, precision, None, results, []), as_text(results, []), output)
         return
     trained = load_trained(run, weights)
-    options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens)
+    options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens, wrap_tokens)
     results, lines = _evaluate_all(trained, run, (test, target), options, family)
     if translations is not None:
         write_lines(translations, lines)

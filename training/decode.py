@@ -12,10 +12,12 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from training import repetition
 from training.beam import Hypothesis, SearchOptions, beam_search, length_limit
 from training.data.batching import collate
 from training.data.subwords import BOS, EOS, PAD
 from training.networks.interface import Network
+from training.wrapping import join, pieces
 
 BATCH_TOKENS = 4096
 """Source positions of a batch, padding and beams counted."""
@@ -60,7 +62,8 @@ def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Itera
 def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
     """The most likely token at every step: [B, S], [B] → ids without the end token.
 
-    A row also ends at its ``length_limit``, so that an untrained network is not waited for.
+    A row also ends at its ``length_limit``, so that an untrained network is not waited for, and does not repeat itself
+    for ever, as the service's does not.
     """
     memory = network.encode(source, lengths)
     state = network.start(memory)
@@ -68,10 +71,14 @@ def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -
     limits = [length_limit(length, max_length) for length in lengths.tolist()]
     rows = list(range(len(source)))
     tokens = torch.full_like(lengths, BOS)
+    past = torch.zeros((len(source), 0), dtype=torch.int64, device=source.device)  # [rows, T]
+    most = repetition.limits_of(source, lengths)
     while rows:
         logits, state, _ = network.step(tokens, state, memory)
         logits[:, [PAD, BOS]] = float("-inf")
+        repetition.forbid(logits[:, None], past[:, None], most)
         tokens = logits.argmax(-1)
+        past = torch.cat([past, tokens[:, None]], dim=1)
         live = []
         for place, (row, token) in enumerate(zip(rows, tokens.tolist(), strict=True)):
             if token != EOS:
@@ -81,6 +88,7 @@ def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -
         if len(live) < len(rows):
             kept = torch.tensor(live, dtype=torch.int64, device=tokens.device)
             rows, tokens, memory = [rows[place] for place in live], tokens[kept], memory.select(kept)
+            past, most = past[kept], most[kept]
             state = tuple(array[kept] for array in state)
     return results
 
@@ -123,33 +131,13 @@ def translate(
 ) -> list[str]:
     """One translation for each sentence; an empty one stays empty.
 
-    A sentence over the length limit is wrapped between words and its translated parts are joined with spaces.
+    A sentence over the limits of ``options`` is translated in parts, as the service does.
     """
-    parts: list[list[int]] = []
-    owners: list[int] = []
-    for index, sentence in enumerate(sentences):
-        for part in _wrap(tokenizer, sentence, options.max_length - 1):
-            parts.append(part)
-            owners.append(index)
-    texts: list[list[str]] = [[] for _ in sentences]
-    for owner, hypotheses in zip(owners, search(network, parts, options, progress), strict=True):
-        texts[owner].append(tokenizer.decode(hypotheses[0].ids))
-    return [" ".join(text) for text in texts]
-
-
-def _wrap(tokenizer: Tokenizer, sentence: str, limit: int) -> list[list[int]]:
-    """Ids of the sentence, or of parts of it that fit; a single word over the limit is cut anywhere."""
-    ids: list[int] = tokenizer.encode(sentence).ids
-    if not ids:
-        return []
-    words = sentence.split()
-    if len(ids) <= limit:
-        return [ids]
-    if len(words) < 2:
-        return [ids[start : start + limit] for start in range(0, len(ids), limit)]
-    middle = len(words) // 2
-    first, second = " ".join(words[:middle]), " ".join(words[middle:])
-    return _wrap(tokenizer, first, limit) + _wrap(tokenizer, second, limit)
+    limit = min(options.wrap_tokens, options.max_length)
+    cut = [pieces(tokenizer, sentence, limit, options.max_length) for sentence in sentences]
+    found = iter(search(network, [piece.ids for own in cut for piece in own], options, progress))
+    texts = [[tokenizer.decode(next(found)[0].ids) for _ in own] for own in cut]
+    return [join(sentence, own, text) for sentence, own, text in zip(sentences, cut, texts, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

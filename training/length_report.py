@@ -15,20 +15,23 @@ Curves = Mapping[str, Sequence[Bucket]]
 
 
 def table(curves: Curves) -> str:
-    """A Markdown table: a row a system, a column a bucket, and what the longest bucket loses against the best one."""
+    """A Markdown table: a row a system, a column a bucket, and what the longest bucket loses against two others."""
     buckets = next(iter(curves.values()))
-    head = ["words in the source", *(f"{bucket.label} ({bucket.sentences})" for bucket in buckets), "longest loses"]
+    labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
+    head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
     rows = [
-        [name, *("" if bucket.bleu is None else f"{bucket.bleu:.1f}" for bucket in own), f"{lost(own):.1f}"]
+        [name, *("" if bucket.bleu is None else f"{bucket.bleu:.1f}" for bucket in own), *_lost(own)]
         for name, own in curves.items()
     ]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
-def lost(buckets: Sequence[Bucket]) -> float:
-    """How many points of BLEU the longest sentences lose against the best bucket (0 if they are the best)."""
-    known = [bucket.bleu for bucket in buckets if bucket.bleu is not None]
-    return max(known) - known[-1] if known else 0.0
+def _lost(buckets: Sequence[Bucket]) -> list[str]:
+    """How many points of BLEU the last bucket loses against the best and the first one; empty if it has no sentence."""
+    last, known = buckets[-1].bleu, [bucket.bleu for bucket in buckets if bucket.bleu is not None]
+    if last is None:
+        return ["", ""]
+    return [f"{max(known) - last:.1f}", f"{known[0] - last:.1f}"]
 
 
 def plot(curves: Curves, stem: Path) -> list[Path]:

@@ -17,14 +17,14 @@ from training.decode import pad_sources
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 
-LIMIT = 11
+LIMIT = 24
+"""Long enough for untrained networks to repeat themselves until they are stopped."""
 
 
 def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: int) -> served.Hypothesis:
     """The service's search over one sentence, fed by the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
-    # Untrained networks repeat themselves, which only the service stops: it is told that the source does so, too.
-    beam.add(settle(served.TranslationOptions(beam_size), len(source) + 1, LIMIT), [7] * (LIMIT + 2))
+    beam.add(settle(served.TranslationOptions(beam_size), len(source) + 1, LIMIT), [*source, EOS])
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)
     while True:
@@ -49,7 +49,7 @@ def test_both_searches_find_the_same(
 ) -> None:
     net = network(config)
     (net.output_bias if isinstance(net, Transformer) else net.output.bias)[EOS] += eagerness
-    sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [30, 31, 5, 9], [20], []]
+    sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [30, 31, 5, 9], [20], [], [7] * 6, [8, 9] * 5]
     options = SearchOptions(beam_size, 1.0, LIMIT)
     found = beam_search(net, *pad_sources(sources, torch.device("cpu")), options)
     for source, hypotheses in zip(sources, found, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from training.length_report import lost, plot, table
+from training.length_report import plot, table
 from training.scores import Bucket, bigram_bleu, score, score_by_length, score_teaching, teaching_tokens
 
 REFERENCES = ["Le chat est assis sur le tapis rouge.", "Il pleut depuis ce matin à Paris."]
@@ -76,10 +76,16 @@ CURVES = {
 
 
 def test_the_table_says_what_long_sentences_lose() -> None:
-    assert [lost(own) for own in CURVES.values()] == [30.0, 2.0]
     lines = table(CURVES).splitlines()
-    assert lines[0] == "| words in the source | 1–10 (50) | 11–20 (40) | over 20 (30) | longest loses |"
-    assert lines[2] == "| plain | 40.0 | 30.0 | 10.0 | 30.0 |"
+    columns = "1–10 (50) | 11–20 (40) | over 20 (30) | longest loses, from the best | from the shortest"
+    assert lines[0] == f"| words in the source | {columns} |"
+    assert lines[2] == "| plain | 40.0 | 30.0 | 10.0 | 30.0 | 30.0 |"
+    assert lines[3] == "| attention | 41.0 | 42.0 | 40.0 | 2.0 | 1.0 |"
+
+
+def test_a_bucket_without_sentences_is_not_taken_for_the_longest() -> None:
+    empty = {"plain": [*CURVES["plain"][:2], Bucket(21, None, 0, None)]}
+    assert table(empty).splitlines()[2] == "| plain | 40.0 | 30.0 |  |  |  |"
 
 
 def test_plots_are_written_and_the_same_every_time(tmp_path: Path) -> None:

@@ -217,3 +217,12 @@ def test_the_log_has_one_line_an_update_whatever_is_accumulated(toy: RunFolder) 
 
     assert toy.log.read_text().count("train_loss") == 1
     assert "update=0 " not in toy.log.read_text()
+
+
+def test_data_go_on_where_they_were_whatever_is_accumulated_now(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=4", "optimisation.accumulate=3")
+    train_some(toy, "optimisation.max_updates=6", "optimisation.accumulate=1")
+
+    newest = newest_checkpoint(toy)
+    assert newest is not None
+    assert torch.load(newest, weights_only=False)["PairData"] == {"update": 6, "batches": 4 * 3 + 2}

@@ -1,0 +1,37 @@
+"""No translation repeats itself for ever; a source that does may be repeated."""
+
+from __future__ import annotations
+
+import torch
+
+from training.repetition import FURTHER, forbid, limits, longest_run
+
+
+def forbidden(ids: list[int], source: list[int]) -> set[int]:
+    """The tokens that may not follow ``ids``."""
+    logprobs = torch.zeros(1, 1, 30)
+    forbid(logprobs, torch.tensor([[ids]]), torch.tensor([limits(source)]))
+    return set(logprobs[0, 0].isinf().nonzero().flatten().tolist())
+
+
+def test_a_fifth_copy_of_a_token_is_forbidden() -> None:
+    assert forbidden([9, 5, 5, 5, 5], [9, 2]) == {5}
+    assert forbidden([9, 5, 5, 5], [9, 2]) == set()
+
+
+def test_no_four_tokens_in_a_row_occur_a_third_time() -> None:
+    cycle = [5, 6, 7, 8] * 3
+    assert forbidden(cycle[:10], [9, 2]) == {7}  # 5 6 7 8, 5 6 7 8, 5 6: another 7 and 8 would be the third time
+    assert forbidden(cycle[:9], [9, 2]) == set()
+
+
+def test_a_source_that_repeats_itself_may_be_repeated() -> None:
+    source = [5] * 8 + [2]
+    assert longest_run(source) == 7
+    assert forbidden([5] * 13, source) == set()
+    assert forbidden([5] * 14, source) == {5}
+
+
+def test_short_runs_raise_nothing() -> None:
+    assert longest_run([5, 5, 5, 2]) == 0
+    assert limits([3, 4, 2])[0] == 1 + FURTHER
