@@ -23,7 +23,7 @@ from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import errors_of, query_parameters, request_body
 from service.api.errors import ApiError, invalid
-from service.api.fields import as_whole, choice, optional_text, required_text, wrong
+from service.api.fields import as_whole, choice, optional_text, own_text, wrong
 from service.api.figures import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
 from service.api.languages import read_pair
 from service.api.ports import Service, TranslatorPort
@@ -195,7 +195,7 @@ def _refuse_all(job: Job) -> None:
 
 def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
     """Check the fields; raises ApiError at the first that is wrong."""
-    text = required_text(fields, "text")
+    text = own_text(fields, "text")
     source, target = read_pair(fields, known)
     if source == target:
         raise ApiError("A text is not translated into its own language, so there is no attention to show; "

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 router = APIRouter()
 
@@ -24,6 +24,12 @@ table { border-collapse: collapse; } td, th { text-align: left; vertical-align: 
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
+
+
+@router.get("/docs/", include_in_schema=False)
+async def docs_folder() -> RedirectResponse:
+    """Lead to the page from the address that it has at LibreTranslate."""
+    return RedirectResponse("../docs", status_code=308)
 
 
 @router.get("/docs", include_in_schema=False)

@@ -36,6 +36,42 @@ FORMS: dict[type[BaseModel], type[BaseModel]] = {
 }
 DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
+# What generated clients call their functions: part of the interface, so they do not follow the names of ours.
+OPERATIONS = {
+    "POST /translate": "translate",
+    "POST /translate/stream": "translate_stream",
+    "POST /detect": "detect",
+    "GET /attention": "get_attention",
+    "POST /attention": "post_attention",
+    "GET /languages": "list_languages",
+    "GET /models": "list_models",
+    "GET /frontend/settings": "get_frontend_settings",
+    "POST /translate_file": "translate_file",
+    "POST /suggest": "suggest",
+    "GET /health": "get_health",
+    "GET /health/live": "get_liveness",
+    "GET /health/ready": "get_readiness",
+    "GET /metrics": "get_metrics",
+    "GET /v2": "v2_get_server",
+    "GET /v2/health/live": "v2_get_liveness",
+    "GET /v2/health/ready": "v2_get_readiness",
+    "GET /v2/models": "v2_list_models",
+    "GET /v2/models/{model}": "v2_get_model",
+    "GET /v2/models/{model}/config": "v2_get_model_configuration",
+    "GET /v2/models/{model}/ready": "v2_get_model_readiness",
+    "POST /v2/models/{model}/infer": "v2_infer",
+    "POST /v2/repository/index": "v2_list_repository",
+    "POST /v2/repository/models/{model}/load": "v2_load_model",
+    "POST /v2/repository/models/{model}/unload": "v2_unload_model",
+}
+TAGS = {
+    "Translation": "Texts and the languages they are in, for clients of LibreTranslate and beyond.",
+    "Attention": "The weights a translation was made with, as data and as pictures.",
+    "Models": "What is served: languages, and models with their cards.",
+    "Open Inference Protocol": "What KServe's and Triton's clients speak.",
+    "Operations": "Probes and metrics.",
+}
+
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
     403: ("The API key is not valid; only where the operator has made keys", "Invalid API key", "invalid_key"),
@@ -104,6 +140,15 @@ def describe_access(document: dict[str, Any]) -> None:
                 operation["responses"].setdefault(str(status), answer)
 
 
+def describe_request_ids(document: dict[str, Any]) -> None:
+    """Add to every answer the header that it always has."""
+    header = {"description": "The request's name, also in our logs", "schema": {"type": "string"}}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for response in operation["responses"].values():
+                response["headers"] = {**response.get("headers", {}), "X-Request-ID": header}
+
+
 def form_name(model: type[BaseModel]) -> str:
     """What the schema of a request's form is called."""
     return model.__name__.replace("Request", "Form")
@@ -167,20 +212,30 @@ def install_openapi(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            document = get_openapi(title="Translucent", version=__version__, description=DESCRIPTION, routes=app.routes)
+            document = get_openapi(
+                title="Translucent",
+                version=__version__,
+                description=DESCRIPTION,
+                license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+                tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+                routes=app.routes,
+            )
             _, definitions = models_json_schema([(model, "validation") for model in DEFINED], ref_template=REFERENCE)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
             schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
-            for operations in document["paths"].values():
-                for operation in operations.values():
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    operation["operationId"] = OPERATIONS[f"{method.upper()} {path}"]
                     operation["responses"].pop("422", None)  # the framework's own, which no request ever gets
             describe_access(document)
+            describe_request_ids(document)
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
+    @app.get("/spec", include_in_schema=False)  # where LibreTranslate has its own
     @app.get("/openapi.json", include_in_schema=False)
     async def document() -> JSONResponse:
         return JSONResponse(app.openapi())

@@ -39,6 +39,13 @@ def required_text(fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def own_text(fields: Mapping[str, Any], name: str) -> str:
+    """A required string of a route of our own, which tells an empty one from one that is not there."""
+    if fields.get(name) == "":
+        raise invalid(f"{name} is empty; send a text", "missing_parameter", name)
+    return required_text(fields, name)
+
+
 def optional_text(fields: Mapping[str, Any], name: str) -> str | None:
     """A string, or None."""
     value = _given(fields, name)

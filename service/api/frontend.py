@@ -64,6 +64,12 @@ async def translate_file() -> JSONResponse:
     raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
 
 
+@router.get("/download_file/{name}", include_in_schema=False)
+async def download_file(name: str) -> JSONResponse:
+    """Refuse, in the words and with the status that clients of this dialect know."""
+    raise ApiError("Files translation are disabled on this server.", code="not_offered")
+
+
 @router.post(
     "/suggest", summary="Not offered: suggestions of better translations", status_code=403, responses=errors_of(403)
 )

@@ -115,9 +115,9 @@ async def names(request: Request) -> JSONResponse:
     response_model=ModelMetadata,
     responses={200: example(METADATA), **errors_of(404)},
 )
-async def metadata(request: Request, model: str, version: str | None = None) -> JSONResponse:
+async def metadata(request: Request, model: str) -> JSONResponse:
     """Describe a model; `/models/{model}/versions/{version}` is the same."""
-    info = find(request, model, version)
+    info = find(request, model)
     properties = {
         "source": info.source_language,
         "target": info.target_language,
@@ -152,9 +152,9 @@ def configuration(name: str) -> dict[str, Any]:
     response_model=ModelConfiguration,
     responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
 )
-async def config(request: Request, model: str, version: str | None = None) -> JSONResponse:
+async def config(request: Request, model: str) -> JSONResponse:
     """What some clients ask for first; it has the optional tensors, too."""
-    return JSONResponse(configuration(find(request, model, version).name))
+    return JSONResponse(configuration(find(request, model).name))
 
 
 @router.get("/models/{model}/versions/{version}/ready", include_in_schema=False)
@@ -172,9 +172,9 @@ async def config(request: Request, model: str, version: str | None = None) -> JS
         **errors_of(404),
     },
 )
-async def model_ready(request: Request, model: str, version: str | None = None) -> JSONResponse:
+async def model_ready(request: Request, model: str) -> JSONResponse:
     """Whether this model can be asked now, whatever the others do."""
-    info = find(request, model, version)
+    info = find(request, model)
     is_ready = service_of(request).model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
@@ -211,13 +211,13 @@ async def model_ready(request: Request, model: str, version: str | None = None) 
         }
     },
 )
-async def infer(request: Request, model: str, version: str | None = None) -> Response:
+async def infer(request: Request, model: str) -> Response:
     """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
 
     Tensors may be bytes behind the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
     service = service_of(request)
-    info = find(request, model, version)
+    info = find(request, model)
     message, data = split_message(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
     inference = read_inference(message, data, service.settings)
     context = context_of(request.scope)
@@ -234,8 +234,9 @@ async def infer(request: Request, model: str, version: str | None = None) -> Res
     return Response(body, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
 
 
-def find(request: Request, name: str, version: str | None) -> ModelInfo:
-    """The loaded model of a name and, if given, a version; raises UnknownModel."""
+def find(request: Request, name: str) -> ModelInfo:
+    """The loaded model of a name and, if the path has one, a version; raises UnknownModel."""
+    version = request.path_params.get("version")
     for info in service_of(request).registry.models():
         if info.name == name and version in {None, info.version}:
             return info

@@ -16,7 +16,7 @@ from service.api.body import read_fields
 from service.api.context import context_of
 from service.api.documents import REFERENCE, errors_of, request_body
 from service.api.errors import INTERNAL, body_of, invalid, status_of
-from service.api.fields import optional_text, required_text, whole_number
+from service.api.fields import optional_text, own_text, whole_number
 from service.api.languages import read_pair
 from service.api.render import DIGITS, finite, render_side, render_token
 from service.api.schemas import StreamRequest
@@ -63,7 +63,7 @@ async def stream(request: Request) -> Response:
     """What goes wrong before the first event is an ordinary error; later, an event `error` with the same body."""
     service = service_of(request)
     fields = await read_fields(request)
-    text = required_text(fields, "q")
+    text = own_text(fields, "q")
     if whole_number(fields, "beam_size", 1, 8) not in (None, 1):
         raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
     check_characters([text], service.settings)

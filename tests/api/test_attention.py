@@ -52,7 +52,7 @@ async def test_forced_decoding_shows_the_given_translation(client: httpx.AsyncCl
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"text": ""}, "missing text parameter"),
+        ({"text": ""}, "text is empty"),
         ({"source": ""}, "missing source parameter"),
         ({"target": "zz"}, "zz is not supported"),
         ({"target": "en"}, "own language"),
@@ -125,3 +125,10 @@ async def test_the_accept_header_is_heeded(client: httpx.AsyncClient, accept: st
     answer = await client.get("/attention", params=TEXT, headers={"Accept": accept})
     assert answer.status_code == status
     assert (await client.get("/attention", params={**TEXT, "format": "json"}, headers={"Accept": accept})).is_success
+
+
+async def test_an_empty_text_is_told_from_none(client: httpx.AsyncClient) -> None:
+    for fields, words in (({"text": ""}, "text is empty"), ({}, "missing text parameter")):
+        answer = await client.post("/attention", json={**fields, "source": "en", "target": "fr"})
+        assert (answer.status_code, answer.json()["param"]) == (400, "text")
+        assert words in answer.json()["error"]

@@ -133,3 +133,5 @@ async def test_the_settings_of_a_page(client: httpx.AsyncClient) -> None:
 async def test_what_is_not_offered_is_refused_in_known_words(client: httpx.AsyncClient, path: str, error: str) -> None:
     answer = await client.post(path, files={"file": b"x"}, data={"source": "en"})
     assert (answer.status_code, answer.json()["error"]) == (403, error)
+    answer = await client.get("/download_file/x.txt")
+    assert (answer.status_code, answer.json()["code"]) == (400, "not_offered")

@@ -63,6 +63,28 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
                     assert "example" in content or "examples" in content, (path, status)
 
 
+def test_operations_have_names_of_their_own_that_a_client_can_be_made_of(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) and len(name) < 30 for name in names)
+    assert {"translate", "detect", "get_attention", "list_languages", "v2_infer"} <= set(names)
+    assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == {
+        tag["name"] for tag in document["tags"] if tag["description"]
+    }
+    assert document["info"]["license"]["identifier"] == "Apache-2.0"
+    for path, _, operation in operations(document):
+        assert all("X-Request-ID" in response["headers"] for response in operation["responses"].values()), path
+        assert "version" not in [each["name"] for each in operation.get("parameters", ())], path
+
+
+async def test_the_document_is_also_where_libretranslate_has_it(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/spec")).json() == (await client.get("/openapi.json")).json()
+    answer = await client.get("/docs/")
+    assert (answer.status_code, answer.headers["location"]) == (308, "../docs")
+    answer = await client.get("/docs/", follow_redirects=True)
+    assert answer.headers["content-type"].startswith("text/html")
+
+
 def test_references_lead_somewhere(document: dict[str, Any]) -> None:
     def references(value: Any) -> list[str]:
         if isinstance(value, dict):

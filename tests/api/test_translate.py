@@ -63,6 +63,17 @@ async def test_fields_come_from_json_forms_and_the_query_string(
     assert answer.json() == {"translatedText": "I LOST."}
 
 
+@pytest.mark.parametrize("encoding", ["data", "files"])
+async def test_line_breaks_of_a_form_are_those_that_were_typed(client: httpx.AsyncClient, encoding: str) -> None:
+    text = "a\r\n" * 300  # as a browser sends it: 900 characters, of which 600 were typed
+    fields: dict[str, Any] = {**TEXT, "q": text + "b" * 400}
+    if encoding == "files":
+        fields = {name: (None, value) for name, value in fields.items()}
+    answer = await client.post("/translate", **{encoding: fields})  # type: ignore[arg-type]
+    assert answer.json() == {"translatedText": "A\n" * 300 + "B" * 400}
+    assert (await post(client, q="a\r\nb")).json() == {"translatedText": "A\r\nB"}
+
+
 async def test_the_query_string_wins_over_the_form_and_the_first_value_over_the_second(
     client: httpx.AsyncClient,
 ) -> None:

@@ -18,7 +18,7 @@ from service.settings import Settings
 
 PUBLIC = frozenset(
     {
-        *("/", "/docs", "/openapi.json", "/favicon.ico", "/languages", "/frontend/settings"),
+        *("/", "/docs", "/docs/", "/openapi.json", "/spec", "/favicon.ico", "/languages", "/frontend/settings"),
         *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
     }
 )
