@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.settings import Settings, SettingsError, load_settings, settings_table, variable
+from service.settings import Settings, SettingsError, forget_secrets, load_settings, settings_table, variable
 
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in [name for name in os.environ if name.startswith("TRANSLUCENT_")]:
         monkeypatch.delenv(name)
 
@@ -123,6 +122,15 @@ def test_every_secret_may_be_in_a_file(
     with pytest.raises(SettingsError, match=f"{variable(field)} is given twice") as caught:
         load_settings()
     assert "s3cret" not in str(caught.value)
+
+
+def test_secrets_that_have_been_read_are_not_left_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for field, secret in SECRETS.items():
+        monkeypatch.setenv(variable(field), secret)
+    monkeypatch.setenv("TRANSLUCENT_PORT", "9000")
+    forget_secrets()
+    left = {name: value for name, value in os.environ.items() if name.startswith("TRANSLUCENT_")}
+    assert left == {"TRANSLUCENT_PORT": "9000"}
 
 
 def test_settings_can_be_printed_without_their_secrets() -> None:

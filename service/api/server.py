@@ -38,7 +38,7 @@ from service.metrics import Metrics
 from service.processes.child import SWITCH_SECONDS
 from service.processes.fleet import Fleet
 from service.processes.link import LogStyle
-from service.settings import Settings
+from service.settings import Settings, forget_secrets
 from service.tracing import start_tracing
 
 log = get_logger(__name__)
@@ -274,6 +274,7 @@ def serve_models(settings: Settings) -> int:
     Raises BundleError, DeviceUnavailable or TracingError before anything listens.
     """
     configure_logging(settings.log_level, settings.log_format)
+    forget_secrets()
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics = Metrics()

@@ -21,7 +21,16 @@ from service.engine.types import MAX_BEAM_SIZE
 from service.settings.connections import ConnectionSettings
 from service.settings.fields import PREFIX, setting, variable
 
-__all__ = ["PREFIX", "Settings", "SettingsError", "accepted", "load_settings", "settings_table", "variable"]
+__all__ = [
+    "PREFIX",
+    "Settings",
+    "SettingsError",
+    "accepted",
+    "forget_secrets",
+    "load_settings",
+    "settings_table",
+    "variable",
+]
 
 
 class SettingsError(Exception):
@@ -211,6 +220,13 @@ def load_settings(**overrides: Any) -> Settings:
     if problems or settings is None:
         raise SettingsError("\n".join(problems))
     return settings
+
+
+def forget_secrets() -> None:
+    """Take secrets that have been read out of the environment, which other processes of the server would inherit."""
+    for name, info in Settings.model_fields.items():
+        if _is_secret(info):
+            os.environ.pop(variable(name), None)
 
 
 def _unknown(name: str, known: Mapping[str, str]) -> str:

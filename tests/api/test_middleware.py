@@ -90,6 +90,22 @@ async def test_the_origin_is_a_setting() -> None:
     assert answer.headers["access-control-allow-origin"] == "https://example.org"
 
 
+@pytest.mark.parametrize(
+    ("proxies", "claimed", "shown"),
+    [
+        ("127.0.0.1", "https", "https"),
+        ("", "https", "http"),
+        ("127.0.0.1", "gopher", "http"),
+        ("127.0.0.1", "", "http"),
+    ],
+)
+async def test_a_trusted_proxy_says_which_scheme_its_client_used(proxies: str, claimed: str, shown: str) -> None:
+    service = Service(Settings(trusted_proxies=proxies), DummyRegistry(), Metrics())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+        page = await client.get("/docs", headers={"X-Forwarded-Proto": claimed})
+    assert f"{shown}://t/translate" in page.text
+
+
 async def test_head_is_get_without_a_body_for_probes(client: httpx.AsyncClient) -> None:
     assert (await client.head("/health")).status_code == 200
     assert (await client.head("/translate")).status_code == 405

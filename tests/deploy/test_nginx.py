@@ -152,6 +152,7 @@ def test_it_translates_over_tls_and_sends_others_there(proxy: Proxy) -> None:
         assert answer.json() == {"translatedText": "I LOST MY SECRET."}
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
         assert "server" not in answer.headers or "/" not in answer.headers["server"]
+        assert f"https://{NAME}/translate" in client.get("/docs").text  # the address in its examples
         assert client.get("/").headers["content-type"].startswith("text/html")
     moved = httpx.post(f"http://127.0.0.1:{proxy.plain}/translate?a=b", headers={"Host": NAME}, json=TEXT)
     assert (moved.status_code, moved.headers["location"]) == (308, f"https://{NAME}/translate?a=b")

@@ -141,6 +141,17 @@ async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: S
     assert metric(server.url, "ready") == 1
 
 
+def test_the_processes_that_run_the_models_do_not_inherit_secrets(server: ServerProcess) -> None:
+    server.wait_for("ready")
+    number = server.process.pid
+    children = Path(f"/proc/{number}/task/{number}/children").read_text("utf-8").split()
+    assert children
+    for child in children:
+        inherited = Path(f"/proc/{child}/environ").read_bytes()
+        assert b"TRANSLUCENT_MODELS_DIR" in inherited
+        assert b"operator-of-models" not in inherited
+
+
 async def test_a_pair_is_added_and_taken_away(server: ServerProcess, models: Path) -> None:
     text = {"q": "I lost.", "source": "en", "target": "de"}
     write_speaking_bundle(models / ".new", 2, name="bahdanau-en-de", target_language="de")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from service.access.addresses import Network, client_address
+from service.access.addresses import Network, client_address, is_trusted
 
 
 def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
@@ -15,6 +15,15 @@ def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
     client = scope.get("client")
     forwarded = Headers(scope=scope).getlist("x-forwarded-for")
     return client_address(client[0] if client else None, forwarded, proxies)
+
+
+def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
+    """Return the scheme that a caller used, which a trusted proxy may name in X-Forwarded-Proto."""
+    client = scope.get("client")
+    claimed = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
+    if claimed in ("http", "https") and client and is_trusted(client[0], proxies):
+        return claimed
+    return str(scope.get("scheme", "http"))
 
 
 def bearer(scope: Scope) -> str | None:

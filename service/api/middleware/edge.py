@@ -13,9 +13,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.addresses import parse_networks
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.errors import INTERNAL, body_of
 from service.api.middleware.access import ADMIN, METRICS
+from service.api.middleware.caller import scheme_of
 from service.api.ports import Service
 from service.logs import describe_exception, get_logger
 from service.tracing import RequestSpan, Tracing
@@ -43,6 +45,7 @@ class Edge:
         self.app = app
         self.service = service
         self.headers = cors_headers(service.settings.cors_origin)
+        self.proxies = parse_networks(service.settings.trusted_proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
@@ -100,7 +103,12 @@ class _Exchange:
         self.context = context
         self.method = str(scope["method"])
         # A GET route answers HEAD, too; the server leaves the body out.
-        self.inner: Scope = {**scope, KEY: context, "method": "GET" if self.method == "HEAD" else self.method}
+        self.inner: Scope = {
+            **scope,
+            KEY: context,
+            "method": "GET" if self.method == "HEAD" else self.method,
+            "scheme": scheme_of(scope, edge.proxies),
+        }
         self.status = CLIENT_LEFT
         self.started = False
         self._send = send

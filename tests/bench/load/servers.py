@@ -41,7 +41,10 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
         for bundle in bundles:
             (Path(folder) / bundle.name).symlink_to(bundle.resolve())
         if name == "translucent":
-            environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"} | settings
+            environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
+            # All of the load comes from one address.
+            environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_ADDRESS_CONNECTION_LIMIT": "60000"}
+            environment |= settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
             workers = name.partition(" x")[2] or "0"
