@@ -51,6 +51,7 @@ class Tokenizer:
         self._specials = {
             number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
         }
+        self._longest_piece = max(map(len, vocabulary))
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
@@ -59,6 +60,13 @@ class Tokenizer:
     def eos(self) -> int:
         """Give the id of </s>."""
         return self._eos
+
+    def surely_has_more_than(self, limit: int, text: str) -> bool:
+        """Say whether a text is so long that it must have more tokens, without tokenising it.
+
+        White space may become nothing, and up to four characters are composed into one.
+        """
+        return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Give the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""

@@ -184,6 +184,9 @@ class Translator:
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
+        if options.kind == "encoder":  # whatever the translation will be
+            check_size(options, self._manifest.attention, len(ids[0]), 0, most_weights)
+
         def job(source: tuple[int, ...], target: tuple[int, ...]) -> ForcedJob:
             check_size(options, self._manifest.attention, len(source), len(target), most_weights)
             return ForcedJob(source, target, deadline, wanted)
@@ -321,6 +324,8 @@ class Translator:
         return ids
 
     def _encode(self, text: str, name: str, limit: int) -> tuple[int, ...]:
+        if self._tokenizer.surely_has_more_than(limit, text):
+            raise InputTooLong(f"{name} has more than {limit} tokens, which is the most that {self.name} takes here.")
         ids = self._tokenizer.encode(text)
         if len(ids) < 2:
             raise EmptyInput(f"{name} is empty; give it at least one character that is not white space.")

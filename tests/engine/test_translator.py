@@ -237,6 +237,18 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     assert worker.stopped_with == 1.5
 
 
+async def test_a_text_far_too_long_for_attention_is_refused_without_being_tokenised(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputTooLong, match="tokens with its end token"):
+        await translator.attention("a " * 300, None, AttentionOptions())
+    assert (await translator.attention(" " * 100_000 + "Go.", None, AttentionOptions())).source_tokens
+    monkeypatch.setattr(type(translator._tokenizer), "encode", None)
+    for text in ("e\u0301" * 50_000, "a" * 100_000):
+        with pytest.raises(InputTooLong, match="more than 256 tokens"):
+            await translator.attention(text, None, AttentionOptions())
+
+
 async def test_attention_beyond_the_limit_is_refused_before_it_is_computed(
     translator: Translator, worker: MirrorWorker
 ) -> None:
@@ -249,6 +261,10 @@ async def test_attention_beyond_the_limit_is_refused_before_it_is_computed(
         with pytest.raises(TooManyWeights):
             await translator.attention("I lost.", target, every, most_weights=weights - 1)
     assert len(worker.forced) == asked
+    decoded = len(worker.jobs)
+    with pytest.raises(TooManyWeights):
+        await translator.attention("I lost.", None, replace(every, kind="encoder"), most_weights=tokens)
+    assert len(worker.jobs) == decoded
     await translator.attention("I lost.", None, AttentionOptions(), most_weights=tokens * tokens)
 
 

@@ -100,6 +100,47 @@ async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models
         assert any(line["level"] == "critical" for line in server.lines)
 
 
+async def test_a_model_that_fails_leaves_the_others_serving(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    write_speaking_bundle(tmp_path / "transformer-en-de", name="transformer-en-de", target_language="de")
+    with faulty(tmp_path) as server:
+        german = {**TEXT, "target": "de"}
+        async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
+            assert (await client.post("/translate", json=german)).status_code == 200
+            server.signal(signal.SIGRTMIN + 1)
+            answers = [await client.post("/translate", json=german) for _ in range(5)]
+        codes_seen = [answer.json().get("code") for answer in answers]
+        assert codes_seen[:3] == ["engine_failure"] * 3
+        assert codes_seen[4] == "not_ready"
+        assert translate(server) == 200
+        assert status_of(server, "/health/ready") == 200
+        assert metric(server.url, "model_ready", model="transformer-en-de") == 0
+        assert metric(server.url, "model_ready", model="transformer-en-fr") == 1
+        assert server.process.poll() is None
+
+
+async def test_a_bundle_whose_load_hangs_holds_up_nobody(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    limits = {"TRANSLUCENT_LOAD_TIMEOUT_SECONDS": "2", "TRANSLUCENT_ADMIN_TOKEN": "a-token-for-these-tests-only"}
+    with faulty(tmp_path, 60.0, **limits) as server:
+        admin = {"Authorization": f"Bearer {limits['TRANSLUCENT_ADMIN_TOKEN']}"}
+        write_speaking_bundle(tmp_path / "hangs-en-de", name="hangs-en-de", target_language="de")
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+            load = "/v2/repository/models/{}/load"
+            hanging = asyncio.create_task(client.post(load.format("hangs-en-de"), headers=admin))
+            answered = 0
+            while not hanging.done():
+                assert (await client.post("/translate", json=TEXT)).status_code == 200
+                answered += 1
+            write_speaking_bundle(tmp_path / "transformer-en-es", name="transformer-en-es", target_language="es")
+            other = await client.post(load.format("transformer-en-es"), headers=admin)
+            refused = await hanging
+        assert (refused.status_code, refused.json()["code"]) == (409, "engine_failure")
+        assert "within 2 seconds" in refused.json()["error"]
+        assert (other.status_code, other.json()["outcome"]) == (200, "added")
+        assert answered > 5
+
+
 async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(models: Path) -> None:
     limits = {"TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "3", "TRANSLUCENT_DRAIN_DELAY_SECONDS": "3"}
     with faulty(models, 4.0, **limits) as server:
