@@ -24,6 +24,26 @@ async def test_where_nothing_is_recognised_the_confidence_is_zero(client: httpx.
     assert (await client.post("/detect", json={"q": text})).json() == [{"confidence": 0.0, "language": "en"}]
 
 
+FOREIGN = {
+    "Spanish": "Perdí las llaves de mi casa y no sé dónde están.",
+    "Italian": "Ho perso le chiavi di casa.",
+    "Russian": "Где находится вокзал?",
+    "Chinese": "火车站在哪里?",
+    "Greek": "Πού είναι ο σταθμός;",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+async def test_a_text_in_a_language_that_is_not_served_is_none_of_ours(client: httpx.AsyncClient, name: str) -> None:
+    text = FOREIGN[name]
+    # The words of LibreTranslate for "none that I know".
+    assert (await client.post("/detect", json={"q": text})).json() == [{"confidence": 0.0, "language": "en"}]
+    fields = {"q": [text, ENGLISH], "source": "auto", "target": "fr"}
+    body = (await client.post("/translate", json=fields)).json()
+    assert body["translatedText"] == [text, ENGLISH.upper()]
+    assert body["detectedLanguage"][0] == {"confidence": 0.0, "language": "en"}
+
+
 async def test_detect_refuses_as_translate_does(client: httpx.AsyncClient) -> None:
     assert (await client.get("/detect")).status_code == 405
     answer = await client.post("/detect", json={})
