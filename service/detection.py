@@ -64,11 +64,10 @@ class Detector:
         if not any(character.isalpha() for character in text):
             return [NOTHING]
         ranked = self._load().rank(text)
-        if ranked[0][1] == ranked[-1][1]:
-            return [NOTHING]
         served = [(self._known[label], share) for label, share in ranked if label in self._known]
         total = sum(share for _, share in served)
-        if total < LEAST_SHARE:
+        nothing_to_go_by = len(served) > 1 and served[0][1] == served[-1][1]
+        if total < LEAST_SHARE or nothing_to_go_by:
             return [NOTHING]
         return [Guess(language, round(100 * float(share / total), 1)) for language, share in served]
 

@@ -19,7 +19,7 @@ async def test_detect_names_the_language_with_its_confidence(client: httpx.Async
         assert {guess["language"] for guess in found} == {"de", "en", "fr"}
 
 
-@pytest.mark.parametrize("text", ["🎉", "  ", "12:30", "…"])
+@pytest.mark.parametrize("text", ["🎉", "  ", "12:30", "…", "Hi", "OK"])
 async def test_where_nothing_is_recognised_the_confidence_is_zero(client: httpx.AsyncClient, text: str) -> None:
     assert (await client.post("/detect", json={"q": text})).json() == [{"confidence": 0.0, "language": "en"}]
 
