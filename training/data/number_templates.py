@@ -20,6 +20,9 @@ Value = dict[str, str]
 """One value as each language writes it."""
 
 LANGUAGES = ("en", "fr", "de")
+TRAINING = "number_templates.tsv"
+TESTING = "number_tests.tsv"
+"""Sentences that no model is trained on."""
 _SLOT = re.compile(r"\{([a-z]+)(\d*)\}")
 _CURRENCIES = ("$", "€", "£")
 
@@ -60,12 +63,14 @@ Sunday dimanche Sonntag
 """)
 
 
-def number_pairs(source_language: str, target_language: str, count: int, seed: int) -> Iterator[Pair]:
+def number_pairs(
+    source_language: str, target_language: str, count: int, seed: int, sentences: str = TRAINING
+) -> Iterator[Pair]:
     """Yield ``count`` pairs, every template as often as the others. Same arguments, same pairs.
 
     Raises ValueError for a language that the templates do not have.
     """
-    templates = _templates()
+    templates = _templates(sentences)
     for language in (source_language, target_language):
         if language not in LANGUAGES:
             raise ValueError(f"number templates are written in {', '.join(LANGUAGES)}, not in {language}")
@@ -96,8 +101,8 @@ def filled(template: Value, source_language: str, target_language: str, draw: ra
     return side(source_language), side(target_language)
 
 
-def _templates() -> list[Value]:
-    text = files("training.data").joinpath("number_templates.tsv").read_text(encoding="utf-8")
+def _templates(sentences: str) -> list[Value]:
+    text = files("training.data").joinpath(sentences).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
