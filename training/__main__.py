@@ -63,6 +63,7 @@ def train(
 
 
 app.command()(commands.evaluate)
+app.command()(commands.domains)
 app.command()(commands.align)
 app.command()(commands.links)
 app.command()(distil_command.unseen)

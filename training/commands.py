@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,6 +14,7 @@ import typer
 from training.align import Gold, Reading, Step, alignment_error_rate, pharaoh, rank_readings, read_gold, read_pharaoh
 from training.beam import SearchOptions
 from training.data.reading import read_lines
+from training.domains import report as domain_report
 from training.evaluate import (
     Result,
     Trained,
@@ -93,6 +95,19 @@ def _evaluate_all(
         results.append(result)
         lines += translated
     return results, lines
+
+
+def domains(
+    bundle: Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")],
+    run: Annotated[Path, typer.Option(help="The run folder that it was exported from.")],
+    tests: Annotated[Path, typer.Option(help="Folder with test sets, laid out as a mirror.")],
+    output: Annotated[Path, typer.Option(help="Where the scores go, for `export --scores`.")],
+) -> None:
+    """Measure a bundle on every kind of text: public test sets, a slice of each corpus, numbers kept."""
+    scores = domain_report(bundle, run, tests)
+    for figure in scores:
+        typer.echo(f"{figure.test_set:32} {figure.metric:5} {figure.score:6.2f}")
+    output.write_text(json.dumps([asdict(figure) for figure in scores], indent=1) + "\n", encoding="utf-8")
 
 
 def align(

@@ -59,15 +59,16 @@ def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
         texts = [Path(name) / f"text-{of}" for of in range(count)]
         scores = [[Path(name) / f"score-{of}-{by}" for by in range(count)] for of in range(count)]
         for of, teacher in enumerate(teachers):
-            _ask(teacher, sentences, "--output", texts[of], "--scores", scores[of][of])
+            ask(teacher, sentences, "--output", texts[of], "--scores", scores[of][of])
         for of, by in permutations(range(count), 2):
-            _ask(teachers[by], sentences, "--target-file", texts[of], "--scores", scores[of][by])
+            ask(teachers[by], sentences, "--target-file", texts[of], "--scores", scores[of][by])
         translations = [read_lines(path) for path in texts]
         judged = [[[float(line) for line in read_lines(path)] for path in row] for row in scores]
     return choose(read_lines(sentences), translations, judged)
 
 
-def _ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
+def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
+    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with what it printed."""
     command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
     command.append("--no-split-sentences")  # a line is one sentence, whatever stands in it
     result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)

@@ -1,0 +1,59 @@
+"""The domain report: which test sets a pair has, and figures of a real bundle that an export takes into its card."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from training.__main__ import app
+from training.config import load_recipe
+from training.distil import TeacherError
+from training.domains import public_sets, translated
+from training.export.command import read_scores
+from training.prepare import RunFolder, prepare
+
+TOY = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml"
+BUNDLE = Path(__file__).parents[1] / "data" / "bundles" / "multi30k-transformer-en-de"
+
+
+@pytest.fixture
+def tests(tmp_path: Path) -> Path:
+    folder = tmp_path / "mirror" / "test"
+    folder.mkdir(parents=True)
+    with gzip.open(folder / "tatoeba.en-de.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("two dogs are running .\tzwei hunde rennen .\na man reads .\tein mann liest .\n")
+    return folder.parent
+
+
+def test_test_sets_serve_both_directions(tests: Path) -> None:
+    (forth,) = public_sets(tests, "en", "de")
+    (back,) = public_sets(tests, "de", "en")
+    assert (forth.name, back.name) == ("tatoeba.en-de", "tatoeba.de-en")
+    assert list(forth.sources) == list(back.references)
+    assert public_sets(tests, "en", "fr") == []
+
+
+def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Path) -> None:
+    overrides = ["target_language=de", "corpora=[{name: toy, path: toy.tsv, development: 3}]"]
+    recipe = load_recipe(TOY, overrides)
+    prepare(recipe, RunFolder(tmp_path / "run"), None, tmp_path)
+    output = tmp_path / "scores.json"
+    arguments = ["domains", str(BUNDLE), "--run", str(tmp_path / "run"), "--tests", str(tests), "--output", str(output)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    scores = {(score.test_set, score.metric): score for score in read_scores(output)}
+    assert scores["tatoeba.en-de", "BLEU"].score > 20
+    assert scores["tatoeba.en-de", "chrF"].signature
+    assert ("development/toy", "BLEU") in scores
+    assert 0 <= scores["numbers.en-de", "sentences with all numbers kept, %"].score <= 100
+    assert json.loads(output.read_text())
+
+
+def test_lines_stay_lines_and_a_bad_bundle_is_named(tmp_path: Path) -> None:
+    assert len(translated(BUNDLE, ["two dogs .", "", "a man ."])) == 3
+    with pytest.raises(TeacherError, match="nowhere"):
+        translated(tmp_path / "nowhere", ["two dogs ."])
