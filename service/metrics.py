@@ -201,7 +201,13 @@ class Metrics(Observer):
         self._model_info.clear()
         for info in models:
             self._model_info.labels(
-                *(info.name, info.version, info.architecture, info.source_language, info.target_language),
+                *(
+                    info.name,
+                    info.version,
+                    info.architecture,
+                    ",".join(source for source, _ in info.pairs),
+                    info.target_language,
+                ),
                 *(info.digest, info.precision, info.device, info.device_wanted, info.provider),
             ).set(1)
             for series in (self._queued, self._sentences, self._rows):

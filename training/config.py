@@ -248,7 +248,7 @@ class ValidationConfig(_Section):
 class Recipe(_Section):
     """A whole run."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9+-]*$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     source_language: str | tuple[str, ...]
     """One language, or several for a model that translates all of them into one (each corpus then names its own)."""
     target_language: str

@@ -160,7 +160,7 @@ def evaluate_lines(
 def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[TeachingResult]:
     """The four teaching sentences; empty for languages that have no accepted answers listed."""
     language = trained.recipe.target_language
-    if trained.recipe.source_language != "en" or language not in TEACHING_LABELS:
+    if trained.recipe.source_languages != ("en",) or language not in TEACHING_LABELS:
         return []
     return score_teaching(translate(trained.network, trained.tokenizer, TEACHING_SOURCES, options), language)
 

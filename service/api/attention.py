@@ -149,11 +149,7 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translato
     if drawing.other_model is not None:
         return [first, service.registry.resolve(job.source, job.target, drawing.other_model)]
     pair = (first.info.source_language, first.info.target_language)
-    others = [
-        info
-        for info in service.registry.models()
-        if (info.source_language, info.target_language) == pair and info.name != first.info.name
-    ]
+    others = [info for info in service.registry.models() if pair in info.pairs and info.name != first.info.name]
     if not others:
         raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
     other = min(others, key=lambda info: info.architecture == first.info.architecture)

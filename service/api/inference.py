@@ -119,7 +119,7 @@ async def metadata(request: Request, model: str) -> JSONResponse:
     """Describe a model; `/models/{model}/versions/{version}` is the same."""
     info = find(request, model)
     properties = {
-        "source": info.source_language,
+        "source": ", ".join(source for source, _ in info.pairs),
         "target": info.target_language,
         "architecture": info.architecture,
         "digest": info.digest,

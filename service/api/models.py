@@ -31,14 +31,15 @@ async def models(request: Request) -> JSONResponse:
 
 def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
     """A model as JSON."""
-    default = registry.resolve(info.source_language, info.target_language).info.name
+    defaults = [registry.resolve(source, target).info.name for source, target in info.pairs]
     return {
         "name": info.name,
         "version": info.version,
         "architecture": info.architecture,
         "source": info.source_language,
+        "sources": [source for source, _ in info.pairs],
         "target": info.target_language,
-        "default": info.name == default,
+        "default": info.name in defaults,
         "digest": info.digest,
         "precision": info.precision,
         "device": info.device,

@@ -19,7 +19,8 @@ import jsonschema
 from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 from service.engine.types import Step
 
-FORMAT_VERSION = 1
+FORMAT_VERSIONS = (1, 2)
+"""What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
@@ -116,7 +117,7 @@ class Manifest:
     name: str
     version: str
     architecture: str
-    source_language: str
+    source_languages: tuple[str, ...]  # at least one
     target_language: str
     special_ids: SpecialIds
     vocabulary_size: int
@@ -127,6 +128,11 @@ class Manifest:
     files: Mapping[str, str]
     card: Mapping[str, Any]
     raw: Mapping[str, Any]  # the document as written
+
+    @property
+    def source_language(self) -> str:
+        """Return the first source language."""
+        return self.source_languages[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +197,10 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 
     Raises BundleIncompatible for another format_version, BundleCorrupt for everything else.
     """
-    version = document.get("format_version", FORMAT_VERSION) if isinstance(document, dict) else FORMAT_VERSION
-    if version != FORMAT_VERSION:
-        raise BundleIncompatible(
-            f"{where}: format_version is {version!r}; this version of Translucent reads {FORMAT_VERSION}."
-        )
+    version = document.get("format_version", 1) if isinstance(document, dict) else 1
+    if version not in FORMAT_VERSIONS or isinstance(version, bool):
+        known = " and ".join(map(str, FORMAT_VERSIONS))
+        raise BundleIncompatible(f"{where}: format_version is {version!r}; this version of Translucent reads {known}.")
     error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
@@ -212,25 +217,31 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     """Yield what a schema cannot say: references between parts of a manifest that lead nowhere."""
+    if "source_language" in document and "source_languages" in document:
+        yield "source_language and source_languages exclude each other: format_version 2 has the latter"
     special = document["special_ids"]
     if len(set(special.values())) < len(special):
         yield "special_ids: pad, bos and eos must differ"
     if max(special.values()) >= document["vocabulary_size"]:
         yield "special_ids: an id lies outside vocabulary_size"
     for precision, graphs in document["graphs"].items():
-        for graph in ("encoder", "decoder", "forced"):
-            if graphs[graph] not in document["files"]:
-                yield f"graphs.{precision}.{graph}: {graphs[graph]} is not listed in files"
-        if graphs.get("shortlist", TOKENIZER_NAME) not in document["files"]:
-            yield f"graphs.{precision}.shortlist: {graphs['shortlist']} is not listed in files"
-        if "shortlist" not in graphs and any("O" in array["axes"] for array in graphs["memory"]):
-            yield f"graphs.{precision}: an array has the axis O, but there is no shortlist"
-        names = [array["name"] for array in (*graphs["memory"], *graphs["state"])]
-        if len(set(names)) < len(names):
-            yield f"graphs.{precision}: two arrays have the same name"
+        yield from _contradictions_of_graphs(precision, graphs, document["files"])
     align, cross = document["attention"]["align"], document["attention"]["cross"]
     if align["layer"] >= cross["layers"] or align["head"] >= cross["heads"]:
         yield "attention.align: there is no such layer or head in attention.cross"
+
+
+def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Mapping[str, str]) -> Iterator[str]:
+    for graph in ("encoder", "decoder", "forced"):
+        if graphs[graph] not in files:
+            yield f"graphs.{precision}.{graph}: {graphs[graph]} is not listed in files"
+    if graphs.get("shortlist", TOKENIZER_NAME) not in files:
+        yield f"graphs.{precision}.shortlist: {graphs['shortlist']} is not listed in files"
+    if "shortlist" not in graphs and any("O" in array["axes"] for array in graphs["memory"]):
+        yield f"graphs.{precision}: an array has the axis O, but there is no shortlist"
+    names = [array["name"] for array in (*graphs["memory"], *graphs["state"])]
+    if len(set(names)) < len(names):
+        yield f"graphs.{precision}: two arrays have the same name"
 
 
 def parse_manifest(document: dict[str, Any]) -> Manifest:
@@ -241,7 +252,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         name=document["name"],
         version=document["version"],
         architecture=document["architecture"],
-        source_language=document["source_language"],
+        source_languages=tuple(document.get("source_languages") or [document["source_language"]]),
         target_language=document["target_language"],
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],

@@ -57,7 +57,7 @@ class Languages:
     def of(cls, models: Iterable[ModelInfo]) -> Languages:
         """Return the languages that the models translate from and into."""
         found: dict[str, set[str]] = {}
-        for source, target in map(pair_of, models):
+        for source, target in (pair for info in models for pair in pairs_of(info)):
             found.setdefault(source, {source}).add(target)
             found.setdefault(target, {target})
         return cls({code: tuple(sorted(found[code])) for code in sorted(found)})
@@ -87,6 +87,6 @@ class Languages:
         return found or next((code for code in self.targets if code.partition("-")[0] == language), None)
 
 
-def pair_of(info: ModelInfo) -> tuple[str, str]:
-    """Return the languages of a model in their usual spelling."""
-    return canonical(info.source_language), canonical(info.target_language)
+def pairs_of(info: ModelInfo) -> list[tuple[str, str]]:
+    """Return the language pairs of a model in their usual spelling."""
+    return [(canonical(source), canonical(target)) for source, target in info.pairs]

@@ -21,7 +21,7 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
-from service.engine.languages import Languages, pair_of
+from service.engine.languages import Languages, pairs_of
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
 from service.engine.placement import ModelSettings, Placement
@@ -77,6 +77,7 @@ def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> Mode
         version=manifest.version,
         architecture=manifest.architecture,
         source_language=manifest.source_language,
+        source_languages=manifest.source_languages,
         target_language=manifest.target_language,
         digest=bundle.digest,
         precision=placement.precision,
@@ -324,9 +325,9 @@ class Registry:
             by_name = {translator.name: translator for translator in served}
             infos = [translator.info for translator in served]
             by_pair = {
-                pair: [by_name[info.name] for info in in_order(own, self._settings.default_models)]
-                for pair in map(pair_of, infos)
-                if (own := [info for info in infos if pair_of(info) == pair])
+                pair: [by_name[info.name].reading(pair[0]) for info in in_order(own, self._settings.default_models)]
+                for pair in {pair for info in infos for pair in pairs_of(info)}
+                if (own := [info for info in infos if pair in pairs_of(info)])
             }
             self._known = served, Languages.of(infos), by_pair
         return self._known[1:]

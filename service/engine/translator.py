@@ -6,6 +6,8 @@ other call. Cancelling the awaiting task cancels its sentences, which frees thei
 
 from __future__ import annotations
 
+import copy
+import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -19,6 +21,7 @@ from service.engine.bundle import Manifest
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.health import coverage
 from service.engine.jobs import SentenceWorker, run_forced, run_sentences, within
+from service.engine.languages import canonical
 from service.engine.observer import NULL_OBSERVER, CallStage, Observer
 from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
 from service.engine.search import check_options, normalised_score, over_vocabulary, settle
@@ -79,11 +82,26 @@ class Translator:
         self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
         self._tokenizer = tokenizer
         self._worker = worker
-        self._warm = False
+        self._warm = threading.Event()
+        self._owner: Translator | None = None
         self._observer = observer
         self._cutting = Cutting(manifest.source_language, min(wrap_tokens or limit, limit), limit)
         # A model that was replaced lives as long as a request that began with it holds this object.
         weakref.finalize(self, worker.retire).atexit = False
+
+    def reading(self, source_language: str) -> Translator:
+        """Return the same model for one of its source languages, whose rules then cut texts into sentences.
+
+        All share the worker, which lives as long as any of them is held.
+        """
+        own = [source for source in self._info.source_languages if canonical(source) == canonical(source_language)]
+        if not own or own[0] == self._info.source_language:
+            return self
+        view = copy.copy(self)
+        view._owner = self  # whose worker retires when nobody holds it any more
+        view._info = replace(self._info, source_language=own[0])
+        view._cutting = replace(self._cutting, language=own[0])
+        return view
 
     @property
     def name(self) -> str:
@@ -98,7 +116,7 @@ class Translator:
     @property
     def ready(self) -> bool:
         """Say whether it is warmed up and its worker alive."""
-        return self._warm and self._worker.state == "running" and self._worker.alive and not self.stalled
+        return self._warm.is_set() and self._worker.state == "running" and self._worker.alive and not self.stalled
 
     @property
     def stalled(self) -> bool:
@@ -130,7 +148,7 @@ class Translator:
         self._worker.start()
         for beam_size in (1, self._manifest.decoding.beam_size):
             await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4, details=True))
-        self._warm = True
+        self._warm.set()
 
     async def stop(self, drain: float) -> None:
         """Stop the worker; what runs may finish within `drain` seconds."""
@@ -268,7 +286,7 @@ class Translator:
         began = time.monotonic()
         results = await run_forced(self._worker, jobs)
         self._tell(CallStage("force", began, time.monotonic(), {"sentences": len(jobs)}))
-        if self._warm:  # what it is warmed up with is cut off early
+        if self._warm.is_set():  # what it is warmed up with is cut off early
             for result in results:
                 self._observer.attended(self.name, coverage(reading(result.cross_attention, self._align)))
         return results

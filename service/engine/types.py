@@ -120,7 +120,7 @@ class ModelInfo:
     name: str
     version: str
     architecture: str
-    source_language: str
+    source_language: str  # of the pair it serves here; the first one where no pair was asked for
     target_language: str
     digest: str  # "sha256:…" of its manifest
     precision: str  # which set of graphs runs: int8, fp16, fp32
@@ -131,6 +131,12 @@ class ModelInfo:
     target_tokens: int
     attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the aligning head
     card: Mapping[str, Any]  # the manifest's own model card
+    source_languages: tuple[str, ...] = ()  # all of them, where there are several
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return every (source, target) it translates."""
+        return tuple((source, self.target_language) for source in self.source_languages or (self.source_language,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ def manifest_document(**changes: Any) -> dict[str, Any]:
             "scores": [],
         },
     }
+    if changes.get("format_version") == 2:
+        del document["source_language"]
     return document | changes
 
 

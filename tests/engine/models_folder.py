@@ -49,6 +49,8 @@ def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
             "target_language": target,
             "attention": ONE_HEAD,
         }
+        if changes.get("format_version") == 2:
+            del described["source_language"]
         contents = {"tokenizer.json": tokenizer_json().encode()}
         return write_bundle(tmp_path / folder, contents, **(described | changes))
 

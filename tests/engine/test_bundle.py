@@ -63,8 +63,8 @@ def test_a_manifest_that_is_no_json_is_corrupt(tmp_path: Path, content: bytes) -
 
 
 def test_another_format_version_is_incompatible_not_corrupt(tmp_path: Path) -> None:
-    folder = write_bundle(tmp_path / "m", format_version=2)
-    with pytest.raises(BundleIncompatible, match="format_version is 2; this version of Translucent reads 1"):
+    folder = write_bundle(tmp_path / "m", format_version=3)
+    with pytest.raises(BundleIncompatible, match="format_version is 3; this version of Translucent reads 1 and 2"):
         load_bundle(folder)
 
 
@@ -116,3 +116,27 @@ def test_documents_of_the_wrong_shape_are_corrupt(document: object) -> None:
 def test_the_document_of_a_bundle_survives_json(tmp_path: Path) -> None:
     bundle = load_bundle(write_bundle(tmp_path / "m"))
     assert json.loads(json.dumps(dict(bundle.manifest.raw)))["card"] == bundle.manifest.card
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"format_version": 2}, "source_languages"),
+        ({"format_version": 2, "source_languages": []}, "source_languages"),
+        ({"format_version": 2, "source_languages": ["de", "de"]}, "source_languages"),
+        ({"format_version": 2, "source_languages": ["de"], "source_language": "de"}, "exclude each other"),
+        ({"source_languages": ["de", "fr"]}, "exclude each other"),
+    ],
+)
+def test_only_version_2_has_several_source_languages(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    folder = write_bundle(tmp_path / "m", **changes)
+    with pytest.raises(BundleCorrupt, match=problem):
+        load_bundle(folder)
+
+
+def test_both_versions_name_their_source_languages(tmp_path: Path) -> None:
+    one = load_bundle(write_bundle(tmp_path / "one"))
+    two = load_bundle(write_bundle(tmp_path / "two", format_version=2, source_languages=["de", "fr"]))
+    assert one.manifest.source_languages == ("en",)
+    assert two.manifest.source_languages == ("de", "fr")
+    assert two.manifest.source_language == "de"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,46 @@ def test_a_vocabulary_larger_than_the_models_is_refused(tmp_path: Path, write_mo
     write_model("transformer-en-fr", vocabulary_size=300)
     with pytest.raises(BundleIncompatible, match="vocabulary_size is 300"):
         Registry(tmp_path).load()
+
+
+SEVERAL = {"format_version": 2, "source_languages": ["de", "fr"]}
+
+
+async def test_a_model_of_several_source_languages_serves_each_pair_with_one_worker(
+    tmp_path: Path, write_model: WriteModel
+) -> None:
+    write_model("transformer-de-en", **SEVERAL)
+    write_model("bahdanau-fr-en", card=card(bleu(30.0)))
+    registry = Registry(tmp_path)
+    await registry.start()
+    assert dict(registry.languages().targets) == {"de": ("de", "en"), "en": ("en",), "fr": ("en", "fr")}
+    german = registry.resolve("de", "en")
+    french = registry.resolve("fr", "en", "transformer")
+    assert (german.name, french.name) == ("transformer-de-en", "transformer-de-en")
+    assert (german.info.source_language, french.info.source_language) == ("de", "fr")
+    assert registry.resolve("fr", "en").name == "bahdanau-fr-en"  # measured, the other is not
+    assert german.ready
+    assert french.ready
+    for translator in (german, french):
+        [translation] = await translator.translate(["ab. ba."], TranslationOptions(beam_size=1))
+        assert translation.text == "ab. ba."
+    with pytest.raises(UnsupportedPair):
+        registry.resolve("de", "fr")
+    await registry.stop(drain=1.0)
+    assert not french.ready
+
+
+async def test_a_request_for_one_source_language_outlives_an_exchange(tmp_path: Path, write_model: WriteModel) -> None:
+    write_model("transformer-de-en", **SEVERAL)
+    registry = Registry(tmp_path)
+    await registry.start()
+    french = registry.resolve("fr", "en")
+    shutil.rmtree(tmp_path / "transformer-de-en")
+    write_model("transformer-de-en", version="2", source_language="de", target_language="en")
+    changes = await registry.reload()
+    assert [change.outcome for change in changes] == ["replaced"]
+    [translation] = await french.translate(["ab."], TranslationOptions(beam_size=1))  # by the worker of version 1
+    assert translation.text == "ab."
+    with pytest.raises(UnsupportedLanguage):
+        registry.resolve("fr", "en")
+    await registry.stop(drain=1.0)

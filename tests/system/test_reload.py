@@ -123,7 +123,7 @@ async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: S
         assert (answer.status_code, answer.json()["code"]) == (409, "bundle_corrupt")
         assert "decoder.fp32.onnx: its SHA-256 is" in answer.json()["error"]
         shutil.rmtree(models / NAME)
-        await asyncio.to_thread(exchange, models, 2, format_version=2)
+        await asyncio.to_thread(exchange, models, 2, format_version=3)
         server.signal(signal.SIGHUP)
         await until(lambda: len(events(server, "model refused")) == 2)
         shutil.rmtree(models / NAME)
@@ -132,7 +132,7 @@ async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: S
         await load.until(8)
     refusal = events(server, "model refused")[1]
     assert (refusal["level"], refusal["model"], refusal["serving"]) == ("error", NAME, before)
-    assert "format_version is 2; this version of Translucent reads 1" in refusal["reason"]
+    assert "format_version is 3; this version of Translucent reads 1 and 2" in refusal["reason"]
     assert any("no longer in the folder" in line["event"] for line in server.lines)
     assert load.lost == []
     assert set(load.statuses) == {200}

@@ -106,7 +106,8 @@ model: read what it writes before you rely on it, and do not use it where a wron
 def readme(manifest: dict[str, Any]) -> str:
     """The bundle's README.md, from its manifest."""
     card, limits = manifest["card"], manifest["limits"]
-    source, target = manifest["source_language"], manifest["target_language"]
+    sources = manifest.get("source_languages") or [manifest["source_language"]]
+    source, target = " and ".join(sources), manifest["target_language"]
     parts = [
         f"# {manifest['name']}, version {manifest['version']}\n",
         f"{_ARCHITECTURES[manifest['architecture']]}, {source} → {target}, {card['parameters']:,} parameters, "

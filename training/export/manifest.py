@@ -17,7 +17,6 @@ from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
 from training.export.shortlist import SHORTLIST_FILE
 
 MANIFEST, WEIGHTS, TOKENIZER, README = "manifest.json", "weights.bin", "tokenizer.json", "README.md"
-FORMAT_VERSION = 1
 SCHEMA = Path(__file__).parents[2] / "service" / "engine" / "manifest.schema.json"
 """The contract is read where the engine keeps it, by path: training imports nothing of the service."""
 
@@ -106,12 +105,10 @@ def manifest_document(
     sizes = attention_sizes(recipe.network)
     align = {name: value for name, value in asdict(align_of(recipe, alignment)).items() if name not in _LATER or value}
     return {
-        "format_version": FORMAT_VERSION,
+        **_languages(recipe),
         "name": recipe.name,
         "version": version,
         "architecture": recipe.network.kind,
-        "source_language": recipe.source_language,
-        "target_language": recipe.target_language,
         "special_ids": {"pad": PAD, "bos": BOS, "eos": EOS},
         "vocabulary_size": vocabulary,
         "limits": {"source_tokens": recipe.max_tokens, "target_tokens": recipe.max_tokens},
@@ -119,6 +116,14 @@ def manifest_document(
         "attention": {**sizes, "align": align},
         "decoding": {name: value for name, value in asdict(decoding).items() if value is not None},
     }
+
+
+def _languages(recipe: Recipe) -> dict[str, Any]:
+    """The languages, in the oldest format that can say them: older services then read the bundle, too."""
+    sources, target = recipe.source_languages, {"target_language": recipe.target_language}
+    if len(sources) == 1:
+        return {"format_version": 1, "source_language": sources[0], **target}
+    return {"format_version": 2, "source_languages": list(sources), **target}
 
 
 def write_manifest(folder: Path, document: dict[str, Any]) -> None:
