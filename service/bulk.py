@@ -28,7 +28,7 @@ from service.engine.search import normalised_score
 from service.engine.translator import Translator
 from service.engine.types import Translation, TranslationOptions
 from service.engine.worker import WorkerSettings
-from service.finding import Wanted, find_bundle
+from service.finding import Wanted, find_bundle, source_of
 from service.lines import STANDARD, LineReader, LineWriter, Reader, Texts, check_paths_differ, quiet_when_nobody_reads
 
 WINDOW_LINES = 4096  # sorted by length together
@@ -103,6 +103,7 @@ def run(options: BulkOptions) -> None:
     translator = open_translator(
         bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.decoders))
     )
+    translator = translator.reading(source_of(translator.info, options.wanted))
     decoding = bundle.manifest.decoding
     search = TranslationOptions(
         beam_size=options.beam_size or decoding.beam_size,

@@ -10,7 +10,7 @@ from service.engine.bundle import Bundle, is_bundle, load_bundle
 from service.engine.choice import in_order
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from service.engine.folder import find_bundles
-from service.engine.languages import Languages, pair_of
+from service.engine.languages import Languages, pairs_of
 from service.engine.placement import ModelSettings
 from service.engine.registry import info_of
 from service.engine.types import ModelInfo
@@ -34,21 +34,29 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
     named = _named(wanted.model, models_dir) if wanted.model else None
     if named is not None:
         info = info_of(named, settings)
-        if _pair([info], wanted) is None:
-            raise UnsupportedPair(f"{info.name} translates from {info.source_language} to {info.target_language}.")
+        if (wanted.source or wanted.target) and _pair([info], wanted) is None:
+            sources = ", ".join(source for source, _ in info.pairs)
+            raise UnsupportedPair(f"{info.name} translates from {sources} to {info.target_language}.")
         return named
     if wanted.model and not wanted.target:
         raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
     bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}
     infos = [info_of(bundle, settings) for bundle in bundles.values()]
-    fitting = [info for info in infos if pair_of(info) == _pair(infos, wanted)]
+    pair = _pair(infos, wanted)
+    fitting = [info for info in infos if pair in pairs_of(info)]
     if not fitting:
-        pairs = ", ".join(sorted({" → ".join(pair_of(info)) for info in infos}))
+        pairs = ", ".join(sorted({" → ".join(pair) for info in infos for pair in pairs_of(info)}))
         raise UnsupportedPair(f"No model translates {_asked(wanted)}; {models_dir} has {pairs}.")
     chosen = [info for info in in_order(fitting, wanted.preferred) if wanted.model in (None, info.architecture)]
     if not chosen:
         raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
     return bundles[chosen[0].name]
+
+
+def source_of(info: ModelInfo, wanted: Wanted) -> str:
+    """Return the source language of a model that is found: the one that is wanted, else its first."""
+    pair = Languages.of([info]).pair(wanted.source, info.target_language) if wanted.source else None
+    return pair[0] if pair else info.source_language
 
 
 def _named(model: str, models_dir: Path) -> Bundle | None:
@@ -58,7 +66,7 @@ def _named(model: str, models_dir: Path) -> Bundle | None:
 def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
     """Return the pair that is meant, None where there is none; raises InvalidOption where more has to be said."""
     known = Languages.of(infos)
-    pairs = sorted({pair_of(info) for info in infos})
+    pairs = sorted({pair for info in infos for pair in pairs_of(info)})
     if wanted.source:
         pairs = [pair for pair in pairs if pair == known.pair(wanted.source, wanted.target or pair[1])]
     elif wanted.target:

@@ -9,7 +9,8 @@ import pytest
 
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.placement import ModelSettings
-from service.finding import Wanted, find_bundle
+from service.engine.registry import info_of
+from service.finding import Wanted, find_bundle, source_of
 from tests.engine.manifests import manifest_document, write_bundle
 
 CPU = ModelSettings("cpu")
@@ -69,3 +70,17 @@ def test_what_is_missing_is_said(folder: Path, wanted: Wanted, error: type[Engin
 
 def test_a_folder_is_a_model_wherever_it_is(folder: Path, tmp_path: Path) -> None:
     assert find_bundle(Wanted(str(folder / "c-de")), tmp_path, CPU).manifest.name == "c-de"
+
+
+def test_a_model_of_several_source_languages_is_found_for_each_of_them(folder: Path) -> None:
+    several: dict[str, Any] = {"format_version": 2, "source_languages": ["de", "fr"], "target_language": "it"}
+    write_bundle(folder / "e-it", name="e-it", architecture="transformer", **several)
+    for source in ("de", "fr-CA"):
+        wanted = Wanted(None, source, "it")
+        found = find_bundle(wanted, folder, CPU)
+        assert found.manifest.name == "e-it"
+        assert source_of(info_of(found, CPU), wanted) == source[:2]
+    named = Wanted("e-it")
+    assert source_of(info_of(find_bundle(named, folder, CPU), CPU), named) == "de"
+    with pytest.raises(UnsupportedPair, match="e-it translates from de, fr to it"):
+        find_bundle(Wanted("e-it", "en", "it"), folder, CPU)
