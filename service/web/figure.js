@@ -4,6 +4,7 @@ import { address } from "./api.js";
 import { labels } from "./tokens.js";
 
 const LEAST_SCALE = 0.7; // below, labels are too small to read: then the figure scrolls
+const SLIGHTLY = 0.85; // a figure is made smaller by this much before its panels are stacked
 
 let library;
 
@@ -27,6 +28,16 @@ function arranged(specification, columns) {
   return columns < hconcat.length ? { ...rest, concat: hconcat, columns } : specification;
 }
 
+// Make a picture as narrow as the room, but not smaller than `least`. Gives whether it fits then.
+function shrink(svg, room, least) {
+  const wide = svg.clientWidth;
+  if (room / wide < 1) {
+    svg.style.width = `${Math.floor(wide * Math.max(room / wide, least))}px`;
+    svg.style.height = "auto";
+  }
+  return room / wide >= least;
+}
+
 // Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
 // heading as text of the page, in `heading`, and the whole smaller. Gives whether one still has to scroll sideways.
 export async function draw(box, specification, heading) {
@@ -41,18 +52,13 @@ export async function draw(box, specification, heading) {
   box.setAttribute("aria-label", specification.description);
   for (let columns = specification.hconcat?.length ?? 1; columns > 0; columns -= 1) {
     const svg = await drawn(specification.hconcat ? arranged(specification, columns) : specification);
-    if (svg.clientWidth <= room) return false;
+    if (shrink(svg, room, SLIGHTLY)) return false;
   }
   const { title, ...bare } = specification.hconcat ? arranged(specification, 1) : specification;
   for (const [kind, lines] of [["strong", title.text], ["small", title.subtitle]]) {
     for (const line of lines) heading.append(Object.assign(document.createElement(kind), { textContent: line, dir: "auto" }));
   }
-  const svg = await drawn({ ...bare, padding: 4 });
-  const wide = svg.clientWidth;
-  const scale = Math.max(Math.min(room / wide, 1), LEAST_SCALE);
-  svg.style.width = `${Math.floor(wide * scale)}px`;
-  svg.style.height = "auto";
-  return room / wide < LEAST_SCALE;
+  return !shrink(await drawn({ ...bare, padding: 4 }), room, LEAST_SCALE);
 }
 
 // Weights as tables, one for each map, layer and head; `align` is a model's aligning layer and head, by its name.

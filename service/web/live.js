@@ -17,7 +17,7 @@ export class Live {
     if (gap) this.output.append(gap);
     this.columns = source.tokens;
     this.table = document.createElement("table");
-    this.table.createCaption().textContent = "Where each token looks, as it is written";
+    this.table.createCaption().textContent = "Where each token looked when it was written";
     const head = this.table.createTHead().insertRow();
     head.append(document.createElement("td"), ...labels(this.columns).map((label) => this.cell("th", label)));
     this.body = this.table.createTBody();
@@ -31,7 +31,7 @@ export class Live {
     for (const weight of attention) {
       const cell = row.insertCell();
       cell.style.background = `color-mix(in srgb, var(--bar) ${Math.round(weight * 100)}%, transparent)`;
-      cell.textContent = weight >= 0.1 ? weight.toFixed(1).slice(1) : "";
+      cell.textContent = weight >= 0.95 ? "1" : weight >= 0.1 ? weight.toFixed(1).slice(1) : "";
       cell.setAttribute("aria-label", weight.toFixed(2));
     }
     row.scrollIntoView({ block: "nearest" });
@@ -46,6 +46,7 @@ export class Live {
   // The tables stay: they are what was watched.
   end() {
     this.output.classList.remove("draft");
+    this.box.scrollTop = 0;
     if (!this.table) this.box.hidden = true;
   }
 }

@@ -99,7 +99,7 @@ function fieldsOfSentence() {
   return {
     text: sentence?.source.text ?? state.text, source: state.source, target: state.target, model: state.model,
     target_text: state.target_text,
-    beam_size: state.live ? "1" : state.beam_size === "4" ? "" : state.beam_size,
+    beam_size: beam() === 4 ? "" : String(beam()),
     length_penalty: state.length_penalty === "1" ? "" : state.length_penalty,
   };
 }
@@ -177,7 +177,7 @@ async function translate() {
     const search = { source: state.source, target: state.target, model: state.model || undefined };
     if (state.live) await watch(search, control.signal);
     const answer = await post("translate", {
-      ...search, q: state.text, details: true, alternatives: Number(state.alternatives) || 0, ...searchFields(),
+      ...search, q: state.text, details: true, alternatives: alternatives(), ...searchFields(),
     }, control.signal);
     $("translation").textContent = answer.translatedText;
     $("translation").lang = state.target;
@@ -197,9 +197,11 @@ async function translate() {
   }
 }
 
-const searchFields = () => ({
-  beam_size: state.live ? 1 : Number(state.beam_size) || 4, length_penalty: Number(state.length_penalty),
-});
+// As many hypotheses as the server keeps: one more than alternatives are wanted, at least. Asked for by name, so that
+// the attention shown is that of the translation shown.
+const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
+const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alternatives() + 1));
+const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty) });
 
 function showDoubts(found) {
   $("doubts").hidden = found.length === 0;

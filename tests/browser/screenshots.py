@@ -22,11 +22,12 @@ LONG_TARGET = (
     "Quand j'étais enfant, nous vivions dans une petite maison près de la rivière, et mon frère et moi y nagions "
     "chaque été jusqu'à la nuit."
 )
-PAIR = {"source": "en", "target": "fr"}
+PAIR = {"source": "en", "target": "fr", "model": "transformer"}
 FIGURES: dict[str, dict[str, str]] = {
     "heatmap": {"text": TEXT},
     "lines": {"text": TEXT, "view": "lines", "tokens": "word", "theme": "dark"},
     "heads": {"text": "I lost my dog yesterday.", "layer": "all", "head": "all"},
+    "encoder": {"text": SHORT, "kind": "encoder", "layer": "5", "head": "all"},
     "compare": {"text": SHORT, "view": "compare", "tokens": "word"},
     "contrast": {"text": "I lost my dog yesterday.", "view": "contrast", "target_text": "J'ai perdu mon chat hier."},
     "long": {"text": LONG, "target_text": LONG_TARGET},
