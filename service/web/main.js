@@ -165,7 +165,7 @@ async function translate() {
     return void $("text").focus();
   }
   const over = [...state.text].length - limit;
-  if (over > 0) return void complain(new Error(`The text is ${over.toLocaleString("en")} characters too long for this server.`));
+  if (over > 0) return void complain(new Error(`The text is ${over.toLocaleString("en")} ${over > 1 ? "characters" : "character"} too long for this server.`));
   translating?.abort();
   const control = (translating = new AbortController());
   $("error").hidden = true;
