@@ -211,20 +211,30 @@ def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
     expect(page.locator("#figure svg")).to_be_visible()
 
 
+def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
+    """The last part of each address that the page posts to, with the body; it grows."""
+    found: list[tuple[str, dict[str, object]]] = []
+
+    def note(request: Request) -> None:
+        if request.method == "POST" and isinstance(request.post_data_json, dict):
+            found.append((request.url.rsplit("/", 1)[1], request.post_data_json))
+
+    page.on("request", note)
+    return found
+
+
 def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
-    bodies: dict[str, list[dict[str, object]]] = {}
-    page.on("request", lambda request: bodies.setdefault(request.url.rsplit("/", 1)[1], []).append(
-        request.post_data_json if request.method == "POST" else {}))  # fmt: skip
+    bodies = posted(page)
     page.get_by_label("Watch it being written").check()
     page.get_by_label("Text", exact=True).fill("one two three")
     page.get_by_role("button", name="Translate", exact=True).click()
     expect(page.locator("#figure svg")).to_be_visible()
     expect(page.locator("#writing table tbody tr")).to_have_count(4)
-    assert bodies["translate"][0]["beam_size"] == 1
-    assert bodies["translate"][0]["alternatives"] == 0
-    assert {body["beam_size"] for body in bodies["attention"]} == {"1"}
+    [translation] = [body for name, body in bodies if name == "translate"]
+    assert (translation["beam_size"], translation["alternatives"]) == (1, 0)
+    assert {body["beam_size"] for name, body in bodies if name == "attention"} == {"1"}
 
 
 @pytest.mark.parametrize(("beam", "alternatives", "asked"), [("2", "7", 8), ("1", "0", 1), ("6", "3", 6)])
@@ -232,17 +242,11 @@ def test_attention_is_asked_for_with_the_search_of_the_translation(
     page: Page, url: str, beam: str, alternatives: str, asked: int
 ) -> None:
     """More alternatives than hypotheses widen the search; then another translation would be found without them."""
-    bodies: list[tuple[str, str]] = []
-
-    def note(request: Request) -> None:
-        if request.method == "POST" and request.url.endswith(("/translate", "/attention")):
-            bodies.append((request.url.rsplit("/", 1)[1], str(request.post_data_json["beam_size"])))
-
-    page.on("request", note)
+    bodies = posted(page)
     page.goto(f"{url}/#text=the+dog&beam_size={beam}&alternatives={alternatives}")
     expect(page.locator("#figure svg")).to_be_visible()
-    assert {name for name, _ in bodies} == {"translate", "attention"}
-    assert {size for _, size in bodies} == {str(asked)}
+    asked_with = {name: str(body["beam_size"]) for name, body in bodies if name in ("translate", "attention")}
+    assert asked_with == {"translate": str(asked), "attention": str(asked)}
 
 
 def test_errors_are_told_and_the_next_try_works(page: Page, url: str) -> None:
