@@ -47,7 +47,10 @@ EXAMPLES: dict[str, Any] = {
     },
     "encoder": {
         "summary": "Every layer and head of the encoder",
-        "value": {"text": "I lost.", "source": "en", "target": "fr", "kind": "encoder", "layer": "all", "head": "all"},
+        "value": {
+            **{"text": "I lost.", "source": "en", "target": "fr", "model": "transformer"},
+            **{"kind": "encoder", "layer": "all", "head": "all"},
+        },
     },
 }
 ANSWER = {

@@ -22,6 +22,7 @@ FRONTEND_TIMEOUT = 500
 
 SETTINGS = {
     "charLimit": 100000,
+    "batchLimit": 128,
     "frontendTimeout": FRONTEND_TIMEOUT,
     "apiKeys": False,
     "keyRequired": False,
@@ -48,6 +49,7 @@ async def settings(request: Request) -> JSONResponse:
     given: dict[str, Any] = {
         **SETTINGS,
         "charLimit": own.settings.character_limit,
+        "batchLimit": own.settings.batch_limit,
         "apiKeys": own.settings.api_keys_file is not None,
         "keyRequired": own.settings.require_key,
         "language": {

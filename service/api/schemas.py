@@ -225,7 +225,8 @@ class FrontendLanguages(Schema):
 class FrontendSettings(Schema):
     """What a page of this dialect needs to know."""
 
-    charLimit: int
+    charLimit: int = Field(description="Most characters of a text")
+    batchLimit: int = Field(description="Most texts in a list; ours, not LibreTranslate's")
     frontendTimeout: int
     apiKeys: bool
     keyRequired: bool

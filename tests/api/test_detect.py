@@ -133,6 +133,7 @@ async def test_details_are_of_plain_text(client: httpx.AsyncClient) -> None:
 async def test_the_settings_of_a_page(client: httpx.AsyncClient) -> None:
     assert (await client.get("/frontend/settings")).json() == {
         "charLimit": 1000,
+        "batchLimit": 5,
         "frontendTimeout": 500,
         "apiKeys": False,
         "keyRequired": False,
