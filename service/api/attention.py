@@ -48,8 +48,13 @@ EXAMPLES: dict[str, Any] = {
     "encoder": {
         "summary": "Every layer and head of the encoder",
         "value": {
-            **{"text": "I lost.", "source": "en", "target": "fr", "model": "transformer"},
-            **{"kind": "encoder", "layer": "all", "head": "all"},
+            "text": "I lost.",
+            "source": "en",
+            "target": "fr",
+            "model": "transformer",
+            "kind": "encoder",
+            "layer": "all",
+            "head": "all",
         },
     },
 }

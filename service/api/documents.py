@@ -14,7 +14,7 @@ from service import __version__
 from service.api.attention_schemas import AttentionRequest
 from service.api.body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.inference_schemas import InferenceRequest
-from service.api.middleware.access import ADMIN, is_public
+from service.api.middleware.access import ADMIN, DIALECT, is_public
 from service.api.schemas import (
     DetectForm,
     DetectRequest,
@@ -74,6 +74,8 @@ TAGS = {
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
+    401: ("An API key is needed; only where the operator asks for one",
+          "Please contact the server operator to get an API key", "key_required"),
     403: ("The API key is not valid; only where the operator has made keys", "Invalid API key", "invalid_key"),
     404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
     405: ("Another method is needed", "This address does not take POST; it takes GET.", "method_not_allowed"),
@@ -118,6 +120,10 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
             "model": ErrorBody,
             **example({"error": message, "code": code, "request_id": "4f6c1d0a2b"}),
         }
+        if status == 401:
+            documented[status]["headers"] = {
+                "WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
+            }
         if status in {429, 503}:
             documented[status]["headers"] = {
                 "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
@@ -134,7 +140,9 @@ def describe_access(document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
         for operation in operations.values() if not is_public(path) else ():
             operation["security"] = [{"admin": []}] if path.startswith(ADMIN) else [{}, {"key": []}]
-            for status, response in errors_of(400, 403, 429).items():
+            for status, response in errors_of(400, 401, 403, 429).items():
+                if status == 401 and (path in DIALECT or path.startswith(ADMIN)):
+                    continue
                 answer = {key: value for key, value in response.items() if key != "model"}
                 answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
                 operation["responses"].setdefault(str(status), answer)

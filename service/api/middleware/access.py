@@ -26,6 +26,9 @@ PUBLIC_FOLDERS = ("/web/",)
 METRICS = "/metrics"
 ADMIN = "/v2/repository/"
 
+# LibreTranslate's own routes, whose clients expect its statuses; everywhere else a missing key is a 401.
+DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
+
 NO_KEY = "Please contact the server operator to get an API key"
 WRONG_KEY = "Invalid API key"
 WRONG_TOKEN = "The metrics need the operator's token, as `Authorization: Bearer TOKEN`."
@@ -84,7 +87,7 @@ class Access:
         if key is not None:
             await self._fail(scope, WRONG_KEY, "invalid_key")
         if self.require_key:
-            raise ApiError(NO_KEY, status=400, code="key_required")
+            raise missing_key(scope["path"])
 
     async def _check_token(self, scope: Scope) -> None:
         token, refusal = self.admin_token, WRONG_ADMIN
@@ -128,6 +131,13 @@ class Access:
 
     def _failures(self, scope: Scope) -> str:
         return f"failures:{self._address(scope)}"
+
+
+def missing_key(path: str) -> ApiError:
+    """The answer to a client without the key that it needs."""
+    if path in DIALECT:
+        return ApiError(NO_KEY, status=400, code="key_required")
+    return ApiError(NO_KEY, status=401, code="key_required", headers={"WWW-Authenticate": "Bearer"})
 
 
 def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
