@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field
 
 from service.api.schemas import Schema
-from service.engine.types import MAX_BEAM_SIZE
+from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 Item = TypeVar("Item")
 NotEmpty = Annotated[list[Item], Field(min_length=1)]
@@ -123,7 +123,7 @@ class InferenceParameters(Schema):
     __pydantic_extra__: dict[str, str | float | bool]
 
     beam_size: int = Field(4, ge=1, le=MAX_BEAM_SIZE)
-    length_penalty: float = Field(1.0, ge=0, le=5)
+    length_penalty: float = Field(1.0, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: int | None = Field(None, ge=1)
     binary_data_output: bool = Field(False, description="All outputs as bytes behind the JSON of the answer")
 

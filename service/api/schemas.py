@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from service.engine.types import MAX_BEAM_SIZE
+from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 # A required text: the dialect takes an empty one for a missing one.
 Text = Annotated[str, Field(min_length=1)]
@@ -31,7 +31,10 @@ class Decoding(Schema):
     )
     beam_size: int = Field(4, ge=1, le=MAX_BEAM_SIZE, description="Hypotheses kept in parallel; 1 is greedy search")
     length_penalty: float = Field(
-        1.0, ge=0, le=5, description="0 compares sums of log-probabilities, 1 their means; more favours longer output"
+        1.0,
+        ge=0,
+        le=MAX_LENGTH_PENALTY,
+        description="0 compares sums of log-probabilities, 1 their means; more favours longer output",
     )
     max_length: int | None = Field(
         None, ge=1, description="Most tokens of a translated sentence, the end token counted"

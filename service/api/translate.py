@@ -19,7 +19,7 @@ from service.api.languages import AUTO, check_languages, served_pair, shortened
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
 from service.engine.languages import Languages
-from service.engine.types import MAX_BEAM_SIZE, TranslationOptions
+from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, TranslationOptions
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"])
@@ -94,7 +94,7 @@ def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The decoding options that were given, by their names in TranslationOptions."""
     given = {
         "beam_size": whole_number(fields, "beam_size", 1, MAX_BEAM_SIZE),
-        "length_penalty": number(fields, "length_penalty", 0.0, 5.0),
+        "length_penalty": number(fields, "length_penalty", 0.0, MAX_LENGTH_PENALTY),
         "max_length": whole_number(fields, "max_length", 1, None),
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
-from service.engine.types import MAX_BEAM_SIZE, ForcedJob, SearchOptions, SentenceJob
+from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ForcedJob, SearchOptions, SentenceJob
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
@@ -32,8 +32,8 @@ def check_search(search: SearchOptions) -> None:
     """Raise InvalidOption where an option lies outside what the search accepts."""
     if not 1 <= search.beam_size <= MAX_BEAM_SIZE:
         raise InvalidOption(f"beam_size is {search.beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
-    if not (math.isfinite(search.length_penalty) and 0 <= search.length_penalty <= 10):
-        raise InvalidOption(f"length_penalty is {search.length_penalty}; it must be from 0 to 10.")
+    if not (math.isfinite(search.length_penalty) and 0 <= search.length_penalty <= MAX_LENGTH_PENALTY):
+        raise InvalidOption(f"length_penalty is {search.length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
     if search.max_length < 1:
         raise InvalidOption(f"max_length is {search.max_length}; it must be at least 1.")
     if search.min_length < 0:

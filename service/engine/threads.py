@@ -33,7 +33,7 @@ class Threads:
         """Do work in a thread; raises Overloaded where too much waits. Cancelling gives up what has not begun."""
         with self._lock:
             if self._unfinished >= self._most:
-                raise Overloaded(f"Too much waits for {self._name}; try again later.", retry_after=RETRY_SECONDS)
+                raise Overloaded(f"Too much is waiting ({self._name}); try again later.", retry_after=RETRY_SECONDS)
             self._unfinished += 1
         future = self._pool.submit(contextvars.copy_context().run, work)
         future.add_done_callback(self._done)
@@ -44,7 +44,7 @@ class Threads:
             self._unfinished -= 1
 
 
-TEXT = Threads("long texts", max(2, os.cpu_count() or 1), 256)  # cutting, tokenising, putting together
+TEXT = Threads("work on texts", max(2, os.cpu_count() or 1), 2048)  # cutting, tokenising, putting together
 
 
 async def alone(work: Callable[[], Result], name: str) -> Result:

@@ -25,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 TokenListener = Callable[[int, float], None]
 
 MAX_BEAM_SIZE = 8
+MAX_LENGTH_PENALTY = 5.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.opening import EngineSettings
 from service.engine.placement import Placement
-from service.logs import get_logger
+from service.logs import describe_exception, get_logger
 from service.processes.link import Link, LogStyle
 from service.processes.messages import (
     Cancel,
@@ -244,7 +244,11 @@ class EngineProcess:
             if self._changed.wait_for(lambda: self._closing, delay):
                 return False
         self._restarts.begins(time.monotonic())
-        link = self._new_link()
+        try:
+            link = self._new_link()
+        except OSError as error:
+            log.error("an engine process could not be started", **describe_exception(error))
+            return True  # tried again, later each time
         with self._changed:
             self._link, self._ended = link, None
             numbers = [number for number in self._orders if number in self._workers]

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.engine.types import TranslationOptions
+from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
 from tests.api.dummy import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
@@ -246,3 +246,12 @@ async def test_a_very_long_language_code_is_not_echoed_whole(client: httpx.Async
 async def test_every_request_has_a_deadline(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
     await post(client)
     assert registry["transformer-en-fr"].calls[0][2] is not None
+
+
+async def test_the_length_penalty_has_the_range_of_the_engine(client: httpx.AsyncClient) -> None:
+    body = {"q": "Go.", "source": "en", "target": "fr"}
+    assert (await client.post("/translate", json={**body, "length_penalty": MAX_LENGTH_PENALTY})).status_code == 200
+    answer = await client.post("/translate", json={**body, "length_penalty": MAX_LENGTH_PENALTY + 0.1})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_parameter")
+    schema = (await client.get("/openapi.json")).json()["components"]["schemas"]["TranslateRequest"]
+    assert schema["properties"]["length_penalty"]["maximum"] == MAX_LENGTH_PENALTY

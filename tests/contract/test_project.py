@@ -83,3 +83,12 @@ def test_the_page_of_settings_is_what_the_settings_say() -> None:
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text("utf-8"))
     assert [link for link in links if "://" not in link and not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_layers_of_the_engine_are_drawn_as_they_are_checked() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [contract["layers"] for contract in contracts if contract["id"] == "engine-layers"]
+    drawn = re.search(r"```\n(registry →.*?)```", (ROOT / "docs/architecture.md").read_text("utf-8"), re.DOTALL)
+    assert drawn is not None
+    names = [set(re.findall(r"\w+", layer)) for layer in drawn[1].split("→")]
+    assert names == [set(re.findall(r"\w+", layer)) for layer in layers]

@@ -153,6 +153,7 @@ async def test_twenty_thousand_characters_leave_the_loop_free(translator: Transl
         TranslationOptions(beam_size=0),
         TranslationOptions(beam_size=9),
         TranslationOptions(length_penalty=-1),
+        TranslationOptions(length_penalty=5.1),
         TranslationOptions(length_penalty=float("nan")),
         TranslationOptions(max_length=0),
         TranslationOptions(min_length=-1),
