@@ -125,7 +125,7 @@ def readme(manifest: dict[str, Any]) -> str:
     ]
     if card["notes"]:
         parts.append(f"## Notes\n\n{card['notes']}\n")
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def _legs(legs: list[dict[str, Any]]) -> str:
