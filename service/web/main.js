@@ -214,12 +214,15 @@ function showDoubts(found) {
 
 // Say so where the text seems to be in another language than it is translated from. It is a hint: failing is no error.
 async function suspect(signal) {
-  if (state.text.length < 20) return; // too short to be recognised
+  if ((state.text.match(/\p{L}/gu) ?? []).length < 20) return; // too short to be recognised
   try {
     const [best] = await post("detect", { q: state.text }, signal);
-    if (signal.aborted || !best || best.language === state.source || best.confidence < 80) return;
+    if (signal.aborted || !best) return;
     const name = (code) => languages.find((one) => one.code === code)?.name ?? code;
-    showDoubts([`This looks like ${name(best.language)}, but it is translated from ${name(state.source)}.`, ...doubtsOf(sentences)]);
+    let told = "";
+    if (best.confidence === 0) told = "The language of this text was not recognised; it may be none that is translated here.";
+    else if (best.language !== state.source && best.confidence >= 80) told = `This looks like ${name(best.language)}, but it is translated from ${name(state.source)}.`;
+    if (told) showDoubts([told, ...doubtsOf(sentences)]);
   } catch { /* as said */ }
 }
 
