@@ -149,3 +149,5 @@ async def test_a_file_system_that_hangs_holds_up_one_request_for_a_moment(
         assert ring.owner(key) == "first"
     assert readable == [True, False]
     released.set()
+    while any(thread.name == "api-keys" for thread in threading.enumerate()):
+        await asyncio.sleep(0.01)

@@ -239,6 +239,7 @@ async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_l
         assert tries == [403, 403, 403, 429, 429]
         answer = await client.request(method, path, headers=right)  # or the next guess could be told from this
         assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
+        assert "too many wrong keys or tokens" in answer.json()["error"]
         assert 1 <= int(answer.headers["Retry-After"]) <= 61
         assert (await client.post("/translate", json=TEXT)).status_code == 200
 

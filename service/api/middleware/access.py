@@ -98,7 +98,7 @@ class Access:
         # People choose tokens: an address that has guessed too often is not told whether its next guess is right.
         exceeded = await self.limits.full(self._failures(scope), self.for_failures)
         if exceeded is not None:
-            raise too_many(exceeded)
+            raise too_many_failures(exceeded)
         await self._count(None, scope, 1)
         offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
         if not hmac.compare_digest(offered, token.encode()):
@@ -108,7 +108,7 @@ class Access:
         """Count a wrong key or token, with or without other limits, and raise ApiError."""
         exceeded = await self.limits.count(self._failures(scope), self.for_failures)
         if exceeded is not None:
-            raise too_many(exceeded)
+            raise too_many_failures(exceeded)
         raise ApiError(message, status=403, code=code)
 
     async def _count(self, owner: str | None, scope: Scope, cost: int) -> None:
@@ -143,12 +143,18 @@ def missing_key(path: str) -> ApiError:
 def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
     """The answer to a client that has to wait; `cost` is how many requests its own counted as."""
     counts = f", and this one counts as {cost}, for its texts" if cost > 1 else ""
-    return ApiError(
-        f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.",
-        status=429,
-        code="rate_limit",
-        headers={"Retry-After": str(exceeded.seconds)},
+    return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
+
+
+def too_many_failures(exceeded: Exceeded) -> ApiError:
+    """The answer to an address that has offered wrong keys or tokens too often."""
+    return _slow_down(
+        f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
     )
+
+
+def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
+    return ApiError(message, status=429, code="rate_limit", headers={"Retry-After": str(exceeded.seconds)})
 
 
 def is_public(path: str) -> bool:
