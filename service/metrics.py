@@ -35,7 +35,7 @@ STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
 SURPRISAL = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-STAGES = frozenset({"segment", "tokenize", "queue", "encode", "decode", "force", "detokenize", "view"})
+STAGES = frozenset({"tokenize", "encode", "force", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
 CUT_OFF = (
@@ -61,7 +61,7 @@ class Metrics(Observer):
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        self._reasons = engine_codes() | {"queue_full", "deadline", "stopping"}
+        self._reasons = engine_codes()
         self._define_http()
         self._define_engine()
         self._define_work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -24,6 +25,7 @@ from service.api.inference_schemas import (
     ServerMetadata,
     ServerReady,
 )
+from service.api.pools import REPRESENTATIONS
 from service.api.state import service_of
 from service.api.tensors import infer_with, read_inference, render
 from service.engine.errors import UnknownModel
@@ -228,7 +230,9 @@ async def infer(request: Request, model: str) -> Response:
     head = {"model_name": info.name, "model_version": info.version}
     if inference.id is not None:
         head["id"] = inference.id
-    body, json_length = render(head, tensors, inference.binary)
+    rendered = partial(render, head, tensors, inference.binary)
+    large = "attention" in inference.outputs  # tens of thousands of numbers, which are not written on the event loop
+    body, json_length = await service.in_time(deadline, REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:
         return Response(body, media_type="application/json")
     return Response(body, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})

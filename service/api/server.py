@@ -55,7 +55,7 @@ class ManagedRegistry(RegistryPort, Protocol):
 
     @property
     def dead(self) -> bool:
-        """Whether a model has failed for good, so that the process should be replaced."""
+        """Whether every model has failed for good, so that the process should be replaced."""
 
     @property
     def stalled(self) -> bool:
@@ -159,7 +159,7 @@ class Server(uvicorn.Server):
 
     def _see_to_the_engine(self) -> None:
         if self.registry.dead:
-            log.critical("a model has failed for good; stopping so that the process is restarted")
+            log.critical("every model has failed for good; stopping so that the process is restarted")
             self.fail(self.service.settings.drain_delay_seconds)  # in which whoever comes is told, and goes elsewhere
         elif not self.registry.stalled:
             self._stalled_since = None

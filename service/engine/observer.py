@@ -69,7 +69,7 @@ class Observer(Protocol):
         return
 
     def stage(self, model: str, stage: str, seconds: float) -> None:
-        """A named stage (segment, tokenize, queue, encode, decode, force, detokenize) took so long."""
+        """A named stage (tokenize, encode, force, detokenize, view) took so long."""
         return
 
     def attended(self, model: str, coverage: float) -> None:

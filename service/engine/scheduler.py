@@ -158,10 +158,6 @@ class Scheduler(Generic[Owner]):
         """Take these out of the queue, those of them that are in it."""
         return self._take_out([entry for entry in self._queue if entry.owner in owners])
 
-    def clear(self) -> list[Owner]:
-        """Take everybody out of the queue."""
-        return self._take_out(list(self._queue))
-
     def _place(self, entry: Waiting[Owner]) -> int:
         """Say where in the queue a newcomer stands, and note whom it passes."""
         place = len(self._queue)

@@ -146,9 +146,13 @@ class EngineProcess:
             opening, again = self._opening.pop(number, None), self._reopening.pop(number, None)
             worker = self._workers.get(number)
         if opening is not None:
+            if worker is not None:
+                worker.placement = placement
             opening.set_result(placement)
         elif worker is not None and again is not None:
             worker.back()
+            if placement != worker.placement:
+                log.error("a model runs elsewhere since its restart", model=worker.name, device=placement.device)
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
         else:
             self.send(Retire(number))  # nobody waits for it any more

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from service.engine.errors import EngineError, EngineFailure, Interrupted, NotReady, Overloaded
+from service.engine.placement import Placement
 from service.engine.pressure import Pressure, overloaded, refusal, require_running
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
@@ -48,6 +49,7 @@ class RemoteWorker:
         self._lost = self._failed = False  # with its process, until that is back; for good
         self._lives = 0  # how often it was lost
         self._stopped = threading.Event()
+        self.placement: Placement | None = None  # where it was loaded first
         self._vitals = Vitals(number, "new", alive=True, heartbeat=time.monotonic(), pressure=Pressure())
         self._reported = time.monotonic()
 
