@@ -1,33 +1,32 @@
 // Joins the form, the words and the figures; the address after # always says what is shown.
 
 import { attention, events, get, post } from "./api.js";
+import { fit, modelLabel, options } from "./choices.js";
 import { doubtsOf } from "./doubts.js";
 import { showExports } from "./exports.js";
 import { draw, load, tables } from "./figure.js";
 import { key, keepKey } from "./key.js";
 import { Live } from "./live.js";
+import { liveBox, showAlternatives, showDoubts, showTabs } from "./results.js";
 import { VIEWS, here, recall, remember, state, writeAddress } from "./state.js";
 import { dark, followTheme } from "./theme.js";
 import { Words } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
+
 let models = [];
 let languages = [];
 let sentences = [];
 let translating;
 let drawing;
 let limit = Infinity; // characters that the server takes
+let translated; // the text that is shown, if one is
 const words = new Words($("source-words"), $("target-words"), $("partners"));
 
 // --- what is chosen ---
 
 const model = () => models.find((one) => one.source === state.source && one.target === state.target && (state.model ? one.name === state.model : one.default));
 const pair = () => models.filter((one) => one.source === state.source && one.target === state.target);
-function options(select, entries, chosen) {
-  select.replaceChildren(...entries.map(([value, label]) => new Option(label, value, false, value === chosen)));
-  select.value = entries.some(([value]) => value === chosen) ? chosen : entries[0]?.[0] ?? "";
-  return select.value;
-}
 
 function showChoices() {
   const sources = languages.filter((one) => models.some((each) => each.source === one.code));
@@ -40,30 +39,10 @@ function showChoices() {
   state.model = options($("model"), ordered.map((one) => [one.name, modelLabel(one, ordered)]), state.model || first);
   if (state.model === first) state.model = "";
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
-  fit();
+  fit(state.text, limit);
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   showLayers();
-}
-
-// What tells a model from the others of its pair: how it is built and what it was measured with.
-function modelLabel(one, others) {
-  const built = `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)}`;
-  const alike = others.filter((other) => other.architecture === one.architecture).length > 1;
-  const score = one.card?.scores?.[0];
-  const measured = Number.isFinite(score?.score) ? `${score.metric} ${score.score.toFixed(1)}` : "";
-  return [built, alike ? one.name : "", measured, one.default && others.length > 1 ? "default" : ""].filter(Boolean).join(" · ");
-}
-
-// The box as high as its text, and how much of what the server takes it holds.
-function fit() {
-  const box = $("text");
-  box.style.height = "auto";
-  box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.6)}px`;
-  const length = [...state.text].length;
-  const number = (value) => value.toLocaleString("en");
-  $("count").textContent = Number.isFinite(limit) ? `${number(length)} / ${number(limit)} characters` : "";
-  $("count").classList.toggle("over", length > limit);
 }
 
 function showLayers() {
@@ -158,6 +137,11 @@ function clear() {
   say("");
 }
 
+// An own translation belongs to one sentence: with another it would be compared with what it never was of.
+function forgetOwn() {
+  state.target_text = $("target_text").value = "";
+}
+
 async function translate() {
   if (!state.text) {
     clear();
@@ -166,6 +150,8 @@ async function translate() {
   }
   const over = [...state.text].length - limit;
   if (over > 0) return void complain(new Error(`The text is ${over.toLocaleString("en")} ${over > 1 ? "characters" : "character"} too long for this server.`));
+  if (translated !== undefined && translated !== state.text) forgetOwn();
+  translated = state.text;
   translating?.abort();
   const control = (translating = new AbortController());
   $("error").hidden = true;
@@ -203,15 +189,6 @@ const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
 const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alternatives() + 1));
 const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty) });
 
-function showDoubts(found) {
-  $("doubts").hidden = found.length === 0;
-  $("doubts").replaceChildren(...found.map((text) => {
-    const item = document.createElement("li");
-    item.textContent = text;
-    return item;
-  }));
-}
-
 // Say so where the text seems to be in another language than it is translated from. It is a hint: failing is no error.
 async function suspect(signal) {
   if ((state.text.match(/\p{L}/gu) ?? []).length < 20) return; // too short to be recognised
@@ -240,28 +217,6 @@ async function watch(search, signal) {
   }
 }
 
-function liveBox() {
-  let box = $("writing");
-  if (!box) {
-    box = document.createElement("div");
-    Object.assign(box, { id: "writing", className: "figure", tabIndex: 0 });
-    box.setAttribute("role", "region");
-    box.setAttribute("aria-label", "Attention while the sentence is written");
-    $("form").append(box);
-  }
-  return box;
-}
-
-function showAlternatives(found) {
-  $("alternatives-box").hidden = found.length === 0;
-  $("alternatives-list").replaceChildren(...found.map((text) => {
-    const item = document.createElement("li");
-    item.textContent = text;
-    item.dir = "auto";
-    return item;
-  }));
-}
-
 function showSentences() {
   $("sentences").hidden = sentences.length < 2;
   $("sentences").replaceChildren(...sentences.map((sentence, number) => {
@@ -272,6 +227,7 @@ function showSentences() {
     button.setAttribute("aria-label", `Sentence ${number + 1}: ${sentence.source.text}`);
     button.setAttribute("aria-pressed", String(number === Number(state.sentence)));
     button.onclick = () => {
+      if (String(number) !== state.sentence) forgetOwn();
       state.sentence = String(number);
       remember();
       look().catch(complain);
@@ -356,18 +312,6 @@ function hint() {
   return "";
 }
 
-function showTabs() {
-  for (const tab of $("views").children) {
-    const chosen = tab.dataset.view === state.view;
-    tab.setAttribute("aria-selected", String(chosen));
-    tab.tabIndex = chosen ? 0 : -1;
-    if (!chosen) continue;
-    $("panel").setAttribute("aria-labelledby", tab.id);
-    const [box, from] = [$("views"), tab.offsetLeft - $("views").offsetLeft]; // the page itself must not move
-    if (from < box.scrollLeft || from + tab.offsetWidth > box.scrollLeft + box.clientWidth) box.scrollLeft = from - 24;
-  }
-}
-
 // --- what people do ---
 
 function choose(view) {
@@ -388,7 +332,7 @@ function listen() {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
   }
   $("text").addEventListener("input", () => {
-    fit();
+    fit(state.text, limit);
     if (!state.text) clear();
   });
   $("key").addEventListener("change", () => {
@@ -442,6 +386,7 @@ function listen() {
 }
 
 function begin() {
+  translated = undefined;
   showChoices();
   if (state.text) translate();
   else clear();
@@ -454,7 +399,7 @@ async function start() {
   try {
     const settings = await get("frontend/settings");
     limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
-    fit();
+    fit(state.text, limit);
     if (settings.keyRequired) {
       askForKey();
       if (!key()) return say("Give your API key to begin.");

@@ -450,6 +450,11 @@ def test_an_own_translation_is_called_so(page: Page, url: str) -> None:
     expect(page.locator("#target-side")).to_have_text("Your translation")
     expect(page.locator("#target-words")).to_contain_text("RESTS")
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
+    page.get_by_label("Text", exact=True).fill("another text")
+    page.get_by_label("Text", exact=True).press("Control+Enter")
+    expect(page.locator("#target-words")).to_contain_text("ANOTHER")
+    expect(page.locator("#target-side")).to_have_text("Translation")
+    expect(page.get_by_label("Your own translation")).to_have_value("")
 
 
 def test_a_table_says_which_layer_and_head_it_shows(page: Page, url: str) -> None:
