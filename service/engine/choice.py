@@ -38,14 +38,18 @@ def in_order(models: Sequence[ModelInfo], preferred: Sequence[str] = ()) -> list
 def scores(info: ModelInfo) -> dict[Test, float]:
     """Return the scores of a model's card in their order, each of the precision that runs if it has been measured."""
     found: dict[Test, float] = {}
+    measured: set[Test] = set()  # those of which `found` has the precision that runs
     for entry in info.card.get("scores") or ():
         metric, score = str(entry["metric"]).casefold(), float(entry["score"])
         if metric not in METRICS or not math.isfinite(score):
             continue
         parts = (entry.get("signature") or "").split("|")
         test = (str(entry["test_set"]), metric, "|".join(part for part in parts if not part.startswith("version:")))
-        if test not in found or entry.get("precision") == info.precision:
+        runs = entry.get("precision") == info.precision
+        if test not in found or (runs and test not in measured):
             found[test] = score
+        if runs:
+            measured.add(test)
     return found
 
 
