@@ -38,7 +38,7 @@ from service.processes.messages import (
 )
 from service.processes.outstanding import Outstanding
 from service.processes.remote import Hear, RemoteWorker
-from service.processes.restarts import Restarts
+from service.processes.restarts import Restarts, Revivals
 
 STALLED_SECONDS = 30.0  # as engine.translator has it
 LOOK_SECONDS = 0.5  # between two looks at the workers
@@ -59,14 +59,14 @@ class EngineProcess:
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
         self._orders: dict[int, Open] = {}  # what each of them was loaded with
         self._opening: dict[int, Future[Placement]] = {}  # for the first time
-        self._reopening: dict[int, float] = {}  # since when
-        self._died: dict[int, Restarts] = {}
-        self._due: dict[int, float] = {}  # when a model that has failed is to be loaded anew
+        self._revivals = Revivals()
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
         self._ended: Link | None = None  # that has to be replaced
         self._closing = self._given_up = False
         self._restarts = Restarts(time.monotonic())
+        self._looked = time.monotonic()
+        self._hanging_since: float | None = None
         self._link = self._new_link()
         self._link.start()
         self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
@@ -143,14 +143,16 @@ class EngineProcess:
 
     def _opened(self, number: int, placement: Placement) -> None:
         with self._changed:
-            opening, again = self._opening.pop(number, None), self._reopening.pop(number, None)
+            opening, again = self._opening.pop(number, None), self._revivals.since(number)
             worker = self._workers.get(number)
+            if worker is not None and again is not None:
+                worker.back()  # before it counts as loaded, or it would seem to have failed once more
+            self._revivals.ends(number)
         if opening is not None:
             if worker is not None:
                 worker.placement = placement
             opening.set_result(placement)
         elif worker is not None and again is not None:
-            worker.back()
             if placement != worker.placement:
                 log.error("a model runs elsewhere since its restart", model=worker.name, device=placement.device)
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
@@ -159,7 +161,7 @@ class EngineProcess:
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
-            opening, again = self._opening.get(number), self._reopening.get(number)
+            opening, again = self._opening.get(number), self._revivals.since(number)
             worker = self._workers.get(number)
             self._forget(number)
         if opening is not None:
@@ -193,42 +195,47 @@ class EngineProcess:
         """Load a worker no more; the lock is held."""
         self._orders.pop(number, None)
         self._opening.pop(number, None)
-        self._reopening.pop(number, None)
-        self._died.pop(number, None)
-        self._due.pop(number, None)
+        self._revivals.forget(number)
         self._workers.pop(number, None)
 
     # What follows runs in the supervisor's thread.
 
     def _supervise(self) -> None:
         """Be the thread: start the process again when it has ended, and see to its models while it runs."""
-        hanging_since: float | None = None
-        last = time.monotonic()
-        while True:
-            with self._changed:
-                if not (self._closing or self._ended):
-                    self._changed.wait(LOOK_SECONDS)
-                if self._closing:
-                    return
-                ended = self._ended
-            if ended is not None:
-                if not self._restart(ended):
-                    return
-                hanging_since = None
-                continue
-            now = time.monotonic()
-            self._see_to_the_dead(now)
-            # After a pause of the whole machine everybody gets the time to come round.
-            hanging = self._hanging(now) if now - last < STALLED_SECONDS / 2 else None
-            hanging_since = None if hanging is None else hanging_since or now
-            if hanging is not None and hanging_since is not None and now - hanging_since >= HANG_SECONDS:
-                log.error("a model hangs; its engine process is ended", model=hanging.name, process=self.process_id)
-                self._link.kill()
-                hanging_since = None
-            last = now
+        while not self._over():
+            try:
+                if self._ended is not None:
+                    self._restart(self._ended)
+                else:
+                    self._look(time.monotonic())
+            except Exception as error:  # a process that nobody looks after would stay dead
+                log.error("an engine process could not be looked after", **describe_exception(error))
+                time.sleep(LOOK_SECONDS)
 
-    def _restart(self, ended: Link) -> bool:
-        """Start the process again after a while; False when that has been in vain too often, or is not wanted."""
+    def _over(self) -> bool:
+        """Wait for something to do; True when there will be nothing any more."""
+        with self._changed:
+            if not (self._closing or self._given_up or self._ended):
+                self._changed.wait(LOOK_SECONDS)
+            return self._closing or self._given_up
+
+    def _look(self, now: float) -> None:
+        """See to the models that have failed, and end the process where one hangs."""
+        self._see_to_the_dead(now)
+        # After a pause of the whole machine everybody gets the time to come round.
+        hanging = self._hanging(now) if now - self._looked < STALLED_SECONDS / 2 else None
+        self._looked = now
+        if hanging is None:
+            self._hanging_since = None
+        elif self._hanging_since is None:
+            self._hanging_since = now
+        elif now - self._hanging_since >= HANG_SECONDS:
+            log.error("a model hangs; its engine process is ended", model=hanging.name, process=self.process_id)
+            self._hanging_since = None
+            self._link.kill()
+
+    def _restart(self, ended: Link) -> None:
+        """Start the process again after a while, or give it up when that has been in vain too often."""
         exit_code = ended.see_off()
         delay = self._restarts.ended(time.monotonic())
         log.error("an engine process has ended", process=ended.process_id, exit_code=exit_code, restart_in=delay)
@@ -243,16 +250,16 @@ class EngineProcess:
                 placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
             for worker in workers:
                 worker.give_up()
-            return False
+            return
         with self._changed:
             if self._changed.wait_for(lambda: self._closing, delay):
-                return False
+                return
         self._restarts.begins(time.monotonic())
         try:
             link = self._new_link()
         except OSError as error:
             log.error("an engine process could not be started", **describe_exception(error))
-            return True  # tried again, later each time
+            return  # and tried again, later each time
         with self._changed:
             self._link, self._ended = link, None
             numbers = [number for number in self._orders if number in self._workers]
@@ -261,7 +268,6 @@ class EngineProcess:
                 self._order_again(number)
         self._told("process")
         log.warning("an engine process was restarted", process=link.process_id, models=len(numbers))
-        return True
 
     def _order_again(self, number: int) -> None:
         """Have a model loaded that was loaded before; the lock is held."""
@@ -269,7 +275,7 @@ class EngineProcess:
             self.send(self._orders[number])
             return
         order = self._orders[number]
-        self._reopening[number] = time.monotonic()
+        self._revivals.begins(number, time.monotonic())
         self.send(Open(number, order.bundle, order.settings, again=True))
 
     def _see_to_the_dead(self, now: float) -> None:
@@ -277,33 +283,32 @@ class EngineProcess:
         with self._changed:
             if self._ended is not None:
                 return
-            gone = [(number, worker) for number, worker in self._workers.items() if worker.state == "restarting"]
+            gone = [
+                (number, worker, self._revivals.since(number), self._orders[number].settings.load_seconds)
+                for number, worker in self._workers.items()
+                if worker.state == "restarting" and number in self._orders
+            ]
             for number in [number for number in self._orders if number not in self._workers]:
                 self._forget(number)
-        for number, worker in gone:
-            seconds = self._orders[number].settings.load_seconds
-            if number not in self._reopening:
+        for number, worker, since, seconds in gone:
+            if since is None:
                 self._renew(number, worker, now)
-            elif now - self._reopening[number] >= seconds:
+            elif now - since >= seconds:
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
 
     def _renew(self, number: int, worker: RemoteWorker, now: float) -> None:
         """Load a model anew that has failed in a process that goes on, after a while."""
-        restarts = self._died.setdefault(number, Restarts(now))
-        if number not in self._due:
-            delay = restarts.ended(now)
-            if delay is None:
-                self._give_up(worker, "It fails again and again.")
-                return
-            log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=delay)
-            self._due[number] = now + delay
-        if now >= self._due[number]:
-            del self._due[number]
-            restarts.begins(now)
+        todo = self._revivals.failed(number, now)
+        if todo == "never":
+            self._give_up(worker, "It fails again and again.")
+        elif todo == "due":
             self._told("model")
             with self._changed:
-                self.send(Retire(number))
-                self._order_again(number)
+                if number in self._orders:
+                    self.send(Retire(number))
+                    self._order_again(number)
+        elif todo != "waits":
+            log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=todo)
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """Leave a model out of this process for good; the others go on."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 STABLE_SECONDS = 60.0  # after which a life counts as a success
 FIRST_DELAY, MOST_DELAY = 0.1, 30.0  # seconds
 MOST_IN_A_ROW = 6
@@ -27,3 +29,43 @@ class Restarts:
         delay = min(FIRST_DELAY * 4**self.in_a_row, MOST_DELAY)
         self.in_a_row += 1
         return float(delay)
+
+
+class Revivals:
+    """Which models of a process are being loaded anew, and when those that failed in it are to be; told the time."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}
+        self._restarts: dict[int, Restarts] = {}
+        self._due: dict[int, float] = {}
+
+    def since(self, number: int) -> float | None:
+        """Give since when a model is being loaded anew; None where it is not."""
+        return self._since.get(number)
+
+    def begins(self, number: int, now: float) -> None:
+        """Note that a model is being loaded anew."""
+        self._due.pop(number, None)
+        self._since[number] = now
+
+    def ends(self, number: int) -> None:
+        """Note that a model has been loaded anew."""
+        self._since.pop(number, None)
+
+    def forget(self, number: int) -> None:
+        """Forget a model."""
+        self._since.pop(number, None)
+        self._restarts.pop(number, None)
+        self._due.pop(number, None)
+
+    def failed(self, number: int, now: float) -> float | Literal["waits", "due", "never"]:
+        """Say what is to be done about a model that has failed: the seconds to wait, at first, or whether to go on."""
+        if number not in self._due:
+            restarts = self._restarts.setdefault(number, Restarts(now))
+            delay = restarts.ended(now)
+            if delay is None:
+                return "never"
+            restarts.begins(now + delay)
+            self._due[number] = now + delay
+            return delay
+        return "due" if now >= self._due[number] else "waits"
