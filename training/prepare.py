@@ -39,6 +39,7 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"
         self.best = self.checkpoints / "best.ckpt"
         self.best_score = self.checkpoints / "best.json"
+        self.looks = self.checkpoints / "looks.json"
         self.averaged = path / "averaged.pt"
         self.precision = path / "precision.json"
         self.legs = path / "legs.json"

@@ -19,7 +19,8 @@ from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.manifest import MANIFEST, Alignment, Decoding, Gold, Precision
 from training.export.shortlist import Shortlist, learn_shortlist
-from training.legs import git_revision, load_legs
+from training.legs import closed, git_revision, load_legs
+from training.lightning.checkpoints import newest_checkpoint
 from training.prepare import RunFolder
 
 CALIBRATION_PAIRS = 200
@@ -108,7 +109,9 @@ def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
 def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
     """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
-    legs = load_legs(folder.legs)
+    legs, newest = load_legs(folder.legs), newest_checkpoint(folder)
+    if legs and legs[-1]["to_update"] is None and newest is not None:  # killed, or training still
+        legs = closed(legs, int(newest.stem))
     return ModelCard(
         data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
         seed=recipe.seed,

@@ -128,6 +128,7 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Preci
     else:
         folder.best.unlink(missing_ok=True)
         folder.best_score.unlink(missing_ok=True)
+        folder.looks.unlink(missing_ok=True)
         folder.legs.unlink(missing_ok=True)
     folder.averaged.unlink(missing_ok=True)
     folder.save_recipe(recipe)

@@ -69,6 +69,9 @@ class Stopping(Callback):
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Judge a resumed run by the recipe's patience as it is now."""
+        seen = _load_looks(self._folder).get(str(trainer.global_step))
+        if seen is not None:  # a checkpoint is written before the look at its update
+            self.looks = Looks(**seen)
         self.looks = self.looks.resumed(trainer.global_step, self._recipe.validation.patience)
         self._settle(trainer, pl_module)
 
@@ -90,6 +93,8 @@ class Stopping(Callback):
         bleu = float(trainer.strategy.broadcast(float(trainer.callback_metrics["dev_bleu"])))
         before = self.looks
         self.looks = before.after(trainer.global_step, bleu, self._recipe.validation.patience)
+        if trainer.is_global_zero:
+            _save_looks(self._folder, {**_load_looks(self._folder), str(trainer.global_step): asdict(self.looks)})
         if bleu > best_so_far(self._folder):
             trainer.save_checkpoint(self._folder.best)
             if trainer.is_global_zero:
@@ -118,6 +123,21 @@ def nothing_left(update: int, ended_at: int | None) -> str:
     how = "raise optimisation.max_updates" if ended_at is None else "raise validation.patience"
     why = "" if ended_at is None else f": its patience ended at update {ended_at}"
     return f"this run has ended with update {update}{why}; to go on, {how}"
+
+
+def _load_looks(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """What each look left, by its update."""
+    if not folder.looks.exists():
+        return {}
+    looks: dict[str, dict[str, Any]] = json.loads(folder.looks.read_text(encoding="utf-8"))
+    return looks
+
+
+def _save_looks(folder: RunFolder, looks: dict[str, dict[str, Any]]) -> None:
+    folder.checkpoints.mkdir(exist_ok=True)
+    staged = folder.looks.with_suffix(".new")
+    staged.write_text(json.dumps(looks) + "\n", encoding="utf-8")
+    staged.replace(folder.looks)
 
 
 def best_so_far(folder: RunFolder) -> float:

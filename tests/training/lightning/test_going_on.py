@@ -79,6 +79,7 @@ def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -
     del content["callbacks"]["Stopping"]
     torch.save(content, newest)
     toy.prepared.unlink()
+    toy.looks.unlink()
 
     train_some(toy, "optimisation.max_updates=3", "optimisation.peak_rate=0.0000001")
 
@@ -196,6 +197,18 @@ def test_patience_begins_the_cooldown_and_a_resumed_run_ends_with_it(toy: RunFol
 
     train_some(toy, *cooling, "validation.patience=9", "optimisation.max_updates=18")
     assert newest_checkpoint(toy) == toy.checkpoints / "00000018.ckpt"
+
+
+def test_a_killed_run_remembers_its_looks(toy: RunFolder) -> None:
+    """A checkpoint is written before the look at its update: that look counts all the same."""
+    dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=2", "validation.every_updates=4")
+    train_some(toy, *dull, "optimisation.max_updates=9")
+    (toy.checkpoints / "00000009.ckpt").unlink()  # as if killed in update 9, after the looks at 4 and 8
+
+    train_some(toy, *dull, "optimisation.max_updates=500")
+
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000012.ckpt"
+    assert "patience ended at update 12: the run ends here" in toy.log.read_text()
 
 
 def test_without_a_cooldown_patience_ends_the_run(toy: RunFolder) -> None:
