@@ -10,20 +10,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from service.engine.bundle import Bundle
-from service.engine.choice import in_order
 from service.engine.errors import (
     BundleMissing,
     EngineError,
     EngineFailure,
     LastModel,
     UnknownModel,
-    UnsupportedLanguage,
-    UnsupportedPair,
 )
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
-from service.engine.languages import Languages, pairs_of
+from service.engine.languages import Languages
 from service.engine.observer import NULL_OBSERVER, Observer
 from service.engine.opening import EngineSettings, OpenWorker, open_here
+from service.engine.pairs import Pairs
 from service.engine.placement import ModelSettings, Placement
 from service.engine.states import REASONS, ModelState
 from service.engine.threads import alone
@@ -35,8 +33,6 @@ Result = TypeVar("Result")
 
 GRACE_SECONDS = 1.0
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
-# What is served, and from it its languages and the translators of each pair.
-_Known = tuple[tuple[Translator, ...], Languages, dict[tuple[str, str], list[Translator]]]
 _LOG = logging.getLogger(__name__)
 
 
@@ -107,7 +103,7 @@ class Registry:
         self._observer = observer
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
-        self._known: _Known | None = None
+        self._pairs: Pairs | None = None
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
@@ -286,7 +282,7 @@ class Registry:
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))
-        self._known = None  # it would keep a model that was unloaded in memory until the next request
+        self._pairs = None  # it would keep a model that was unloaded in memory until the next request
 
     def models(self) -> list[ModelInfo]:
         """Give what the loaded models say about themselves."""
@@ -299,35 +295,8 @@ class Registry:
     def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
         """Give the translator for a pair: the one named by its bundle or architecture, else the pair's default.
 
-        Tags are matched as Languages does it; several models of a pair are ordered as service.engine.choice does it.
         Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
-        known, by_pair = self._pairs()
-        pair = known.pair(source, target)
-        fitting = by_pair.get(pair, []) if pair is not None else []
-        if not fitting:
-            for language in (source, target):
-                if known.match(language) is None:
-                    raise UnsupportedLanguage(f"{language} is not supported")
-            raise UnsupportedPair(f"No model translates from {source} to {target}.")
-        if not model:
-            return fitting[0]
-        named = [t for t in fitting if t.name == model] or [t for t in fitting if t.info.architecture == model]
-        if not named:
-            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
-            raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; there are: {names}.")
-        return named[0]
-
-    def _pairs(self) -> tuple[Languages, dict[tuple[str, str], list[Translator]]]:
-        """Give the languages and the translators of each pair, its default first; worked out once for each change."""
-        served = self._translators
-        if self._known is None or self._known[0] is not served:
-            by_name = {translator.name: translator for translator in served}
-            infos = [translator.info for translator in served]
-            by_pair = {
-                pair: [by_name[info.name].reading(pair[0]) for info in in_order(own, self._settings.default_models)]
-                for pair in {pair for info in infos for pair in pairs_of(info)}
-                if (own := [info for info in infos if pair in pairs_of(info)])
-            }
-            self._known = served, Languages.of(infos), by_pair
-        return self._known[1:]
+        if self._pairs is None or self._pairs.served is not self._translators:
+            self._pairs = Pairs(self._translators, self._settings.default_models)
+        return self._pairs.resolve(source, target, model)

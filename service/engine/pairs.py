@@ -1,0 +1,46 @@
+"""What is served, by language pair: made once for each change of the models, asked by every request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.engine.choice import in_order
+from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
+from service.engine.languages import Languages, pairs_of
+from service.engine.translator import Translator
+
+
+class Pairs:
+    """The translators of each pair, its default first; see service.engine.languages and service.engine.choice."""
+
+    def __init__(self, served: tuple[Translator, ...], preferred: Sequence[str] = ()) -> None:
+        """Take the translators that are served, and the names of bundles that are to be defaults."""
+        self.served = served
+        infos = [translator.info for translator in served]
+        self._languages = Languages.of(infos)
+        by_name = {translator.name: translator for translator in served}
+        self._translators = {
+            pair: [by_name[info.name].reading(pair[0]) for info in in_order(own, preferred)]
+            for pair in {pair for info in infos for pair in pairs_of(info)}
+            if (own := [info for info in infos if pair in pairs_of(info)])
+        }
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
+        """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
+
+        Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        """
+        pair = self._languages.pair(source, target)
+        fitting = self._translators.get(pair, []) if pair is not None else []
+        if not fitting:
+            for language in (source, target):
+                if self._languages.match(language) is None:
+                    raise UnsupportedLanguage(f"{language} is not supported")
+            raise UnsupportedPair(f"No model translates from {source} to {target}.")
+        if not model:
+            return fitting[0]
+        named = [t for t in fitting if t.name == model] or [t for t in fitting if t.info.architecture == model]
+        if not named:
+            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
+            raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; there are: {names}.")
+        return named[0]
