@@ -124,3 +124,55 @@ def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess)
         for process in engines(server):
             os.kill(process, number)
     assert translate(server) == 200
+
+
+# Read by every interpreter that is started with this folder in its path, and so by engine processes.
+HANGING_LOAD = """
+import time
+from service.engine import onnx_model
+
+load_model = onnx_model.load_model
+
+
+def hangs(bundle, settings):
+    if bundle.manifest.name.startswith("hangs-"):
+        time.sleep(3600)
+    return load_model(bundle, settings)
+
+
+onnx_model.load_model = hangs
+"""
+
+
+async def test_a_bundle_whose_load_hangs_in_an_engine_process_holds_up_nobody(tmp_path: Path) -> None:
+    site, models = tmp_path / "site", tmp_path / "models"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(HANGING_LOAD, "utf-8")
+    write_speaking_bundle(models / "transformer-en-fr")
+    settings = {
+        "PYTHONPATH": str(site),
+        "TRANSLUCENT_MODELS_DIR": str(models),
+        "TRANSLUCENT_LOAD_TIMEOUT_SECONDS": "2",
+        "TRANSLUCENT_ADMIN_TOKEN": "a-token-for-these-tests-only",
+    }
+    admin = {"Authorization": f"Bearer {settings['TRANSLUCENT_ADMIN_TOKEN']}"}
+    text = {"q": "I lost.", "source": "en", "target": "fr"}
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        server.wait_for("ready")
+        processes = engines(server)
+        write_speaking_bundle(models / "hangs-en-de", name="hangs-en-de", target_language="de")
+        write_speaking_bundle(models / "transformer-en-es", name="transformer-en-es", target_language="es")
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            load = "/v2/repository/models/{}/load"
+            hanging = asyncio.create_task(client.post(load.format("hangs-en-de"), headers=admin))
+            other = asyncio.create_task(client.post(load.format("transformer-en-es"), headers=admin))
+            answers = []
+            while not (hanging.done() and other.done()):
+                answers.append((await client.post("/translate", json=text)).status_code)
+            assert set(answers) == {200}
+            refused, added = await hanging, await other
+            assert (refused.status_code, refused.json()["code"]) == (409, "engine_failure")
+            assert "within 2 seconds" in refused.json()["error"]
+            assert (added.status_code, added.json()["outcome"]) == (200, "added")
+            assert (await client.post("/translate", json={**text, "target": "es"})).status_code == 200
+        assert engines(server) == processes
