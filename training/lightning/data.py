@@ -36,6 +36,13 @@ class _Resumable(DataLoader[Batch]):
         pass
 
 
+def loader(stream: IterableDataset[Batch], beside: bool) -> DataLoader[Batch]:
+    """Return what gives the batches of a stream; ``beside``: made by a process of its own, eight ahead."""
+    if not beside:
+        return _Resumable(stream, batch_size=None)
+    return _Resumable(stream, batch_size=None, num_workers=1, prefetch_factor=8, multiprocessing_context="spawn")
+
+
 class Drawn(NamedTuple):
     """How many batches all processes together had drawn by an update."""
 
@@ -86,9 +93,7 @@ class PairData(lightning.LightningDataModule):
         """
         trainer = self._attached
         stream = _Stream(self.batches(), self._drawn() // trainer.world_size, trainer.global_rank, trainer.world_size)
-        if trainer.strategy.root_device.type != "cuda":
-            return _Resumable(stream, batch_size=None)
-        return _Resumable(stream, batch_size=None, num_workers=1, prefetch_factor=8, multiprocessing_context="spawn")
+        return loader(stream, beside=trainer.strategy.root_device.type == "cuda")
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """All development pairs, in the same batches everywhere: each process sees them all."""
