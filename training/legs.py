@@ -53,6 +53,12 @@ def origin(folder: Path) -> Leg:
     return {"bundle": content["name"], "version": content["version"], **known}
 
 
+def unrecorded_leg(last: int, recipe: Mapping[str, Any]) -> Leg:
+    """Return the record of what an older version trained, up to update ``last``, with a recipe as plain data."""
+    precision = recipe.get("optimisation", {}).get("precision", "fp32")
+    return {"from_update": 0, "to_update": last, "precision": precision, "git_revision": "unknown", "changed": {}}
+
+
 def extend(legs: list[Leg], leg: Leg) -> list[Leg]:
     """Return the legs with one more; those that it does over again (after a kill, say) end where it begins."""
     kept = [other for other in legs if other["from_update"] < leg["from_update"]]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from training.config import Recipe
 from training.export.card import recipe_text
-from training.legs import closed, extend, load_legs, new_leg, origin, save_legs
+from training.legs import closed, extend, load_legs, new_leg, origin, save_legs, unrecorded_leg
 from training.lightning.callbacks import AttentionPictures, RunLog, Speed
 from training.lightning.checkpoints import newest_checkpoint, write_average
 from training.lightning.data import PairData
@@ -135,7 +135,10 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Preci
     leg = new_leg(before.update, precision, old, told)
     if not before.update and recipe.start_from is not None:
         leg["began_from"] = origin(recipe.start_from)
-    save_legs(folder.legs, extend(load_legs(folder.legs), leg))
+    legs = load_legs(folder.legs)
+    if old is not None and not legs:
+        legs = [unrecorded_leg(before.update, old)]
+    save_legs(folder.legs, extend(legs, leg))
 
 
 def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:

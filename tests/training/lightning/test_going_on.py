@@ -80,6 +80,7 @@ def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -
     torch.save(content, newest)
     toy.prepared.unlink()
     toy.looks.unlink()
+    toy.legs.unlink()
 
     train_some(toy, "optimisation.max_updates=3", "optimisation.peak_rate=0.0000001")
 
@@ -93,6 +94,8 @@ def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -
         assert float(own["exp_avg"].mean()) == pytest.approx(0.1 * own["exp_avg"].numel() * 0.9, rel=0.05)
     assert len(sizes) > 3
     assert toy.log.read_text().count("without a fingerprint") == 1
+    legs = json.loads(toy.legs.read_text())
+    assert [(leg["to_update"], leg["git_revision"] == "unknown") for leg in legs] == [(2, True), (3, False)]
 
 
 def test_a_stale_mean_is_never_preferred(toy: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
