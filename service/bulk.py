@@ -18,16 +18,16 @@ from typing import Literal, NoReturn
 
 from tqdm import tqdm
 
-from service.engine.alignment import pharaoh, white_space_words
+from service.engine.attention.alignment import pharaoh, white_space_words
 from service.engine.errors import EmptyInput, InvalidInput, InvalidOption
-from service.engine.opening import EngineSettings
-from service.engine.placement import ModelSettings
+from service.engine.loader import EngineSettings
+from service.engine.model.device import ModelSettings
 from service.engine.registry import open_translator
-from service.engine.scheduler import ROWS, Budget
-from service.engine.search import normalised_score
+from service.engine.scheduling.scheduler import ROWS, Budget
+from service.engine.scheduling.worker import WorkerSettings
+from service.engine.search.options import normalised_score
 from service.engine.translator import Translator
 from service.engine.types import Translation, TranslationOptions
-from service.engine.worker import WorkerSettings
 from service.finding import Wanted, find_bundle, source_of
 from service.lines import STANDARD, LineReader, LineWriter, Reader, Texts, check_paths_differ, quiet_when_nobody_reads
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from service.engine.bundle import Bundle, is_bundle, load_bundle
-from service.engine.choice import in_order
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from service.engine.folder import find_bundles
-from service.engine.languages import Languages, pairs_of
-from service.engine.placement import ModelSettings
+from service.engine.languages.default_model import in_order
+from service.engine.languages.tags import Languages, pairs_of
+from service.engine.model.device import ModelSettings
 from service.engine.registry import info_of
 from service.engine.types import ModelInfo
 

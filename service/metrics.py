@@ -23,10 +23,10 @@ from prometheus_client import (
 )
 
 from service import __version__
+from service.engine.attention.quality_signals import LEAST_ATTENTION
 from service.engine.errors import EngineError
-from service.engine.health import LEAST_ATTENTION
-from service.engine.observer import FinishedSentence, Observer
-from service.engine.states import ModelState
+from service.engine.events import FinishedSentence, Observer
+from service.engine.scheduling.states import ModelState
 from service.engine.types import ModelInfo
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
-from service.engine.placement import ModelSettings
+from service.engine.model.device import ModelSettings
 from service.engine.registry import info_of
 from service.finding import Wanted, find_bundle, source_of
 from tests.engine.manifests import manifest_document, write_bundle

@@ -24,12 +24,12 @@ from ray import cloudpickle
 
 from deploy.ray.shifts import Shifts
 from service.engine.errors import EngineError
-from service.engine.opening import EngineSettings
-from service.engine.placement import ModelSettings
+from service.engine.loader import EngineSettings
+from service.engine.model.device import ModelSettings
 from service.engine.registry import open_translator
-from service.engine.scheduler import Budget
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.worker import WorkerSettings
 from service.engine.types import TranslationOptions
-from service.engine.worker import WorkerSettings
 from service.finding import Wanted, find_bundle
 from service.lines import LineReader, LineWriter, check_paths_differ
 

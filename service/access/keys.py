@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from service.engine.threads import alone
+from service.engine.thread_pools import alone
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)

@@ -29,7 +29,7 @@ from service.api.languages import read_pair
 from service.api.ports import Service, TranslatorPort
 from service.api.state import service_of
 from service.api.translate import check_characters, read_search
-from service.engine.languages import Languages
+from service.engine.languages.tags import Languages
 from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
 from service.figures.content import comparable
 

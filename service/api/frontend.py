@@ -13,7 +13,7 @@ from service.api.errors import ApiError
 from service.api.languages import language_name
 from service.api.schemas import FrontendSettings
 from service.api.state import service_of
-from service.engine.languages import Languages
+from service.engine.languages.tags import Languages
 
 router = APIRouter(tags=["Translation"])
 

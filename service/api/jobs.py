@@ -18,8 +18,8 @@ from service.api.pools import REPRESENTATIONS
 from service.api.ports import Service, TranslatorPort
 from service.api.render import render_details
 from service.detection import Guess
-from service.engine.languages import Languages
-from service.engine.threads import TEXT
+from service.engine.languages.tags import Languages
+from service.engine.thread_pools import TEXT
 from service.engine.types import Translation, TranslationOptions
 
 LONG_DETAILS = 500  # characters; the details of more take longer to write than anybody else should wait

@@ -14,7 +14,7 @@ from service.api.errors import ApiError, invalid
 from service.api.fields import required_text
 from service.api.schemas import LanguageList
 from service.api.state import service_of
-from service.engine.languages import Languages
+from service.engine.languages.tags import Languages
 
 router = APIRouter(tags=["Models"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.engine.threads import Threads
+from service.engine.thread_pools import Threads
 
 DETECTION = Threads("language detection", 2, 2048)
 REPRESENTATIONS = Threads("large answers", 2, 32)  # CSV, JSON, pages: megabytes each, so few are made at a time

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from service.api.context import RequestContext
 from service.engine.errors import DeadlineExceeded
 from service.engine.folder import Change
-from service.engine.states import ModelState
+from service.engine.scheduling.states import ModelState
 from service.engine.translator import ForcedScore
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics

@@ -21,7 +21,7 @@ from service.api.reloading import reload_models, unload_model
 from service.api.schemas import IndexRequest, LoadRequest, Schema
 from service.api.state import service_of
 from service.engine.errors import BundleMissing
-from service.engine.states import State
+from service.engine.scheduling.states import State
 
 router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
 

@@ -28,11 +28,11 @@ from service.api.exposure import exposure, few_descriptors
 from service.api.ports import RegistryPort, Service
 from service.api.protocol import BoundedProtocol, Door
 from service.api.reloading import Hangup, reload_models
-from service.engine.opening import EngineSettings, OpenWorker, open_here
-from service.engine.placement import ModelSettings
+from service.engine.loader import EngineSettings, OpenWorker, open_here
+from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
-from service.engine.scheduler import Budget
-from service.engine.worker import WorkerSettings
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.worker import WorkerSettings
 from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
 from service.processes.child import SWITCH_SECONDS

@@ -24,7 +24,7 @@ from service.api.state import service_of
 from service.api.stream_schemas import event_schema
 from service.api.translate import check_characters
 from service.engine.errors import EngineError, EngineFailure
-from service.engine.languages import Languages
+from service.engine.languages.tags import Languages
 from service.engine.types import ModelInfo, StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 from service.logs import describe_exception, get_logger
 

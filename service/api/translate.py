@@ -18,7 +18,7 @@ from service.api.jobs import Job, respond, run_job
 from service.api.languages import AUTO, check_languages, served_pair, shortened
 from service.api.schemas import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
-from service.engine.languages import Languages
+from service.engine.languages.tags import Languages
 from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, TranslationOptions
 from service.settings import Settings
 

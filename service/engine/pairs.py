@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.engine.choice import in_order
 from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
-from service.engine.languages import Languages, pairs_of
+from service.engine.languages.default_model import in_order
+from service.engine.languages.tags import Languages, pairs_of
 from service.engine.translator import Translator
 
 
 class Pairs:
-    """The translators of each pair, its default first; see service.engine.languages and service.engine.choice."""
+    """The translators of each pair, its default first; tags are matched as `languages.tags` does it."""
 
     def __init__(self, served: tuple[Translator, ...], preferred: Sequence[str] = ()) -> None:
         """Take the translators that are served, and the names of bundles that are to be defaults."""

@@ -17,15 +17,15 @@ from service.engine.errors import (
     LastModel,
     UnknownModel,
 )
+from service.engine.events import NULL_OBSERVER, Observer
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
-from service.engine.languages import Languages
-from service.engine.observer import NULL_OBSERVER, Observer
-from service.engine.opening import EngineSettings, OpenWorker, open_here
+from service.engine.languages.tags import Languages
+from service.engine.loader import EngineSettings, OpenWorker, open_here
+from service.engine.model.device import ModelSettings, Placement
 from service.engine.pairs import Pairs
-from service.engine.placement import ModelSettings, Placement
-from service.engine.states import REASONS, ModelState
-from service.engine.threads import alone
-from service.engine.tokenizer import load_tokenizer
+from service.engine.scheduling.states import REASONS, ModelState
+from service.engine.text.tokenizer import load_tokenizer
+from service.engine.thread_pools import alone
 from service.engine.translator import Translator
 from service.engine.types import ModelInfo
 
@@ -61,7 +61,7 @@ def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
     Raises BundleIncompatible or DeviceUnavailable.
     """
     # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
-    from service.engine.sessions import place
+    from service.engine.model.session import place
 
     return _info(bundle, place(bundle.manifest.graphs, settings), settings)
 

@@ -11,10 +11,10 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from service.engine.jobs import SentenceWorker, run_forced, within
-from service.engine.passage import Passage
-from service.engine.segmenter import join
-from service.engine.tokenizer import Tokenizer
+from service.engine.scheduling.interface import SentenceWorker, run_forced, within
+from service.engine.text.segmented_text import Passage
+from service.engine.text.segmenter import join
+from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import (
     ForcedJob,
     ForcedResult,

@@ -14,22 +14,22 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from service.engine import threads
-from service.engine.alignment import reading
-from service.engine.attention import ScoredPair, view
+from service.engine import thread_pools as threads
+from service.engine.attention.alignment import reading
+from service.engine.attention.attention_map import ScoredPair, view
+from service.engine.attention.quality_signals import coverage
+from service.engine.attention.selection import alone, check_size, wanted_for
 from service.engine.bundle import Manifest
 from service.engine.errors import EmptyInput, InputTooLong
-from service.engine.health import coverage
-from service.engine.jobs import SentenceWorker, run_forced, run_sentences, within
-from service.engine.languages import canonical
-from service.engine.observer import NULL_OBSERVER, CallStage, Observer
-from service.engine.passage import Cutting, Outcome, Passage, assemble, cut_text, word_links
-from service.engine.search import check_options, normalised_score, over_vocabulary, settle
-from service.engine.selection import alone, check_size, wanted_for
-from service.engine.stages import sentence_stages
-from service.engine.states import State
+from service.engine.events import NULL_OBSERVER, CallStage, Observer
+from service.engine.languages.tags import canonical
+from service.engine.scheduling.interface import SentenceWorker, run_forced, run_sentences, within
+from service.engine.scheduling.states import State
+from service.engine.scheduling.timings import sentence_stages
+from service.engine.search.options import check_options, normalised_score, over_vocabulary, settle
 from service.engine.streaming import stream_passage
-from service.engine.tokenizer import Tokenizer
+from service.engine.text.segmented_text import Cutting, Outcome, Passage, assemble, cut_text, word_links
+from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine.errors import EngineFailure, Overloaded
-from service.engine.threads import alone
+from service.engine.thread_pools import alone
 from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
 from service.logs import describe_exception, get_logger

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
-from service.engine.observer import Observer
-from service.engine.opening import EngineSettings, OpenedWorker
-from service.engine.placement import Placement
+from service.engine.events import Observer
+from service.engine.loader import EngineSettings, OpenedWorker
+from service.engine.model.device import Placement
 from service.processes.link import LogStyle
 from service.processes.parent import EngineProcess
 from service.processes.pool import Pool

@@ -12,8 +12,8 @@ from typing import Any
 
 from service.engine.bundle import check_unchanged
 from service.engine.errors import EngineError, EngineFailure, NotReady
-from service.engine.jobs import SentenceWorker
-from service.engine.opening import open_here
+from service.engine.loader import open_here
+from service.engine.scheduling.interface import SentenceWorker
 from service.engine.types import SentenceJob
 from service.processes.messages import (
     Cancel,

@@ -10,9 +10,9 @@ from typing import Any
 
 from service.engine.bundle import Bundle
 from service.engine.errors import EngineError
-from service.engine.opening import EngineSettings
-from service.engine.placement import Placement
-from service.engine.pressure import Pressure
+from service.engine.loader import EngineSettings
+from service.engine.model.device import Placement
+from service.engine.scheduling.admission import Pressure
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
 

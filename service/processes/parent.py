@@ -15,8 +15,8 @@ from concurrent.futures import Future
 
 from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
-from service.engine.opening import EngineSettings
-from service.engine.placement import Placement
+from service.engine.loader import EngineSettings
+from service.engine.model.device import Placement
 from service.logs import describe_exception, get_logger
 from service.processes.link import Link, LogStyle
 from service.processes.messages import (

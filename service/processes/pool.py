@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from service.engine.jobs import SentenceWorker
-from service.engine.pressure import Pressure
+from service.engine.scheduling.admission import Pressure
+from service.engine.scheduling.interface import SentenceWorker
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.engine.observer import FinishedSentence, Observer
+from service.engine.events import FinishedSentence, Observer
 from service.processes.messages import Told
 
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from service.engine.errors import EngineError, EngineFailure, Interrupted, NotReady, Overloaded
-from service.engine.placement import Placement
-from service.engine.pressure import Pressure, overloaded, refusal, require_running
+from service.engine.model.device import Placement
+from service.engine.scheduling.admission import Pressure, overloaded, refusal, require_running
 from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
 from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 from service.processes.outstanding import Outstanding

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsConfigDict
 
-from service.engine.scheduler import ROWS
+from service.engine.scheduling.scheduler import ROWS
 from service.engine.types import MAX_BEAM_SIZE
 from service.settings.connections import ConnectionSettings
 from service.settings.fields import PREFIX, setting, variable

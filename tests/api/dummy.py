@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
+from service.engine.events import NULL_OBSERVER, Observer
 from service.engine.folder import Change
-from service.engine.observer import NULL_OBSERVER, Observer
-from service.engine.states import REASONS, ModelState, State
+from service.engine.scheduling.states import REASONS, ModelState, State
 from service.engine.translator import ForcedScore
 from service.engine.types import (
     AttentionMap,

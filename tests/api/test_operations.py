@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.api.ports import Service
-from service.engine.observer import FinishedSentence
+from service.engine.events import FinishedSentence
 from service.metrics import Metrics
 from tests.api.dummy import DummyRegistry
 

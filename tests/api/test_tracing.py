@@ -17,7 +17,7 @@ from service.api.app import create_app
 from service.api.ports import Service
 from service.engine.bundle import parse_manifest
 from service.engine.errors import EngineFailure
-from service.engine.observer import FinishedSentence, Observer
+from service.engine.events import FinishedSentence, Observer
 from service.engine.translator import Translator
 from service.metrics import Metrics
 from service.settings import Settings

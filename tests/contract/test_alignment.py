@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tokenizers
 
-from service.engine import alignment as served
+from service.engine.attention import alignment as served
 from service.engine.bundle import AlignHead, SpecialIds
-from service.engine.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer
 from training import align as trained
 from training.config import VocabularyConfig
 from training.data.subwords import train_tokenizer

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from service.engine import types as served
-from service.engine.beam import Beam, candidates_for
-from service.engine.search import settle
+from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.search.options import settle
 from tests.training.tiny import bahdanau, network, transformer
 from training.beam import SearchOptions, beam_search
 from training.config import BahdanauConfig, TransformerConfig

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["service.engine.sessions", "training.export.sessions"])
+@pytest.mark.parametrize("module", ["service.engine.model.session", "training.export.sessions"])
 def test_onnx_runtime_prepares_no_report(tmp_path: Path, module: str) -> None:
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_", "CI"))}
     code = f"import {module}, onnxruntime; onnxruntime.SessionOptions()"

@@ -6,9 +6,9 @@ import pytest
 import tokenizers
 
 from service.engine.bundle import SpecialIds
-from service.engine.passage import Cutting, cut_text
 from service.engine.registry import WRAP_TOKENS
-from service.engine.tokenizer import Tokenizer
+from service.engine.text.segmented_text import Cutting, cut_text
+from service.engine.text.tokenizer import Tokenizer
 from training import wrapping
 from training.config import VocabularyConfig
 from training.data.subwords import train_tokenizer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.engine.batch import Batch
-from service.engine.model import Model
+from service.engine.model.interface import Model
+from service.engine.scheduling.batch import Batch
 from service.engine.types import Hypothesis, SentenceJob
 
 

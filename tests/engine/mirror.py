@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from service.engine.attention.selection import kept
 from service.engine.errors import EngineError
-from service.engine.pressure import Pressure
-from service.engine.selection import kept
+from service.engine.scheduling.admission import Pressure
 from service.engine.types import (
     FinishReason,
     FloatArray,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from service.engine import onnx_model
 from service.engine.bundle import Bundle
-from service.engine.placement import ModelSettings, Placement
+from service.engine.model import onnx_model
+from service.engine.model.device import ModelSettings, Placement
 from tests.engine.manifests import write_bundle
 from tests.engine.scripted import ScriptedModel, copying_rule
 from tests.engine.vocabulary import tokenizer_json

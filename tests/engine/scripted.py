@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from service.engine.model import Candidates, Encoded
+from service.engine.model.interface import Candidates, Encoded
 from service.engine.types import FloatArray, ForcedResult, IntArray
 
 PAD, BOS, EOS = 0, 1, 2

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine import alignment
+from service.engine.attention import alignment
 from service.engine.bundle import AlignHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Token

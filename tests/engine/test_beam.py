@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine.batch import Batch
-from service.engine.beam import Beam, candidates_for
+from service.engine.scheduling.batch import Batch
+from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.engine.scripted import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
 

@@ -9,9 +9,9 @@ import onnxruntime
 import pytest
 
 from service.engine.bundle import load_bundle
-from service.engine.device_lanes import DeviceRows
-from service.engine.onnx_model import OnnxModel, load_model
-from service.engine.placement import ModelSettings
+from service.engine.model.cuda_decoder_state import DeviceRows
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import SearchOptions, SentenceJob
 from tests.engine.decoding import decode
 from tests.engine.test_onnx_model import sentences

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.engine.encoding import RUN_TOKENS, groups_of_like_length, side_by_side
+from service.engine.model.batching import RUN_TOKENS, groups_of_like_length, side_by_side
 
 
 def groups(lengths: list[int], most: int = 100) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.engine.guard import FURTHER, LEAST_RUN, MAX_PERIOD, RepetitionGuard, longest_run
+from service.engine.search.repetition import FURTHER, LEAST_RUN, MAX_PERIOD, RepetitionGuard, longest_run
 
 FOREVER = 300
 

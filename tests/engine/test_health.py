@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from service.engine.attention.quality_signals import coverage, repeats
 from service.engine.bundle import parse_manifest
-from service.engine.health import coverage, repeats
-from service.engine.observer import CallStage, Observer
-from service.engine.stages import sentence_stages
+from service.engine.events import CallStage, Observer
+from service.engine.scheduling.timings import sentence_stages
 from service.engine.translator import Translator
 from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
 from tests.engine.manifests import manifest_document

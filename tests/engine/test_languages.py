@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.engine.languages import Languages, canonical
+from service.engine.languages.tags import Languages, canonical
 from tests.api.dummy import info_of
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.engine.batch import Batch
 from service.engine.bundle import load_bundle
 from service.engine.errors import BundleCorrupt, BundleIncompatible
-from service.engine.onnx_model import OnnxModel, load_model
-from service.engine.placement import ModelSettings
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_model import OnnxModel, load_model
+from service.engine.scheduling.batch import Batch
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.engine.decoding import decode
 from tests.engine.scripted import EOS, ScriptedModel
@@ -53,7 +53,7 @@ def test_an_empty_lane_gives_large_buffers_back(model: OnnxModel, monkeypatch: p
     options = SearchOptions(4, max_length=30)
     jobs = [SentenceJob(source, options) for source in sentences(6, seed=8)]
     expected = decode(model, jobs, [0] * 6)
-    monkeypatch.setattr("service.engine.lanes.KEPT_BYTES", 0)
+    monkeypatch.setattr("service.engine.model.decoder_state.KEPT_BYTES", 0)
     assert decode(model, jobs, [0, 60, 60, 61, 200, 300]) == expected
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.engine.pace import Pace
+from service.engine.scheduling.throughput import Pace
 
 
 def test_nothing_is_said_before_it_was_seen() -> None:

@@ -18,7 +18,7 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.opening import EngineSettings, decoders_for
+from service.engine.loader import EngineSettings, decoders_for
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
 from tests.engine.manifests import manifest_document, write_bundle

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from service.engine import onnx_model
 from service.engine.bundle import Bundle
 from service.engine.errors import (
     BundleCorrupt,
@@ -24,8 +23,9 @@ from service.engine.errors import (
     UnsupportedPair,
 )
 from service.engine.folder import Change
-from service.engine.opening import EngineSettings
-from service.engine.placement import ModelSettings
+from service.engine.loader import EngineSettings
+from service.engine.model import onnx_model
+from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
 from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine.scheduler import Budget, Plan, Scheduler, Waiting
+from service.engine.scheduling.scheduler import Budget, Plan, Scheduler, Waiting
 
 
 def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from service.engine.attention.selection import alone, check_size, kept, wanted_for
 from service.engine.bundle import AlignHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.selection import alone, check_size, kept, wanted_for
 from service.engine.types import AttentionOptions, Wanted
 from tests.engine.mirror import forced_result
 

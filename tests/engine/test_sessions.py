@@ -10,8 +10,8 @@ import pytest
 
 from service.engine.bundle import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
-from service.engine.placement import ModelSettings, Placement
-from service.engine.sessions import (
+from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.session import (
     CPU,
     CUDA,
     check_provider,

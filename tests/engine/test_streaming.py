@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from service.engine import streaming
-from service.engine.passage import Cutting, cut_text
-from service.engine.segmenter import Joined, Span, join
+from service.engine.scheduling.worker import Worker
 from service.engine.streaming import stream_passage
+from service.engine.text.segmented_text import Cutting, cut_text
+from service.engine.text.segmenter import Joined, Span, join
 from service.engine.types import (
     ForcedJob,
     SearchOptions,
@@ -22,7 +23,6 @@ from service.engine.types import (
     StreamEvent,
     Wanted,
 )
-from service.engine.worker import Worker
 from tests.engine.mirror import MirrorWorker
 from tests.engine.scripted import EOS, ScriptedModel, copying_rule
 from tests.engine.vocabulary import small_tokenizer

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from service.engine.errors import Overloaded
-from service.engine.threads import Threads, alone
+from service.engine.thread_pools import Threads, alone
 
 
 async def test_more_than_may_wait_is_refused_and_takes_no_place() -> None:

@@ -9,9 +9,9 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine.composition import compose
 from service.engine.errors import InvalidText
-from service.engine.tokenizer import Tokenizer
+from service.engine.text.nfc import compose
+from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import Token
 from tests.engine.vocabulary import small_tokenizer, tokenizer_json
 

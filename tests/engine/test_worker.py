@@ -20,11 +20,11 @@ from service.engine.errors import (
     NotReady,
     Overloaded,
 )
-from service.engine.forcing import Together
-from service.engine.observer import FinishedSentence, Observer
-from service.engine.scheduler import Budget
+from service.engine.events import FinishedSentence, Observer
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.scoring_stage import Together
+from service.engine.scheduling.worker import Worker, WorkerSettings
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob, SentenceResult
-from service.engine.worker import Worker, WorkerSettings
 from tests.engine.scripted import EOS, ScriptedModel, copying_rule, hashed_rule
 
 VOCABULARY = 30
@@ -433,7 +433,7 @@ def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
 
 
 def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.decoder.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
     gate = Gate("force")
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
         forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
@@ -519,7 +519,7 @@ def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
 
 
 def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.decoder.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
         before = worker.heartbeat
         eventually(lambda: worker.heartbeat > before + 0.03)

@@ -9,7 +9,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from service.engine.bundle import SpecialIds
-from service.engine.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer
 
 SPECIAL_IDS = SpecialIds(pad=0, bos=1, eos=2)
 LINES = (

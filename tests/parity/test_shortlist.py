@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from service.engine.bundle import load_bundle
 from service.engine.errors import BundleCorrupt
-from service.engine.onnx_model import load_model
-from service.engine.placement import ModelSettings
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_model import load_model
 from service.engine.types import SearchOptions, SentenceJob
 from tests.engine.decoding import decode
 from tests.training.export.exported import id_pairs, recipe_of

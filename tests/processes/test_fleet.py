@@ -25,12 +25,12 @@ from service.engine.errors import (
     NotReady,
     Overloaded,
 )
-from service.engine.observer import FinishedSentence, Observer
-from service.engine.opening import EngineSettings, OpenedWorker, open_here
-from service.engine.pressure import Pressure
-from service.engine.scheduler import Budget
+from service.engine.events import FinishedSentence, Observer
+from service.engine.loader import EngineSettings, OpenedWorker, open_here
+from service.engine.scheduling.admission import Pressure
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.worker import WorkerSettings
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob
-from service.engine.worker import WorkerSettings
 from service.processes import parent, restarts
 from service.processes.fleet import Fleet
 from service.processes.messages import Vitals

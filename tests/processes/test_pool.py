@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import pytest
 
 from service.engine.errors import NotReady
-from service.engine.pressure import Pressure
+from service.engine.scheduling.admission import Pressure
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob
 from service.processes.pool import Pool
 from tests.engine.mirror import MirrorWorker

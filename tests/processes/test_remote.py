@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.engine.errors import Interrupted, NotReady, Overloaded
-from service.engine.pressure import Pressure
+from service.engine.scheduling.admission import Pressure
 from service.engine.types import ForcedJob, SearchOptions, SentenceJob
 from service.processes import remote
 from service.processes.messages import Cancel, Start, ToEngine, Translate, Vitals

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service.engine.composition import LONGEST_RUN, compose
-from service.engine.passage import Cutting, cut_text
+from service.engine.text.nfc import LONGEST_RUN, compose
+from service.engine.text.segmented_text import Cutting, cut_text
 from tests.engine.toy_onnx import write_speaking_bundle
 from tests.engine.vocabulary import small_tokenizer
 from tests.robustness.inputs import ADVERSARIAL

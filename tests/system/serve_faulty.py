@@ -14,11 +14,12 @@ from typing import Any
 
 from service.api import server
 from service.api.server import serve_models
-from service.engine import onnx_model, translator
+from service.engine import translator
 from service.engine.bundle import Bundle
-from service.engine.model import Candidates, Lane
-from service.engine.onnx_model import OnnxModel, load_model
-from service.engine.placement import ModelSettings
+from service.engine.model import onnx_model
+from service.engine.model.device import ModelSettings
+from service.engine.model.interface import Candidates, Lane
+from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import IntArray
 from service.settings import load_settings
 

@@ -129,7 +129,7 @@ def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess)
 # Read by every interpreter that is started with this folder in its path, and so by engine processes.
 HANGING_LOAD = """
 import time
-from service.engine import onnx_model
+from service.engine.model import onnx_model
 
 load_model = onnx_model.load_model
 

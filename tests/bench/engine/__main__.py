@@ -10,7 +10,7 @@ from pathlib import Path
 import sacrebleu
 
 from service.engine.bundle import load_bundle
-from service.engine.tokenizer import load_tokenizer
+from service.engine.text.tokenizer import load_tokenizer
 from tests.bench.corpora import ROOT, load_corpus
 from tests.bench.engine.contenders import Ids, Setting
 from tests.bench.engine.measure import Row, Text, compare

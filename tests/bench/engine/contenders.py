@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from service.engine.bundle import load_bundle
-from service.engine.onnx_model import load_model
-from service.engine.placement import ModelSettings
-from service.engine.scheduler import Budget
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_model import load_model
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.worker import Worker, WorkerSettings
 from service.engine.types import MAX_BEAM_SIZE, SearchOptions, SentenceJob
-from service.engine.worker import Worker, WorkerSettings
 
 Ids = tuple[int, ...]
 

@@ -1,0 +1,134 @@
+"""Turns the attention of a scored pair into the view of it that was asked for: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from service.engine.attention import alignment
+from service.engine.bundle import AlignHead
+from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ForcedResult, ModelInfo, Step, Token
+
+AXES = {
+    "cross": ("target", "source"),
+    "encoder": ("source", "source"),
+    "decoder": ("target", "target_input"),  # what the decoder had read: <s> and the target tokens before the row's own
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """A sentence, a translation of it, and what the model says about the two."""
+
+    source_text: str
+    target_text: str
+    source_tokens: tuple[Token, ...]  # S
+    target_tokens: tuple[Token, ...]  # T, maybe one less than in `forced`: a translation that was cut off has no </s>
+    forced: ForcedResult
+    score: float
+    token_logprobs: tuple[float, ...]  # T
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The tokens that a view shows along one axis, and which of the model's tokens each is made of."""
+
+    shown: tuple[Token, ...]
+    groups: alignment.Groups
+
+    @property
+    def size(self) -> int:
+        """Give the number of the model's tokens."""
+        return sum(map(len, self.groups))
+
+    @property
+    def plain(self) -> alignment.Groups:
+        """Give the groups with those of special tokens emptied, so that nothing links to them."""
+        return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
+
+
+def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignHead, info: ModelInfo) -> AttentionMap:
+    """Give the attention of a pair as asked for.
+
+    The forced pass gave what selection.wanted_for says, and `align` is selection.alone of the aligning head. `begin` is
+    <s>, which the decoder reads first. A word's log-probability is the sum over its pieces, its rank that of its worst
+    piece.
+    """
+    options = _resolved(options)
+    source = _axis(pair.source_text, pair.source_tokens, options.tokens)
+    target = _axis(pair.target_text, pair.target_tokens, options.tokens)
+    read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
+    rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
+    weights = _weights(pair.forced, options, align)[..., : rows.size, : columns.size]
+    weights = alignment.merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
+    step = _step(options, align)
+    if step == "consume":
+        weights = _without_unread(weights, rows, len(pair.forced.logprobs) - 1)
+    ranks = [int(rank) for rank in pair.forced.ranks]
+    reading = alignment.reading(pair.forced.cross_attention, align)
+    named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
+    shown = [number for number, token in enumerate(target.shown) if options.specials == "keep" or not token.special]
+    return AttentionMap(
+        kind=options.kind,
+        layer=options.layer,
+        head=options.head,
+        axes=(*named, *AXES[options.kind]),
+        weights=alignment.limit_specials(weights, rows.shown, columns.shown, options.specials),
+        source_text=pair.source_text,
+        target_text=pair.target_text,
+        source_tokens=_kept(source.shown, options),
+        target_tokens=_kept(target.shown, options),
+        score=pair.score,
+        token_logprobs=tuple(sum(pair.token_logprobs[i] for i in target.groups[number]) for number in shown),
+        token_ranks=tuple(max(ranks[i] for i in target.groups[number]) for number in shown),
+        alignment=alignment.links(reading, source.plain, target.plain, align.threshold),
+        digest=info.digest,
+        model=info.name,
+        column_tokens=_kept(columns.shown, options),
+        step=step,
+    )
+
+
+def _resolved(options: AttentionOptions) -> AttentionOptions:
+    """Only cross-attention has a layer and a head that align; the others are averaged instead."""
+    if options.kind == "cross":
+        return options
+    layer, head = ("mean" if chosen == "align" else chosen for chosen in (options.layer, options.head))
+    return replace(options, layer=layer, head=head)
+
+
+def _step(options: AttentionOptions, align: AlignHead) -> Step | None:
+    """Give the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
+    if options.kind == "encoder":
+        return None
+    return align.step if options.kind == "cross" and options.layer == options.head == "align" else "produce"
+
+
+def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
+    """Give weights [T, S] with NaN in the row of the model's last token: no step reads it, so it has no row."""
+    unread = [row for row, group in enumerate(rows.groups) if last in group]
+    known = weights.copy()
+    known[unread] = np.nan
+    return known
+
+
+def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead) -> FloatArray:
+    if options.kind == "cross" and options.layer == options.head == "align":
+        # At the step that aligns, as everything else that says "align".
+        return alignment.reading(forced.cross_attention, align)
+    assert forced.selected is not None
+    return forced.selected
+
+
+def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:
+    if kind == "subword":
+        return _Axis(tuple(tokens), [[number] for number in range(len(tokens))])
+    groups = alignment.group(tokens, alignment.words(text, tokens))
+    groups = alignment.with_specials(groups, tokens)
+    return _Axis(alignment.word_tokens(tokens, groups, text), groups)
+
+
+def _kept(tokens: tuple[Token, ...], options: AttentionOptions) -> tuple[Token, ...]:
+    return tokens if options.specials == "keep" else tuple(token for token in tokens if not token.special)

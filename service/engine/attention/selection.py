@@ -1,0 +1,79 @@
+"""What is given back of a forced pass: one head and one view of its weights, instead of all of them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from service.engine.attention import alignment
+from service.engine.bundle import AlignHead, AttentionSize, AttentionSpec
+from service.engine.errors import InvalidOption, TooManyWeights
+from service.engine.types import AttentionOptions, ForcedResult, Selector, Wanted
+
+
+def alone(align: AlignHead) -> AlignHead:
+    """Give the aligning head as it is found in the results of a Wanted, which hold no other."""
+    return replace(align, layer=0, head=0)
+
+
+def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wanted:
+    """Give what a view needs; raises InvalidOption for a kind, layer or head that the model does not have."""
+    align = (spec.align.layer, spec.align.head)
+    size = _size(options, spec, model)
+    if options.kind == "cross":
+        if options.layer == options.head == "align":
+            return Wanted(align)
+        numbers: tuple[Selector, Selector] = align
+    else:
+        numbers = ("mean", "mean")  # only cross-attention has a layer and a head that align
+    layer = numbers[0] if options.layer == "align" else options.layer
+    head = numbers[1] if options.head == "align" else options.head
+    for name, chosen, count in (("layer", layer, size.layers), ("head", head, size.heads)):
+        if isinstance(chosen, int) and not 0 <= chosen < count:
+            raise InvalidOption(f"There is no {name} {chosen}: the model has {count}, numbered from 0 to {count - 1}.")
+    return Wanted(align, (options.kind, layer, head))
+
+
+def check_size(options: AttentionOptions, spec: AttentionSpec, source: int, target: int, most: int | None) -> None:
+    """Raise TooManyWeights where a view of so many tokens has more than `most` weights (None: there is no limit)."""
+    size = _size(options, spec, "")
+    maps = (size.layers if options.layer == "all" else 1) * (size.heads if options.head == "all" else 1)
+    rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[options.kind]
+    if most is not None and maps * rows * columns > most:
+        raise TooManyWeights(
+            f"That is {maps * rows * columns} attention weights ({maps} times {rows} by {columns}); at most {most} are "
+            "given in one answer. Give one layer and one head, or a shorter text."
+        )
+
+
+def kept(result: ForcedResult, wanted: Wanted | None) -> ForcedResult:
+    """Give what is wanted of a forced pass, in arrays of its own; raises InvalidOption."""
+    if wanted is None:
+        return result
+    layer, head = wanted.align
+    selected = None
+    if wanted.view is not None:
+        kind, chosen_layer, chosen_head = wanted.view
+        weights = {
+            "cross": result.cross_attention,
+            "encoder": result.encoder_attention,
+            "decoder": result.decoder_attention,
+        }[kind]
+        if weights is None:
+            raise InvalidOption(f"There is no {kind} self-attention; kind must be cross.")
+        selected = np.array(alignment.choose(weights, chosen_layer, chosen_head, None), dtype=np.float32)
+    return replace(
+        result,
+        cross_attention=result.cross_attention[layer : layer + 1, head : head + 1].copy(),
+        encoder_attention=None,
+        decoder_attention=None,
+        selected=selected,
+    )
+
+
+def _size(options: AttentionOptions, spec: AttentionSpec, model: str) -> AttentionSize:
+    size = {"cross": spec.cross, "encoder": spec.encoder, "decoder": spec.decoder}[options.kind]
+    if size is None:
+        raise InvalidOption(f"{model} has no {options.kind} self-attention; kind must be cross.")
+    return size

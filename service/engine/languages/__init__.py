@@ -1,0 +1,1 @@
+"""Language tags, and which of several models translates a pair by default."""

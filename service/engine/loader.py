@@ -1,0 +1,60 @@
+"""How a bundle becomes a worker: here, in this process; service.processes does it in others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from service.engine.bundle import Bundle
+from service.engine.events import Observer
+from service.engine.model.device import ModelSettings, Placement
+from service.engine.scheduling.interface import SentenceWorker
+from service.engine.scheduling.worker import Worker, WorkerSettings
+from service.engine.types import MAX_BEAM_SIZE
+
+CORES_FOR_TWO = 4  # decoders of one model
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How every model runs."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
+    load_seconds: float = 300.0  # that a bundle may take to load, and again to warm up
+    default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
+
+
+class OpenedWorker(NamedTuple):
+    """A loaded model's worker, not started yet, and where it runs."""
+
+    worker: SentenceWorker
+    placement: Placement
+
+
+OpenWorker = Callable[[Bundle, EngineSettings, Observer], OpenedWorker]
+
+
+def open_here(bundle: Bundle, settings: EngineSettings, observer: Observer) -> OpenedWorker:
+    """Load a bundle's model into this process.
+
+    Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
+    """
+    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
+    from service.engine.model.onnx_model import load_model
+
+    model = load_model(bundle, settings.model)
+    worker_settings = settings.worker
+    if not worker_settings.decoders:
+        most = worker_settings.budget.rows // MAX_BEAM_SIZE
+        suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
+        worker_settings = replace(worker_settings, decoders=min(suiting, most))
+    return OpenedWorker(Worker(bundle.manifest.name, model, worker_settings, observer), model.placement)
+
+
+def decoders_for(device: str, cores: int) -> int:
+    """Say how many threads are to decode for a model: the encoder and the event loop want cores too; a GPU is one."""
+    return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1

@@ -1,0 +1,1 @@
+"""Running a model's graphs with ONNX Runtime: sessions, devices, decoder state."""

@@ -1,0 +1,256 @@
+"""Memory and state of running sentences in the computer's own memory, bound to the decoder graph.
+
+Buffers have room for more sentences, tokens and source positions than are in use and are bound by address, so a step
+hands over no arrays: it writes the new tokens into their buffer and runs. A cache is input and output at once: the
+graph adds one entry per row in place. Only three things ever move: rows that change their parent, sentences that fill
+a hole, and everything when a capacity is outgrown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from service.engine.bundle import ArraySpec, GraphSet
+from service.engine.model.batching import SOURCE_STEP, Array, Arrays, EncodedSentences
+from service.engine.model.buffers import grown, resized, rounded_up
+from service.engine.model.interface import Candidates, Encoded
+from service.engine.model.shortlist import LIST_STEP
+from service.engine.types import IntArray
+
+LEAST_TOKENS = 32  # capacity of caches to begin with
+MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
+KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
+STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # what every axis of memory that varies is padded to a multiple of
+
+
+class HostLane:
+    """A lane whose buffers are numpy arrays; satisfies model.Lane."""
+
+    def __init__(
+        self, session: onnxruntime.InferenceSession, graphs: GraphSet, beam_size: int, candidates: int
+    ) -> None:
+        self._session, self._beam_size = session, beam_size
+        self._binding = session.io_binding()
+        self._taken = {entry.name for entry in session.get_inputs()}
+        self._bound = False  # whether addresses and shapes given to the binding are still true
+        self._size = 0
+        self._graphs = graphs
+        self._allocate()
+        self._extents: dict[str, IntArray] = {axis: np.zeros(0, np.int64) for axis in STEPS}  # [B], of S and of O
+        self._lengths: Array = np.zeros(0, np.int32)  # [N]
+        self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
+        self._total = np.zeros(1, np.int32)
+        self._candidates = np.array([candidates], np.int64)
+        self._top: tuple[Array, Array] = (
+            np.zeros((0, beam_size, candidates), np.int64),
+            np.zeros((0, beam_size, candidates), np.float32),
+        )
+
+    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
+        """Append these of the encoded sentences."""
+        assert isinstance(encoded, EncodedSentences)
+        if not sentences:
+            return
+        first, self._size = self._size, self._size + len(sentences)
+        self._make_room()
+        for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
+            self._extents[axis][first : self._size] = [lengths[sentence] for sentence in sentences]
+        self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
+        self._fit_memory(empty=first == 0)
+        for arrays, rows, at in encoded.parts(sentences):
+            for name, buffer in self._memory.items():
+                values = arrays[name]
+                buffer.put(first + at, values if len(rows) == len(values) else values[rows])
+            for name, buffer in self._fixed.items():
+                initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
+                buffer.put(self._rows_of(first + at), initial)
+
+    def step(self, tokens: IntArray) -> Candidates:
+        """Feed every row its token, [B, K], and give what may follow."""
+        size, rows = self._size, self._size * self._beam_size
+        lengths = self._lengths[:rows]
+        total = int(lengths.max()) + 1
+        if total > self._tokens_held:
+            self._lengthen_caches(total)
+        self._tokens[:size] = tokens
+        self._total[0] = total
+        if not self._bound:
+            self._bind()
+        self._session.run_with_iobinding(self._binding)
+        lengths += 1
+        return Candidates(self._top[0][:size], self._top[1][:size])
+
+    def reorder(self, parents: IntArray | None) -> None:
+        """Make every row, [B * K], continue row `parents` of the step just taken."""
+        rows = self._size * self._beam_size
+        for name, buffer in self._fixed.items():
+            following = self._following[name].array
+            if parents is None:
+                buffer.array[:rows] = following[:rows]
+            else:
+                np.take(following, parents, axis=0, out=buffer.array[:rows], mode="clip")
+        if parents is not None and self._caches:
+            changed = np.flatnonzero(parents != np.arange(rows))
+            self._move_caches(changed, parents[changed])
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Forget sentences; the last ones move into the holes."""
+        self._size -= len(removed)
+        self._bound = False
+        if len(holes):
+            to, rows = self._rows_of(holes), self._rows_of(movers)
+            for buffer in self._memory.values():
+                buffer.array[holes] = buffer.array[movers]
+            for buffer in self._fixed.values():
+                buffer.array[to] = buffer.array[rows]
+            self._move_caches(to, rows)
+            for extent in self._extents.values():
+                extent[holes] = extent[movers]
+            self._lengths[to] = self._lengths[rows]
+        if self._size:
+            self._fit_memory()
+        elif sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
+            self._allocate()
+
+    def _allocate(self) -> None:
+        """Begin with empty buffers."""
+        graphs = self._graphs
+        fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
+        self._memory = {spec.name: _Buffer(spec, 1) for spec in graphs.memory}
+        self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
+        self._tokens_held = LEAST_TOKENS
+        self._fixed = {spec.name: _Buffer(spec, 1) for spec in fixed}
+        self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
+
+    def _lengthen_caches(self, needed: int) -> None:
+        """Have every cache hold so many tokens; there may be no caches, whose length then never matters."""
+        for buffer in self._caches.values():
+            if buffer.grow_length(needed):
+                self._bound = False
+        self._tokens_held = min((buffer.length for buffer in self._caches.values()), default=MOST_TOKENS)
+
+    def _buffers(self) -> Iterator[_Buffer]:
+        for group in (self._memory, self._caches, self._fixed, self._following):
+            yield from group.values()
+
+    def _move_caches(self, to: IntArray, rows: IntArray) -> None:
+        """Copy cached entries between rows; none of `to` is read after it is written."""
+        if len(to):
+            used = int(self._lengths[rows].max())
+            for buffer in self._caches.values():
+                buffer.move(to, rows, used)
+
+    def _rows_of(self, sentences: IntArray) -> IntArray:
+        rows: IntArray = (sentences[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
+        return rows
+
+    def _make_room(self) -> None:
+        """Have every buffer hold the present number of sentences."""
+        size, rows = self._size, self._size * self._beam_size
+        self._bound = False
+        for buffer in self._memory.values():
+            buffer.array = grown(buffer.array, size)
+        for group in (self._caches, self._fixed, self._following):
+            for buffer in group.values():
+                buffer.array = grown(buffer.array, rows)
+        self._extents = {axis: grown(extent, size) for axis, extent in self._extents.items()}
+        self._lengths = grown(self._lengths, rows)
+        self._tokens = grown(self._tokens, size)
+        self._top = (grown(self._top[0], size), grown(self._top[1], size))
+
+    def _fit_memory(self, empty: bool = False) -> None:
+        """Give memory as many entries along S and O as the longest sentence needs.
+
+        What has more is cut when it has twice as many, or when nothing is in it yet.
+        """
+        needed = {}
+        for axis, step in STEPS.items():
+            needed[axis] = rounded_up(int(self._extents[axis][: self._size].max()), step)
+        for buffer in self._memory.values():
+            if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
+                self._bound = False
+
+    def _bind(self) -> None:
+        """Tell the binding where everything lies; every array named here is held by this object."""
+        size, rows = self._size, self._size * self._beam_size
+        self._binding.clear_binding_inputs()
+        self._binding.clear_binding_outputs()
+        inputs: Arrays = {
+            "tokens": self._tokens[:size],
+            "lengths": self._lengths[:rows],
+            "total_length": self._total,
+            "source_lengths": self._extents["S"][:size],
+            "candidates": self._candidates,
+        }
+        inputs |= {name: buffer.array[:size] for name, buffer in self._memory.items()}
+        inputs |= {name: buffer.array[:rows] for name, buffer in (self._caches | self._fixed).items()}
+        outputs: Arrays = {"top_ids": self._top[0][:size], "top_logprobs": self._top[1][:size]}
+        outputs |= {f"next_{name}": buffer.array[:rows] for name, buffer in (self._caches | self._following).items()}
+        for name, array in inputs.items():
+            if name in self._taken:
+                self._binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        for name, array in outputs.items():
+            self._binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        self._bound = True
+
+
+class _Buffer:
+    """An array with room to spare: entries along axis 0, and perhaps an axis of varying length (S, T or O)."""
+
+    def __init__(self, spec: ArraySpec, length: int) -> None:
+        varying = [index for index, axis in enumerate(spec.axes) if index and isinstance(axis, str)]
+        self.axis = varying[0] if varying else None
+        self.letter = str(spec.axes[varying[0]]) if varying else ""
+        self._padding = spec.padding
+        shape = [0, *(axis if isinstance(axis, int) else length for axis in spec.axes[1:])]
+        self.array: Array = np.zeros(shape, spec.dtype)
+
+    @property
+    def length(self) -> int:
+        """Give the capacity of the varying axis; 0 without one."""
+        return 0 if self.axis is None else self.array.shape[self.axis]
+
+    def grow_length(self, needed: int) -> bool:
+        """Have the varying axis hold `needed` entries and say whether that moved the array."""
+        assert self.axis is not None
+        before = self.array
+        self.array = grown(before, needed, self.axis)
+        return self.array is not before
+
+    def fit(self, needed: int, empty: bool) -> bool:
+        """Have the varying axis hold `needed` entries, `empty` or not much more; say whether that moved the array."""
+        assert self.axis is not None
+        before = self.length
+        if needed == before or (before // 2 < needed < before and not empty):
+            return False
+        self.array = resized(self.array, needed, self.axis)
+        if self._padding is not None:
+            self.array[(slice(None), *self._inner(needed, before))] = self._padding
+        return True
+
+    def put(self, at: IntArray, values: Array) -> None:
+        """Write entries, cut or filled up with padding along the varying axis where the lengths differ."""
+        if self.axis is None:
+            self.array[at] = values
+            return
+        given = values.shape[self.axis]
+        part = self._inner(min(given, self.length))
+        to = self.array[at[0] : at[0] + 1] if len(at) == 1 else self.array  # a view: no list of places to go through
+        rows = slice(None) if len(at) == 1 else at
+        to[(rows, *part)] = values[(slice(None), *part)]
+        if self._padding is not None and given < self.length:
+            to[(rows, *self._inner(self.length, given))] = self._padding
+
+    def move(self, to: IntArray, rows: IntArray, used: int) -> None:
+        """Copy the first `used` entries of the varying axis from `rows` to `to`."""
+        part = self._inner(used)
+        self.array[(to, *part)] = self.array[(rows, *part)]
+
+    def _inner(self, used: int, begin: int = 0) -> tuple[Any, ...]:
+        """Index the axes behind the first up to the varying one, of which only entries `begin` to `used`."""
+        assert self.axis is not None
+        return (*(slice(None),) * (self.axis - 1), slice(begin, used))

@@ -1,0 +1,155 @@
+"""A bundle as a model: encoder, decoder step and forced decoding on ONNX Runtime."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from service.engine.bundle import Bundle
+from service.engine.errors import BundleIncompatible, DeviceUnavailable
+from service.engine.model.batching import (
+    SOURCE_STEP,
+    Array,
+    Arrays,
+    EncodedSentences,
+    groups_of_like_length,
+    side_by_side,
+)
+from service.engine.model.cuda_decoder_state import DeviceLane, DeviceRows, run_on_device
+from service.engine.model.decoder_state import HostLane
+from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.interface import Lane
+from service.engine.model.session import on_cpu_instead, open_session, place
+from service.engine.model.shortlist import Shortlist, read_shortlist
+from service.engine.types import ForcedResult
+
+ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
+FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one forced run
+
+
+def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
+    """Open a bundle's graphs where the settings say.
+
+    Raises DeviceUnavailable, BundleIncompatible or BundleCorrupt.
+    """
+    graphs = bundle.manifest.graphs
+    try:
+        placement = place(graphs, settings)
+        return OnnxModel(bundle, placement, settings)
+    except BundleIncompatible as error:
+        raise BundleIncompatible(f"{bundle.folder}: {error.message}.") from error
+    except DeviceUnavailable as error:
+        settings = on_cpu_instead(settings, error)
+    return OnnxModel(bundle, place(graphs, settings), settings)
+
+
+class OnnxModel:
+    """Runs a bundle's graphs; satisfies model.Model."""
+
+    def __init__(self, bundle: Bundle, placement: Placement, settings: ModelSettings) -> None:
+        manifest = bundle.manifest
+        self.placement = placement
+        self.bos, self.eos = manifest.special_ids.bos, manifest.special_ids.eos
+        self.source_limit, self.target_limit = manifest.limits.source_tokens, manifest.limits.target_tokens
+        self._pad = manifest.special_ids.pad
+        self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
+        self._encoder = self._open(bundle.path(placement.graphs.encoder))
+        self._decoder = self._open(bundle.path(placement.graphs.decoder))
+        self._rows = None if placement.device == "cpu" else DeviceRows(placement.device, self._open)
+        self._shortlist = self._read_shortlist()
+        self._check_arrays()
+
+    def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSentences:
+        """Run the encoder over sentences, those of similar length together."""
+        encoded = EncodedSentences(sources)
+        names = [output.name for output in self._encoder.get_outputs()]
+        for group in groups_of_like_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
+            source, lengths = side_by_side([sources[index] for index in group], self._pad)
+            feeds = {"source": source, "source_lengths": lengths}
+            listed: list[int] = []
+            if self._shortlist is not None:
+                feeds["shortlist"], listed = self._shortlist.together([sources[index] for index in group])
+            if self._rows is not None:
+                encoded.add(group, run_on_device(self._encoder, feeds, self._rows.device))
+            else:
+                encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)), listed)
+        return encoded
+
+    def lane(self, beam_size: int, candidates: int) -> Lane:
+        """Give an empty lane."""
+        if self._rows is not None:
+            return DeviceLane(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
+        return HostLane(self._decoder, self.placement.graphs, beam_size, candidates)
+
+    def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
+        """Score given translations, those of similar length together; results are cut to their true lengths."""
+        longer = [max(len(source), len(target)) for source, target in pairs]
+        results: dict[int, ForcedResult] = {}
+        for group in groups_of_like_length(longer, self._forced_together):
+            source, source_lengths = side_by_side([pairs[index][0] for index in group], self._pad, SOURCE_STEP)
+            target, target_lengths = side_by_side([pairs[index][1] for index in group], self._pad)
+            feeds = {
+                "source": source,
+                "source_lengths": source_lengths,
+                "target": target,
+                "target_lengths": target_lengths,
+            }
+            names = [output.name for output in self._forced.get_outputs()]
+            arrays = dict(zip(names, self._forced.run(names, feeds), strict=True))
+            for row, index in enumerate(group):
+                results[index] = _cut(arrays, row, int(source_lengths[row]), int(target_lengths[row]))
+        return [results[index] for index in range(len(pairs))]
+
+    @functools.cached_property
+    def _forced(self) -> onnxruntime.InferenceSession:
+        # Opened when first needed: most deployments only translate, and each session holds its own packed weights.
+        return self._open(self._bundle.path(self.placement.graphs.forced))
+
+    def _forced_together(self, longest: int) -> int:
+        sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]
+        weights = sum(size.layers * size.heads for size in sizes) * longest**2
+        return max(1, FORCED_WEIGHTS // weights)
+
+    def _read_shortlist(self) -> Shortlist | None:
+        name, manifest = self.placement.graphs.shortlist, self._bundle.manifest
+        if name is None:
+            return None
+        if self._rows is not None:
+            raise BundleIncompatible("graphs with a shortlist run on the CPU only")
+        return read_shortlist(self._bundle.path(name), manifest.vocabulary_size, self._pad)
+
+    def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
+        return open_session(graph, self.placement, self._settings)
+
+    def _check_arrays(self) -> None:
+        """Raise BundleIncompatible when the graphs lack an array that the manifest names."""
+        graphs = self.placement.graphs
+        memory, state = [spec.name for spec in graphs.memory], [spec.name for spec in graphs.state]
+        fixed = [f"initial_{spec.name}" for spec in graphs.state if spec.kind == "fixed"]
+        given = {output.name for output in self._encoder.get_outputs()}
+        stepped = {output.name for output in self._decoder.get_outputs()}
+        missing = [name for name in (*memory, *fixed) if name not in given]
+        missing += [name for name in ("top_ids", "top_logprobs", *(f"next_{n}" for n in state)) if name not in stepped]
+        if missing:
+            raise BundleIncompatible(f"the graphs do not give {', '.join(missing)}")
+
+
+def _cut(arrays: Arrays, row: int, source: int, target: int) -> ForcedResult:
+    """Take one row of a forced run without its padding; copies, so that the run's arrays can go."""
+
+    def weights(name: str, height: int, width: int) -> Array | None:
+        return np.ascontiguousarray(arrays[name][row, :, :, :height, :width]) if name in arrays else None
+
+    cross = weights("cross_attention", target, source)
+    assert cross is not None
+    return ForcedResult(
+        logprobs=arrays["logprobs"][row, :target].copy(),
+        ranks=arrays["ranks"][row, :target].copy(),
+        cross_attention=cross,
+        encoder_attention=weights("encoder_attention", source, source),
+        decoder_attention=weights("decoder_attention", target, target),
+    )

@@ -1,0 +1,129 @@
+"""Chooses where and in which precision a bundle runs, and opens ONNX Runtime sessions that truly run there.
+
+ONNX Runtime falls back to the CPU without a word, so every session is asked afterwards what it got.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import onnxruntime
+
+from service.engine.bundle import GraphSet
+from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
+from service.engine.model.device import ModelSettings, Placement
+
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # first what is faster
+_LOG = logging.getLogger(__name__)
+
+
+def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
+    """Choose device and precision for a bundle.
+
+    `available` are the providers of this installation (default: what ONNX Runtime says). Raises DeviceUnavailable
+    when cuda is demanded and not there, BundleIncompatible when the bundle has no graphs for the device.
+    """
+    providers = onnxruntime.get_available_providers() if available is None else available
+    if settings.device == "cpu":
+        return _place_on("cpu", graphs, settings.precision)
+    missing = CUDA not in providers
+    if missing:
+        reason = f"this installation of ONNX Runtime has no {CUDA} (it has {', '.join(providers)})"
+    else:
+        try:
+            return _place_on("cuda", graphs, settings.precision)
+        except BundleIncompatible as error:
+            if settings.device == "cuda":
+                raise
+            reason = error.message
+    if settings.device == "cuda":
+        raise DeviceUnavailable(f"device=cuda was asked for, but {reason}.")
+    if missing:
+        say_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime is the one without CUDA")
+    else:
+        say_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
+    return _place_on("cpu", graphs, settings.precision)
+
+
+@functools.cache
+def say_once(level: int, message: str) -> None:
+    """Log a message the first time it is said in this process: what is true of one model is true of all of them."""
+    _LOG.log(level, message)
+
+
+def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
+    """Open one graph; raises BundleCorrupt when it cannot be read, DeviceUnavailable when it would run elsewhere."""
+    name = str(graph) if isinstance(graph, Path) else "a graph of our own"
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = settings.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    # Shapes change from run to run, so a plan of memory made for one of them is of no use.
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    # Weights are stored as int8 for every precision; this has float graphs expand them once, while loading.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    providers: list[Any] = [CPU]
+    if placement.device == "cuda":
+        load_cuda_libraries()
+        limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
+        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
+    try:
+        session = onnxruntime.InferenceSession(
+            graph if isinstance(graph, bytes) else name, options, providers=providers
+        )
+    except Exception as error:  # ONNX Runtime raises classes of its own that it does not export
+        if placement.device == "cuda":
+            raise DeviceUnavailable(f"{name}: cannot be run on CUDA ({_first_line(error)}).") from error
+        raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
+    check_provider(session.get_providers(), placement, name)
+    return session
+
+
+@functools.cache
+def load_cuda_libraries() -> None:
+    """Load the CUDA libraries that were installed as Python packages, which the system's loader knows nothing of."""
+    with contextlib.redirect_stdout(sys.stderr):  # it prints what it does not find; standard output may be translations
+        onnxruntime.preload_dlls(directory="")
+
+
+def check_provider(providers: Sequence[str], placement: Placement, name: str) -> None:
+    """Raise DeviceUnavailable when a session did not get the provider it was opened for."""
+    if placement.provider not in providers:
+        raise DeviceUnavailable(
+            f"{name}: {placement.provider} was asked for, but the session runs on {', '.join(providers)}; "
+            "are the driver and the CUDA libraries installed?"
+        )
+
+
+def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelSettings:
+    """Give settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
+    if settings.device != "auto":
+        raise reason
+    say_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")
+    return replace(settings, device="cpu")
+
+
+def _place_on(device: Literal["cpu", "cuda"], graphs: Mapping[str, GraphSet], precision: str | None) -> Placement:
+    fitting = {name: each for name, each in graphs.items() if each.device in (device, "any")}
+    wanted = PREFERENCE[device] if precision is None else (precision,)
+    for name in wanted:
+        if name in fitting:
+            return Placement(device, CUDA if device == "cuda" else CPU, name, fitting[name])
+    raise BundleIncompatible(
+        f"the bundle has no {' or '.join(wanted)} graphs for {device} (it has "
+        + ", ".join(f"{name} for {each.device}" for name, each in graphs.items())
+        + ")"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__

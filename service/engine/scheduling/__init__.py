@@ -1,0 +1,1 @@
+"""Continuous batching: which sentences run, in which thread, and when a request is refused."""

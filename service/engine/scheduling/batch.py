@@ -1,0 +1,85 @@
+"""The running sentences of one beam width: who they are, what the search knows of them, what the model holds of them.
+
+The three are kept in step here: a list of records, the beam's arrays and the model's lane all know a sentence by the
+same index. Nothing here reads a clock or waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from service.engine.model.buffers import close_gaps, closing_moves
+from service.engine.model.interface import Encoded, Model
+from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.types import Hypothesis, SentenceJob
+
+Owner = TypeVar("Owner")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[Owner]):
+    """A sentence that has left the batch with its hypotheses, best first."""
+
+    owner: Owner
+    hypotheses: tuple[Hypothesis, ...]
+
+
+class Batch(Generic[Owner]):
+    """Sentences of one beam width being decoded together; an owner is whatever the caller knows a sentence by."""
+
+    def __init__(self, model: Model, beam_size: int) -> None:
+        self.beam_size = beam_size
+        self._model = model
+        self._owners: list[Owner] = []
+        self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
+        self._lane = model.lane(beam_size, candidates_for(beam_size))
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    @property
+    def rows(self) -> int:
+        """Give the number of rows a step computes."""
+        return len(self._owners) * self.beam_size
+
+    @property
+    def owners(self) -> Sequence[Owner]:
+        """Give the owners of the running sentences."""
+        return self._owners
+
+    def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
+        """Add the encoded sentences with these indices; `joining` says whose they are."""
+        self._lane.join(encoded, sentences)
+        for owner, job in joining:
+            self._beam.add(job.search, job.source_ids)
+            self._owners.append(owner)
+
+    def step(self) -> list[Finished[Owner]]:
+        """Decode one token of every row; sentences that are done leave and are returned."""
+        candidates = self._lane.step(self._beam.tokens)
+        advance = self._beam.advance(candidates.ids, candidates.logprobs)
+        self._lane.reorder(advance.parents)
+        finished = [Finished(self._owners[index], self._beam.hypotheses(index)) for index in advance.done]
+        self._remove(advance.done)
+        return finished
+
+    def latest(self, index: int) -> tuple[int, float]:
+        """Give the token that the last step chose for a sentence that is still running, and its log-probability."""
+        return self._beam.latest(index)
+
+    def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
+        """Let sentences go before they are done and return their owners."""
+        removed = [index for index, owner in enumerate(self._owners) if unwanted(owner)]
+        dropped = [self._owners[index] for index in removed]
+        self._remove(removed)
+        return dropped
+
+    def _remove(self, removed: Sequence[int]) -> None:
+        if not removed:
+            return
+        holes, movers = closing_moves(len(self._owners), removed)
+        self._beam.remove(removed, holes, movers)
+        self._lane.remove(removed, holes, movers)
+        close_gaps(self._owners, len(removed), holes, movers)

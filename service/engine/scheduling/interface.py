@@ -1,0 +1,105 @@
+"""Handing jobs to a worker's thread and waiting for them on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
+
+from service.engine.errors import DeadlineExceeded
+from service.engine.scheduling.admission import Pressure
+from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+
+Result = TypeVar("Result")
+
+
+class SentenceWorker(Protocol):
+    """What a translator asks of the thread that runs its model: see service.engine.scheduling.worker.Worker."""
+
+    @property
+    def heartbeat(self) -> float:
+        """Give when it last showed that it lives, on the monotonic clock."""
+        ...
+
+    @property
+    def alive(self) -> bool:
+        """Say whether it is at work."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """Give the stage of its life: new, running, draining, stopped or dead."""
+        ...
+
+    @property
+    def pressure(self) -> Pressure:
+        """Give how much waits."""
+        ...
+
+    def start(self) -> None:
+        """Start the thread."""
+        ...
+
+    def stop(self, drain: float = 0.0) -> None:
+        """Accept no more, give what is in hand `drain` seconds, fail the rest; blocks."""
+        ...
+
+    def retire(self) -> None:
+        """Stop without waiting for anything; nobody will ask for a result any more."""
+        ...
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise what submit_all would raise for the smallest request."""
+        ...
+
+    def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
+        """Queue sentences, all or none; cancelling a future frees its rows."""
+        ...
+
+    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+        """Queue the scoring of a given translation."""
+        ...
+
+
+async def run_sentences(worker: SentenceWorker, jobs: Sequence[SentenceJob]) -> list[SentenceResult]:
+    """Have all sentences translated; cancelling gives them up, and one that fails gives up the others."""
+    return await _finish(worker.submit_all(jobs))
+
+
+async def run_forced(worker: SentenceWorker, jobs: Sequence[ForcedJob]) -> list[ForcedResult]:
+    """Have all given translations scored; cancelling gives them up, and one that fails gives up the others."""
+    futures: list[Future[ForcedResult]] = []
+    try:
+        futures.extend(worker.submit_forced(job) for job in jobs)
+    except BaseException:
+        _give_up(futures)
+        raise
+    return await _finish(futures)
+
+
+async def within(deadline: float | None, work: Coroutine[object, object, Result]) -> Result:
+    """Wait for work until the deadline, even if the worker hangs; raises DeadlineExceeded."""
+    if deadline is None:
+        return await work
+    try:
+        async with asyncio.timeout(max(deadline - time.monotonic(), 0.0)) as timer:
+            return await work
+    except TimeoutError:
+        if not timer.expired():
+            raise
+        raise DeadlineExceeded("The translation did not finish in the time it was given.") from None
+
+
+async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
+    try:
+        return list(await asyncio.gather(*(asyncio.wrap_future(future) for future in futures)))
+    except BaseException:
+        _give_up(futures)
+        raise
+
+
+def _give_up(futures: Sequence[Future[Result]]) -> None:
+    for future in futures:
+        future.cancel()

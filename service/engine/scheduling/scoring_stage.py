@@ -1,0 +1,102 @@
+"""Scores given translations beside the decoding, so that no running sentence waits for it.
+
+A forced run reads nothing of the running batches, takes as long as several decoder steps, and the first one opens the
+graph.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from service.engine.attention.selection import kept
+from service.engine.errors import EngineError
+from service.engine.model.interface import Model
+from service.engine.scheduling.faults import Faults
+from service.engine.scheduling.requests import ForcedTicket, Ledger
+from service.engine.scheduling.stage_thread import Beside
+from service.engine.scheduling.throughput import Pace
+
+
+class Together(NamedTuple):
+    """How much is scored in one run."""
+
+    jobs: int
+    tokens: int  # of both sides; a single job may have more
+
+
+class Forcing:
+    """Takes forced jobs in the order they came, several at once."""
+
+    def __init__(
+        self,
+        model: Model,
+        ledger: Ledger,
+        faults: Faults,
+        finished: Callable[[float], None],
+        clock: Callable[[], float],
+        most: Together,
+    ) -> None:
+        self.thread = Beside("forcing", ledger, clock, self._take, self._force)
+        self._model, self._ledger, self._faults = model, ledger, faults
+        self._finished = finished  # told how many seconds a run took
+        self._clock, self._most = clock, most
+        self._waiting: deque[ForcedTicket] = deque()
+        self._tokens = 0  # of those that wait
+        self._pace = Pace()
+
+    @property
+    def seconds(self) -> float | None:
+        """Give how long those that wait will take; None where nobody waits or that is not known."""
+        return self._pace.seconds_for(self._tokens) if self._waiting else None
+
+    def __len__(self) -> int:
+        """Give the number of jobs that wait."""
+        return len(self._waiting)
+
+    def add(self, ticket: ForcedTicket) -> None:
+        """Queue a job; the caller holds the lock."""
+        self._waiting.append(ticket)
+        self._tokens += _tokens(ticket)
+        self.thread.wake()
+
+    def _take(self) -> list[ForcedTicket]:
+        taken: list[ForcedTicket] = []
+        tokens = 0
+        while self._waiting and len(taken) < self._most.jobs:
+            tokens += _tokens(self._waiting[0])
+            if taken and tokens > self._most.tokens:
+                break
+            taken.append(self._waiting.popleft())
+        left = sum(map(_tokens, taken))
+        self._tokens -= left
+        self._pace.round(self._clock(), left, self._tokens)
+        return taken
+
+    def _force(self, tickets: list[ForcedTicket], begun: float) -> None:
+        """Score given translations together and hand the results over."""
+        wanted: list[ForcedTicket] = []
+        for ticket in tickets:
+            if ticket.job.deadline is not None and ticket.job.deadline <= begun:
+                self._faults.late(ticket)
+            elif not ticket.future.cancelled():
+                wanted.append(ticket)
+        if not wanted:
+            return
+        try:
+            results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
+        except Exception:
+            self._faults.failed("forced", wanted)
+            return
+        self._faults.worked("forced")
+        self._finished(self._clock() - begun)
+        for ticket, result in zip(wanted, results, strict=True):
+            try:
+                self._ledger.resolve(ticket, kept(result, ticket.job.wanted))
+            except EngineError as error:
+                self._ledger.fail(ticket, error)
+
+
+def _tokens(ticket: ForcedTicket) -> int:
+    return len(ticket.job.source_ids) + len(ticket.job.target_ids)

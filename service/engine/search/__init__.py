@@ -1,0 +1,1 @@
+"""Beam search: hypotheses, their scores, and when a search ends."""

@@ -1,0 +1,302 @@
+"""Beam search over many sentences at once: pure, without a clock, a thread or a model.
+
+A hypothesis y of a sentence scores sum(log p(y_t)) / |y| ** length_penalty, where |y| counts </s>; the penalty 0 is the
+plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., arXiv 1609.08144, use ((5 + |y|) / 6).)
+
+A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
+with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
+search of a sentence ends
+- when no live hypothesis can still beat the worst of the n best finished, were the next PATIENCE tokens certain;
+- when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
+  too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
+- at the maximum length, where the best K are finished as they stand;
+- when nothing may follow.
+
+A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
+
+Survivors stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim), so
+that few rows of the model's state change place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.model.buffers import close_gaps, grown
+from service.engine.search.hypotheses import Finished, Survivors, first_living
+from service.engine.search.repetition import LEAST_RUN, RepetitionGuard
+from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
+
+PATIENCE = 2  # tokens for which a live hypothesis that is behind is waited for
+IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """What follows from a step for the model: inputs of the next one, how rows move, and who is finished."""
+
+    tokens: IntArray  # [B, K]
+    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
+    done: list[int]  # sentences that are finished, ascending
+
+
+def candidates_for(beam_size: int) -> int:
+    """Say how many candidates a row the search needs: enough to replace every finished hypothesis.
+
+    Three for a single one, which may have to pass over both a repetition and an end that comes too early.
+    """
+    return max(2 * beam_size, 3)
+
+
+class Beam:
+    """The search state of B sentences with K hypotheses each; sentences are known by their index, 0 to B - 1."""
+
+    def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+        self.beam_size = beam_size
+        self.size = 0
+        self._eos, self._bos = eos, bos
+        self._finished: list[list[Finished]] = []
+        self._n_best: list[int] = []
+        self._guard = RepetitionGuard(beam_size)
+        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN nothing can be a repetition
+        self._has_shortest = False  # whether anybody asked for a least length since the beam was empty
+        self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
+        self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
+        one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
+        self._arrays: dict[str, npt.NDArray[Any]] = {
+            "steps": np.empty(one, np.int64),  # tokens chosen so far
+            "penalty": np.empty(one, np.float64),
+            "longest": np.empty(one, np.int64),
+            "shortest": np.empty(one, np.int64),
+            "closed": np.empty(one, np.int64),  # hypotheses finished so far
+            "to_beat": np.empty(one, np.float64),  # score of the worst of the n best finished; -inf before there are n
+            "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
+            "tokens": np.empty(per_slot, np.int64),
+            "past": np.empty(history, np.int64),  # [B, T, K]: token * MAX_BEAM_SIZE + slot it continues
+            "past_gains": np.empty(history, np.float32),
+        }
+
+    @property
+    def tokens(self) -> IntArray:
+        """Give the inputs of the next step, [B, K]."""
+        tokens: IntArray = self._arrays["tokens"][: self.size]
+        return tokens
+
+    def add(self, search: SearchOptions, source_ids: Sequence[int]) -> int:
+        """Begin a sentence and return its index."""
+        index = self.size
+        self.size += 1
+        if self.size > len(self._own_rows):
+            for name, array in self._arrays.items():
+                self._arrays[name] = grown(array, self.size)
+            self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
+            self._own_slots = np.tile(np.arange(self.beam_size), (len(self._own_rows), 1))
+        arrays = self._arrays
+        arrays["steps"][index] = arrays["closed"][index] = 0
+        arrays["penalty"][index] = search.length_penalty
+        arrays["longest"][index] = search.max_length
+        arrays["shortest"][index] = search.min_length
+        self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
+        arrays["to_beat"][index] = -np.inf
+        # All slots hold the same empty hypothesis; only the first counts, else the beam would fill with copies.
+        arrays["scores"][index] = -np.inf
+        arrays["scores"][index, 0] = 0.0
+        arrays["tokens"][index] = self._bos
+        self._guard.reset(index, source_ids)
+        self._finished.append([])
+        self._n_best.append(min(search.n_best, self.beam_size))
+        return index
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Forget sentences `removed`; `holes` and `movers` are those of closing_moves."""
+        self.size -= len(removed)
+        for array in self._arrays.values():
+            array[holes] = array[movers]
+        self._guard.move(holes, movers)
+        for records in (self._finished, self._n_best):
+            close_gaps(records, len(removed), holes, movers)
+
+    def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
+        """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
+        if self.beam_size == 1:
+            advance = self._advance_greedily(ids, logprobs)
+            if advance is not None:
+                return advance
+        size, arrays = self.size, self._arrays
+        best = self._ranked(ids, logprobs)
+        ending = best.tokens == self._eos
+        possible = best.scores > IMPOSSIBLE
+        last = arrays["steps"][:size] + 1 >= arrays["longest"][:size]
+        closing = ((ending | last[:, None]) & possible)[:, : self.beam_size]
+        if np.count_nonzero(closing):
+            self._finish(best, closing)
+        if np.count_nonzero(possible[:, 0]) < size:
+            self._strand((~possible[:, 0]).nonzero()[0].tolist())
+        survivors = self._placed(first_living(best, possible & ~ending, self.beam_size))
+        self._remember(survivors)
+        done = self._done(last)
+        return Advance(survivors.tokens, self._row_parents(survivors.parents, done), done.nonzero()[0].tolist())
+
+    def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
+        """Take a step of single hypotheses whose likeliest tokens are all allowed; None where one is not.
+
+        The same as the general way, which has to look further: what follows </s> can never beat it.
+        """
+        size, arrays = self.size, self._arrays
+        steps, tokens, gains = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
+        if self._allowed(ids, logprobs) is not logprobs or np.count_nonzero(gains <= IMPOSSIBLE):
+            return None
+        done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
+        scores: npt.NDArray[np.float64] = arrays["scores"][:size] + gains
+        leaving: list[int] = done.nonzero()[0].tolist()
+        for index in leaving:
+            step, token = int(steps[index]), int(tokens[index, 0])
+            score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
+            reason: FinishReason = "eos" if token == self._eos else "length"
+            self._record(index, Finished(score, step, 0, token, float(gains[index, 0]), reason))
+        self._remember(Survivors(np.zeros_like(tokens), tokens, gains, scores))
+        return Advance(tokens, None, leaving)
+
+    def latest(self, index: int) -> tuple[int, float]:
+        """Give the last token of the best live hypothesis of a sentence, and its log-probability."""
+        step = int(self._arrays["steps"][index]) - 1
+        return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
+
+    def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
+        """Give the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
+        found = sorted(self._finished[index], key=lambda finished: -finished.score)
+        return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
+
+    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> Survivors:
+        """Give the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
+        size, width = self.size, ids.shape[2]
+        gains = self._allowed(ids, logprobs)
+        scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
+        totals = (scores + gains).reshape(size, -1)
+        # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
+        order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
+        at = order + self._own_rows[:size] * totals.shape[1]  # in the flat arrays: a third of the price of two indices
+        return Survivors(order // width, ids.take(at), gains.take(at), totals.take(at))
+
+    def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
+        """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
+        forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
+        if self._has_shortest:
+            early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
+            ends = early[:, None, None] & (ids == self._eos)
+            if np.count_nonzero(ends):
+                forbidden = ends if forbidden is None else forbidden | ends
+        if forbidden is None:
+            return logprobs
+        gains: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
+        return gains
+
+    def _finish(self, best: Survivors, closing: npt.NDArray[np.bool_]) -> None:
+        """Record the hypotheses that end here, those marked among the best K, [B, K]."""
+        steps, penalty = self._arrays["steps"], self._arrays["penalty"]
+        for index, rank in np.argwhere(closing).tolist():
+            step, token = int(steps[index]), int(best.tokens[index, rank])
+            score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
+            reason: FinishReason = "eos" if token == self._eos else "length"
+            parent, gain = int(best.parents[index, rank]), float(best.gains[index, rank])
+            self._record(index, Finished(score, step, parent, token, gain, reason))
+
+    def _strand(self, stranded: list[int]) -> None:
+        """Close sentences that nothing may follow: where no hypothesis is finished, the best live one as it stands."""
+        for index in stranded:
+            if not self._finished[index]:
+                self._record(index, self._as_it_stands(index, int(self._arrays["scores"][index].argmax())))
+
+    def _record(self, index: int, finished: Finished) -> None:
+        found = self._finished[index]
+        found.append(finished)
+        self._arrays["closed"][index] = len(found)
+        wanted = self._n_best[index]
+        if len(found) >= wanted:
+            self._arrays["to_beat"][index] = sorted((each.score for each in found), reverse=True)[wanted - 1]
+
+    def _as_it_stands(self, index: int, slot: int) -> Finished:
+        """Close the live hypothesis of a slot with the tokens it has, possibly none."""
+        arrays = self._arrays
+        step = int(arrays["steps"][index]) - 1
+        if step < 0:
+            return Finished(0.0, -1, 0, self._eos, 0.0, "length")
+        score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
+        token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
+        return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
+
+    def _placed(self, survivors: Survivors) -> Survivors:
+        """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
+        size, beam_size = survivors.tokens.shape
+        if beam_size == 1:
+            return survivors
+        own, rows = self._own_slots[:size], self._own_rows[:size]
+        # Worst first, so that of several claims to one slot the best child's stays.
+        occupant = np.full((size, beam_size), -1)
+        occupant[rows, survivors.parents[:, ::-1]] = own[:, ::-1]
+        placed = occupant[rows, survivors.parents] == own
+        if np.count_nonzero(placed) < placed.size:
+            # As many slots of a sentence are free as it has survivors without one: both in order.
+            occupant[occupant < 0] = own[~placed]
+        survivors = survivors.taken(occupant + rows * beam_size)
+        # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
+        still = (survivors.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
+        np.copyto(survivors.parents, own, where=still)
+        return survivors
+
+    def _remember(self, survivors: Survivors) -> None:
+        """Write the step into the history and make it the present."""
+        size, arrays = self.size, self._arrays
+        steps = arrays["steps"][:size]
+        needed = self._deepest = int(steps.max()) + 1
+        if needed > arrays["past"].shape[1]:
+            arrays["past"] = grown(arrays["past"], needed, axis=1)
+            arrays["past_gains"] = grown(arrays["past_gains"], needed, axis=1)
+        at = (self._own_rows[:size, 0], steps)
+        arrays["past"][at] = survivors.tokens * MAX_BEAM_SIZE + survivors.parents
+        arrays["past_gains"][at] = survivors.gains
+        arrays["scores"][:size] = survivors.scores
+        arrays["tokens"][:size] = survivors.tokens
+        self._guard.advance(survivors.parents, survivors.tokens)
+        steps += 1
+
+    def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Say which sentences are finished, [B]."""
+        size, arrays = self.size, self._arrays
+        closed = arrays["closed"][:size]
+        if not np.count_nonzero(closed):
+            return last
+        best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
+        to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
+        steps = arrays["steps"][:size]
+        # A sum of log-probabilities only falls: this is the most a live hypothesis can reach so soon.
+        hopeless = to_beat >= best / np.minimum(steps + PATIENCE, arrays["longest"][:size]) ** penalty
+        enough = (closed >= self.beam_size) & (to_beat >= best / steps**penalty)
+        done: npt.NDArray[np.bool_] = last | hopeless | enough
+        return done
+
+    def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray | None:
+        """Turn slots within sentences into rows of the batch; sentences that leave need no moves."""
+        if self.beam_size == 1:
+            return None
+        if np.count_nonzero(done):
+            parents = np.where(done[:, None], self._own_slots[: self.size], parents)
+        rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()
+        return rows
+
+    def _walk_back(self, index: int, finished: Finished) -> Hypothesis:
+        """Follow the back-pointers of a finished hypothesis to its first token."""
+        if finished.step < 0:
+            return Hypothesis((), (), 0.0, finished.reason)
+        ids, gains, slot = [finished.token], [finished.logprob], finished.parent
+        past, past_gains = self._arrays["past"][index], self._arrays["past_gains"][index]
+        for step in range(finished.step - 1, -1, -1):
+            gains.append(float(past_gains[step, slot]))
+            token, slot = divmod(int(past[step, slot]), MAX_BEAM_SIZE)
+            ids.append(token)
+        return Hypothesis(tuple(reversed(ids)), tuple(reversed(gains)), finished.score, finished.reason)

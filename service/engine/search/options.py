@@ -1,0 +1,51 @@
+"""Checks the options of a call and settles what they leave open for one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from service.engine.errors import InvalidOption
+from service.engine.search.validation import check_search
+from service.engine.types import MAX_BEAM_SIZE, ForcedResult, Hypothesis, SearchOptions, TranslationOptions
+
+SPARE_TOKENS = 8  # unless told otherwise, a translation may be twice as long as its source and this much longer
+
+
+def check_options(options: TranslationOptions) -> None:
+    """Raise InvalidOption for the first option that is out of its range."""
+    check_search(SearchOptions(options.beam_size, options.length_penalty, min_length=options.min_length))
+    if not 0 <= options.alternatives < MAX_BEAM_SIZE:
+        raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
+    if options.max_length is not None and options.max_length <= options.min_length:
+        raise InvalidOption(f"max_length is {options.max_length}; it must be more than min_length and at least 1.")
+
+
+def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
+    """Settle how to search for the translation of so many source tokens; counts include </s>.
+
+    One of the places that the model has is kept for the </s> of a translation that is cut off, because attention is
+    computed over a closed one.
+    """
+    limit = target_limit - 1
+    wanted = options.max_length if options.max_length is not None else 2 * source_tokens + SPARE_TOKENS
+    min_length = min(options.min_length, limit - 1)
+    n_best = options.alternatives + 1
+    return SearchOptions(
+        beam_size=max(options.beam_size, n_best),
+        length_penalty=options.length_penalty,
+        max_length=max(min(wanted, limit), min_length + 1),
+        min_length=min_length,
+        n_best=n_best,
+    )
+
+
+def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
+    """Give the score of a translation: the sum of its log-probabilities over its length to the penalty."""
+    return float(sum(logprobs) / len(logprobs) ** length_penalty)
+
+
+def over_vocabulary(found: Hypothesis, forced: ForcedResult, length_penalty: float) -> Hypothesis:
+    """Give a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
+    logprobs = tuple(float(value) for value in forced.logprobs[: len(found.ids)])
+    return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)

@@ -1,0 +1,90 @@
+"""Keeps a hypothesis from repeating itself for ever.
+
+A hypothesis ends in a cycle of period p when each of its last tokens equals the one p places before it. The guard
+counts, for every row and every period up to MAX_PERIOD, for how many tokens in a row that has held, and forbids a
+token that would bring the count to the limit of its period, one more copy and FURTHER tokens: no four tokens in a row
+occur a third time. A source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: the limits are then
+raised to twice its own longest run. </s> is never forbidden, because it never occurs inside a hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from service.engine.model.buffers import grown
+from service.engine.types import IntArray
+
+MAX_PERIOD = 16  # longest cycle that is noticed, in tokens
+FURTHER = 3
+LEAST_RUN = 1 + FURTHER  # the lowest limit
+_LIMITS: npt.NDArray[np.int32] = np.arange(1 + FURTHER, MAX_PERIOD + FURTHER + 1, dtype=np.int32)
+_NOTHING = -1  # stands for the places before the first token: equal to no id
+
+
+class RepetitionGuard:
+    """The last tokens and running cycles of B sentences with K beams; arrays are [B, K, MAX_PERIOD]."""
+
+    def __init__(self, beam_size: int) -> None:
+        self._recent = np.empty((0, beam_size, MAX_PERIOD), np.int64)  # [..., p - 1]: the token p places back
+        self._runs = np.empty((0, beam_size, MAX_PERIOD), np.int32)
+        self._limits = np.empty((0, MAX_PERIOD), np.int32)
+
+    def reset(self, index: int, source_ids: Sequence[int]) -> None:
+        """Start sentence `index` anew, with limits that suit its source."""
+        self._recent = grown(self._recent, index + 1)
+        self._runs = grown(self._runs, index + 1)
+        self._limits = grown(self._limits, index + 1)
+        self._recent[index] = _NOTHING
+        self._runs[index] = 0
+        self._limits[index] = np.maximum(_LIMITS, 2 * longest_run(source_ids))
+
+    def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
+        """Say which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
+        size = len(ids)
+        near = self._runs[:size] + 1 >= self._limits[:size, None, :]
+        if not np.count_nonzero(near):
+            return None
+        same = ids[:, :, :, None] == self._recent[:size, :, None, :]
+        prolonging: npt.NDArray[np.bool_] = (same & near[:, :, None, :]).any(axis=-1)
+        return prolonging
+
+    def advance(self, parents: IntArray, tokens: IntArray) -> None:
+        """Append to every row [B, K] its token, the row continuing the one in slot `parents` of its sentence."""
+        size, beam_size = tokens.shape
+        recent, runs = self._recent[:size], self._runs[:size]
+        if beam_size > 1:
+            rows = (parents + np.arange(0, size * beam_size, beam_size)[:, None]).ravel()
+            recent = recent.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(recent.shape)
+            runs = runs.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(runs.shape)
+        runs = (runs + 1) * (recent == tokens[:, :, None])
+        self._recent[:size, :, 1:] = recent[:, :, :-1]
+        self._recent[:size, :, 0] = tokens
+        self._runs[:size] = runs
+
+    def move(self, holes: IntArray, movers: IntArray) -> None:
+        """Put sentences `movers` in the places `holes`."""
+        for array in (self._recent, self._runs, self._limits):
+            array[holes] = array[movers]
+
+
+def longest_run(ids: Sequence[int]) -> int:
+    """Give the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
+
+    Runs under three tokens could not raise any limit, so they are not told apart.
+    """
+    if len(ids) - len(set(ids)) < 3:
+        return 0
+    tokens = np.asarray(ids)
+    same = np.zeros((MAX_PERIOD, len(tokens)), bool)
+    for period in range(1, min(MAX_PERIOD, len(tokens) - 1) + 1):
+        same[period - 1, period:] = tokens[period:] == tokens[:-period]
+    if not (same[:, 2:] & same[:, 1:-1] & same[:, :-2]).any():
+        return 0
+    longest, run = np.zeros(MAX_PERIOD, np.int64), np.zeros(MAX_PERIOD, np.int64)
+    for column in same.T:
+        run = (run + 1) * column
+        longest = np.maximum(longest, run)
+    return int(longest.max())

@@ -1,0 +1,1 @@
+"""Text before and after the model: normalisation, segmentation into sentences, tokens."""

@@ -1,0 +1,234 @@
+"""Text to token ids and back, with every token's place in the text.
+
+Encoding: a token's span is the exact range of the caller's own text that it stands for, without the space before it.
+The byte tokens of one character share that character's span; a decomposed character is one character. A piece that
+is only a space has an empty span in front of what follows.
+
+Decoding: pieces are joined, white space in any spelling becomes one plain space, none is kept at either end. Bytes
+that spell no character, which a model may produce, are left out: their tokens have empty spans and the text never
+gets a replacement character that the model did not spell.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tokenizers
+
+from service.engine.bundle import Bundle, SpecialIds
+from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
+from service.engine.text.nfc import compose
+from service.engine.types import Token
+
+SPACE_PIECE = "▁"
+_BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text of a row of ids and one token for each id, located in that text."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+
+class Tokenizer:
+    """A bundle's vocabulary; safe to use from several threads, and the library frees the GIL while it encodes."""
+
+    def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds) -> None:
+        """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token."""
+        library.encode_special_tokens = True
+        library.no_truncation()
+        library.no_padding()
+        self._library = library
+        self._bos, self._eos = special_ids.bos, special_ids.eos
+        vocabulary = library.get_vocab(with_added_tokens=True)
+        self._pieces = {number: piece for piece, number in vocabulary.items()}
+        self._specials = {
+            number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
+        }
+        self._longest_piece = max(map(len, vocabulary))
+        self._bytes = {
+            number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
+        }
+
+    @property
+    def eos(self) -> int:
+        """Give the id of </s>."""
+        return self._eos
+
+    def surely_has_more_than(self, limit: int, text: str) -> bool:
+        """Say whether a text is so long that it must have more tokens, without tokenising it.
+
+        White space may become nothing, and up to four characters are composed into one.
+        """
+        return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Give the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""
+        check_text(text)
+        return (*self._library.encode(compose(text).text, add_special_tokens=False).ids, self._eos)
+
+    def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
+        """Give the tokens of a text, </s> last, each located in the text; `shift` is added to every span."""
+        check_text(text)
+        composed = compose(text)
+        encoding = self._library.encode(composed.text, add_special_tokens=False)
+        tokens = []
+        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            start, end = _without_blanks(composed.text, start, end)
+            piece = self._pieces[number]
+            if piece == SPACE_PIECE and composed.text[start:end] != SPACE_PIECE:
+                end = start
+            if start < end:
+                start, end = composed.original(start, end)
+            elif start < len(composed.text):
+                start = end = composed.original(start, start + 1)[0]
+            else:
+                start = end = len(text)
+            tokens.append(Token(number, piece, text[start:end], start + shift, end + shift))
+        tokens.append(self._special(self._eos, len(text) + shift))
+        return tuple(tokens)
+
+    def begin_token(self) -> Token:
+        """Give <s>, which stands before the first target token."""
+        return self._special(self._bos, 0)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Give the text of a row of ids."""
+        return self.locate(ids).text
+
+    def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
+        """Give the text of a row of ids and the place of each in it; `shift` is added to every span."""
+        writer = _Writer()
+        run: list[int] = []
+        for number in ids:
+            if number in self._bytes:
+                run.append(self._bytes[number])
+                continue
+            writer.write_bytes(run)
+            run = []
+            writer.write("" if number in self._specials else self._piece(number).replace(SPACE_PIECE, " "))
+        writer.write_bytes(run)
+        text = writer.text.rstrip(" ")
+        tokens = []
+        for number, (start, end) in zip(ids, writer.spans, strict=True):
+            start, end = min(start, len(text)), min(end, len(text))
+            special = self._specials.get(number)
+            tokens.append(Token(number, self._piece(number), text[start:end], start + shift, end + shift, special))
+        return Decoded(text, tuple(tokens))
+
+    def _piece(self, number: int) -> str:
+        """Give a piece; ids without one, where a vocabulary is padded to a round size, are written as nothing."""
+        return self._pieces.get(number, "")
+
+    def _special(self, number: int, position: int) -> Token:
+        name = self._specials[number]
+        return Token(number, name, "", position, position, name)
+
+
+def load_tokenizer(bundle: Bundle) -> Tokenizer:
+    """Load a bundle's tokenizer.json once; raises BundleCorrupt or BundleIncompatible when it does not fit."""
+    path, manifest = bundle.tokenizer_path, bundle.manifest
+    library = _read(path)
+    vocabulary = library.get_vocab(with_added_tokens=True)
+    if not vocabulary or max(vocabulary.values()) >= manifest.vocabulary_size:
+        raise BundleIncompatible(
+            f"{path}: it has ids up to {max(vocabulary.values(), default=0)}, but the manifest's vocabulary_size is "
+            f"{manifest.vocabulary_size}."
+        )
+    missing = [f"<0x{byte:02X}>" for byte in range(256) if f"<0x{byte:02X}>" not in vocabulary]
+    if missing:
+        raise BundleIncompatible(f"{path}: {len(missing)} of the 256 byte tokens are missing, {missing[0]} first.")
+    special = manifest.special_ids
+    for number in (special.pad, special.bos, special.eos):
+        if library.id_to_token(number) is None:
+            raise BundleIncompatible(f"{path}: the special id {number} of the manifest is not in the vocabulary.")
+    return Tokenizer(library, special)
+
+
+def check_text(text: str) -> None:
+    """Raise InvalidText if the text holds a lone surrogate, which no encoding can carry."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidText(
+            f"The text holds a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
+            "it is not valid Unicode."
+        ) from None
+
+
+def _read(path: Path) -> tokenizers.Tokenizer:
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises plain Exception
+        raise BundleCorrupt(f"{path}: is no tokenizer that can be read ({error}).") from error
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_blank(character: str) -> bool:
+    return character.isspace() or character in "\u00ad\u200b\ufeff"
+
+
+def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    """Narrow a range so that it neither begins nor ends with white space or characters nobody sees."""
+    while start < end and _is_blank(text[start]):
+        start += 1
+    while end > start and _is_blank(text[end - 1]):
+        end -= 1
+    return start, end
+
+
+class _Writer:
+    """Collects decoded text and one span for each token written."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._spaced = True  # at the start, as after a space, no further space is written
+        self.spans: list[tuple[int, int]] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def write(self, piece: str) -> None:
+        """Write one token; spaces before its text do not belong to its span."""
+        start = self._length
+        for character in piece:
+            if not character.isspace():
+                self._append(character)
+            elif not self._spaced:
+                self._append(" ")
+                if self._length == start + 1:
+                    start += 1
+        self.spans.append((start, self._length))
+
+    def write_bytes(self, run: Iterable[int]) -> None:
+        """Write a run of byte tokens: those of one character share its span, bytes that spell none write nothing."""
+        data = bytes(run)
+        position = 0
+        while position < len(data):
+            size, character = _first_character(data[position:])
+            self.write(character)
+            self.spans[-1:] = self.spans[-1:] * size
+            position += size
+
+    def _append(self, character: str) -> None:
+        self._parts.append(character)
+        self._length += 1
+        self._spaced = character == " "
+
+
+def _first_character(data: bytes) -> tuple[int, str]:
+    """Give how many bytes the first character takes and the character; one byte and "" when it is not UTF-8."""
+    for size in range(1, min(4, len(data)) + 1):
+        try:
+            return size, data[:size].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+    return 1, ""
