@@ -58,7 +58,7 @@ class BulkOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class InputLine:
     """One line of the input, with its given translation if there is one."""
 
     number: int
@@ -103,7 +103,7 @@ def run(options: BulkOptions) -> None:
     translator = open_translator(
         bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.decoders))
     )
-    translator = translator.reading(source_of(translator.info, options.wanted))
+    translator = translator.for_source(source_of(translator.info, options.wanted))
     decoding = bundle.manifest.decoding
     search = TranslationOptions(
         beam_size=options.beam_size or decoding.beam_size,
@@ -163,7 +163,7 @@ async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> N
         await asyncio.gather(*under_way, return_exceptions=True)
 
 
-async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[Segment]]:
+async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[InputLine]]:
     """Yield windows of lines, numbered from 1; raises InvalidInput if one file ends before the other."""
     number = 1
     while True:
@@ -180,7 +180,7 @@ async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[Segment]]:
             raise InvalidInput(f"There must be one target line for each line of the input, but {ends}.")
         if not columns[0]:
             return
-        yield [Segment(number + place, *texts) for place, texts in enumerate(zip(*columns, strict=True))]
+        yield [InputLine(number + place, *texts) for place, texts in enumerate(zip(*columns, strict=True))]
         number += len(columns[0])
 
 
@@ -200,7 +200,7 @@ class _Work:
     split: bool
     bar: tqdm[NoReturn]
 
-    async def window(self, segments: Sequence[Segment]) -> list[Line]:
+    async def window(self, segments: Sequence[InputLine]) -> list[Line]:
         """Do a window, long lines first, and give its lines in their order."""
         by_length = sorted(segments, key=lambda segment: -len(segment.source))
         chunks = [by_length[first : first + CHUNK_LINES] for first in range(0, len(by_length), CHUNK_LINES)]
@@ -216,7 +216,7 @@ class _Work:
         }
         return [done[segment.number] for segment in segments]
 
-    async def _chunk(self, segments: Sequence[Segment]) -> list[Line]:
+    async def _chunk(self, segments: Sequence[InputLine]) -> list[Line]:
         if segments[0].target is None:
             sources = [segment.source for segment in segments]
             translations = await self.translator.translate(sources, self.search, split=self.split)
@@ -226,11 +226,11 @@ class _Work:
         self.bar.update(len(lines))
         return lines
 
-    async def _scored(self, segment: Segment) -> Line:
+    async def _scored(self, segment: InputLine) -> Line:
         """Score a given translation; where one side is empty there is nothing to score."""
         assert segment.target is not None
         try:
-            [found] = await self.translator.force([(segment.source, segment.target)], self.search.length_penalty)
+            [found] = await self.translator.score_batch([(segment.source, segment.target)], self.search.length_penalty)
         except EmptyInput:
             return Line("")
         except InvalidInput as error:

@@ -17,7 +17,7 @@ from training.beam import Hypothesis, SearchOptions, beam_search, length_limit
 from training.data.batching import collate
 from training.data.subwords import BOS, EOS, PAD
 from training.networks.interface import Network
-from training.wrapping import join, pieces
+from training.wrapping import join, segments
 
 BATCH_TOKENS = 4096
 """Source positions of a batch, padding and beams counted."""
@@ -134,7 +134,7 @@ def translate(
     A sentence over the limits of ``options`` is translated in parts, as the service does.
     """
     limit = min(options.wrap_tokens, options.max_length)
-    cut = [pieces(tokenizer, sentence, limit, options.max_length) for sentence in sentences]
+    cut = [segments(tokenizer, sentence, limit, options.max_length) for sentence in sentences]
     found = iter(search(network, [piece.ids for own in cut for piece in own], options, progress))
     texts = [[tokenizer.decode(next(found)[0].ids) for _ in own] for own in cut]
     return [join(sentence, own, text) for sentence, own, text in zip(sentences, cut, texts, strict=True)]

@@ -24,7 +24,7 @@ _JOINER = "\u200d"
 _QUARTER = 4
 
 
-class Piece(NamedTuple):
+class Segment(NamedTuple):
     """A range of a sentence that is translated by itself, with its ids (no end token)."""
 
     start: int
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     ids: list[int]
 
 
-def pieces(tokenizer: Tokenizer, sentence: str, wrap_tokens: int, max_tokens: int) -> list[Piece]:
+def segments(tokenizer: Tokenizer, sentence: str, wrap_tokens: int, max_tokens: int) -> list[Segment]:
     """Return the parts of a sentence, in order; one part if it has at most ``wrap_tokens``, the end token counted.
 
     What has no letter is no part: nothing in it is to be translated. A part may need more tokens alone than within its
@@ -46,7 +46,7 @@ def pieces(tokenizer: Tokenizer, sentence: str, wrap_tokens: int, max_tokens: in
 
 def _pieces(
     tokenizer: Tokenizer, text: str, span: tuple[int, int], wrap: tuple[int, int], max_tokens: int
-) -> Iterator[Piece]:
+) -> Iterator[Segment]:
     """``wrap``: the limit for this range, and the one for whole sentences."""
     begin, end = span
     here, whole = wrap
@@ -54,7 +54,7 @@ def _pieces(
     tokens = len(encoding.ids) + 1
     if tokens <= max(here, 2) or (here < whole and tokens <= max_tokens):
         if encoding.ids:
-            yield Piece(begin, end, encoding.ids)
+            yield Segment(begin, end, encoding.ids)
         return
     starts = [_first_visible(text[begin:end], *offsets) for offsets in encoding.offsets]
     limit, everything = max(here - 1, 1), [(0, end - begin)]
@@ -68,7 +68,7 @@ def _pieces(
             yield from _pieces(tokenizer, text, (begin + first, begin + last), (here, whole), max_tokens)
 
 
-def join(sentence: str, parts: Sequence[Piece], translations: Sequence[str]) -> str:
+def join(sentence: str, parts: Sequence[Segment], translations: Sequence[str]) -> str:
     """Return the translations in the places of their parts; all the rest of the sentence stays as it is."""
     ends = [0, *(part.end for part in parts)]
     starts = [*(part.start for part in parts), len(sentence)]

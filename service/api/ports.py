@@ -12,7 +12,7 @@ from service.api.context import RequestContext
 from service.engine.errors import DeadlineExceeded
 from service.engine.folder import Change
 from service.engine.scheduling.states import ModelState
-from service.engine.translator import ForcedScore
+from service.engine.translator import TargetScore
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
@@ -50,9 +50,9 @@ class TranslatorPort(Protocol):
     ) -> Awaitable[AttentionMap]:
         """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
 
-    def force(
+    def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
-    ) -> Awaitable[list[ForcedScore]]:
+    ) -> Awaitable[list[TargetScore]]:
         """Score given translations (source, target), many at once."""
 
     def stream(

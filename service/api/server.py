@@ -28,7 +28,7 @@ from service.api.exposure import exposure, few_descriptors
 from service.api.ports import RegistryPort, Service
 from service.api.protocol import BoundedProtocol, Door
 from service.api.reloading import Hangup, reload_models
-from service.engine.loader import EngineSettings, OpenWorker, open_here
+from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
 from service.engine.scheduling.scheduler import Budget
@@ -286,13 +286,13 @@ def serve_models(settings: Settings) -> int:
 
 
 @contextlib.contextmanager
-def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None) -> Iterator[OpenWorker]:
+def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None) -> Iterator[WorkerFactory]:
     """Give what opens bundles: here, or in engine processes that last as long as this context.
 
     `told` hears of every restart of a process or of a model in one; see service.processes.parent.
     """
     if not settings.engine_processes:
-        yield open_here
+        yield load_worker
         return
     with Fleet(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
         yield fleet.open

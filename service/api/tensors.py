@@ -164,7 +164,7 @@ async def infer_with(translator: TranslatorPort, inference: Inference, deadline:
             tensors.append(numbers("score", [_score(translation) for translation in found]))
     elif inference.target_texts is not None and "attention" not in inference.outputs:
         pairs = list(zip(inference.texts, inference.target_texts, strict=True))
-        scored = await translator.force(pairs, inference.options.length_penalty, deadline=deadline)
+        scored = await translator.score_batch(pairs, inference.options.length_penalty, deadline=deadline)
         tensors = [
             Tensor("translation", "BYTES", inference.target_texts),
             numbers("score", [one.score for one in scored]),

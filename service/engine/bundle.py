@@ -78,7 +78,7 @@ class AttentionSize:
 
 
 @dataclass(frozen=True, slots=True)
-class AlignHead:
+class AlignmentHead:
     """The layer and head of cross-attention that align words best, and how to read them."""
 
     layer: int
@@ -98,7 +98,7 @@ class AttentionSpec:
     cross: AttentionSize
     encoder: AttentionSize | None
     decoder: AttentionSize | None
-    align: AlignHead
+    align: AlignmentHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
             cross=AttentionSize(**attention["cross"]),
             encoder=sizes["encoder"],
             decoder=sizes["decoder"],
-            align=AlignHead(**attention["align"]),
+            align=AlignmentHead(**attention["align"]),
         ),
         decoding=DecodingDefaults(**document["decoding"]),
         files=document["files"],

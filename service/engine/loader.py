@@ -28,17 +28,17 @@ class EngineSettings:
     default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
 
 
-class OpenedWorker(NamedTuple):
+class LoadedWorker(NamedTuple):
     """A loaded model's worker, not started yet, and where it runs."""
 
     worker: SentenceWorker
     placement: Placement
 
 
-OpenWorker = Callable[[Bundle, EngineSettings, Observer], OpenedWorker]
+WorkerFactory = Callable[[Bundle, EngineSettings, Observer], LoadedWorker]
 
 
-def open_here(bundle: Bundle, settings: EngineSettings, observer: Observer) -> OpenedWorker:
+def load_worker(bundle: Bundle, settings: EngineSettings, observer: Observer) -> LoadedWorker:
     """Load a bundle's model into this process.
 
     Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
@@ -52,7 +52,7 @@ def open_here(bundle: Bundle, settings: EngineSettings, observer: Observer) -> O
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
         suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
         worker_settings = replace(worker_settings, decoders=min(suiting, most))
-    return OpenedWorker(Worker(bundle.manifest.name, model, worker_settings, observer), model.placement)
+    return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, observer), model.placement)
 
 
 def decoders_for(device: str, cores: int) -> int:

@@ -20,7 +20,7 @@ from service.engine.errors import (
 from service.engine.events import NULL_OBSERVER, Observer
 from service.engine.folder import Change, Found, find_bundles, look_through, open_found
 from service.engine.languages.tags import Languages
-from service.engine.loader import EngineSettings, OpenWorker, open_here
+from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.pairs import Pairs
 from service.engine.scheduling.states import REASONS, ModelState
@@ -40,7 +40,7 @@ def open_translator(
     bundle: Bundle,
     settings: EngineSettings | None = None,
     observer: Observer = NULL_OBSERVER,
-    open_worker: OpenWorker = open_here,
+    open_worker: WorkerFactory = load_worker,
 ) -> Translator:
     """Load a bundle into memory; it works once it is started.
 
@@ -95,7 +95,7 @@ class Registry:
         models_dir: Path,
         settings: EngineSettings | None = None,
         observer: Observer = NULL_OBSERVER,
-        open_worker: OpenWorker = open_here,
+        open_worker: WorkerFactory = load_worker,
     ) -> None:
         """Remember where the models are and who opens them; nothing is read before `load`."""
         self._models_dir = models_dir

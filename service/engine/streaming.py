@@ -11,13 +11,13 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from service.engine.scheduling.interface import SentenceWorker, run_forced, within
-from service.engine.text.segmented_text import Passage
+from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
+from service.engine.text.segmented_text import SegmentedText
 from service.engine.text.segmenter import join
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import (
-    ForcedJob,
-    ForcedResult,
+    ScoringRequest,
+    ScoringResult,
     SentenceJob,
     SentenceResult,
     StreamedEnd,
@@ -41,18 +41,18 @@ class _Sentence:
     text: str = ""  # given out so far
 
 
-async def stream_passage(
-    passage: Passage, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
+async def stream_segmented(
+    segmented: SegmentedText, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
 ) -> AsyncIterator[StreamEvent]:
     """Give the events of a text, one sentence after the other; `jobs` are those of its pieces, `wanted` has no view."""
     texts: list[str] = []
     position = length = 0  # in the text, and of the translation so far
-    for number, (piece, job) in enumerate(zip(passage.pieces, jobs, strict=True)):
-        gap = passage.text[position : piece.start]
-        position = piece.end
-        source = passage.text[piece.start : piece.end]
+    for number, (segment, job) in enumerate(zip(segmented.segments, jobs, strict=True)):
+        gap = segmented.text[position : segment.start]
+        position = segment.end
+        source = segmented.text[segment.start : segment.end]
         tokens = tuple(
-            replace(token, start=token.start + piece.start, end=token.end + piece.start)
+            replace(token, start=token.start + segment.start, end=token.end + segment.start)
             for token in tokenizer.tokens(source)
         )
         yield StreamedSentence(number, source, tokens, gap)
@@ -62,7 +62,7 @@ async def stream_passage(
             yield token
         texts.append(tokenizer.locate(sentence.ids).text)
         length += len(texts[-1])
-    yield StreamedEnd(join(passage.text, passage.spans, texts).text)
+    yield StreamedEnd(join(segmented.text, segmented.spans, texts).text)
 
 
 async def _stream_sentence(
@@ -136,9 +136,9 @@ async def _events(
 
 async def _forced(
     job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
-) -> ForcedResult:
+) -> ScoringResult:
     """Score the tokens so far, closed by </s>."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
-    asked = ForcedJob(job.source_ids, target, job.deadline, wanted)
-    [forced] = await within(job.deadline, run_forced(worker, [asked]))
+    asked = ScoringRequest(job.source_ids, target, job.deadline, wanted)
+    [forced] = await within(job.deadline, run_scoring(worker, [asked]))
     return forced

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from service.engine import thread_pools as threads
-from service.engine.attention.alignment import reading
+from service.engine.attention.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair, view
 from service.engine.attention.quality_signals import coverage
 from service.engine.attention.selection import alone, check_size, wanted_for
@@ -23,20 +23,27 @@ from service.engine.bundle import Manifest
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import NULL_OBSERVER, CallStage, Observer
 from service.engine.languages.tags import canonical
-from service.engine.scheduling.interface import SentenceWorker, run_forced, run_sentences, within
+from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, within
 from service.engine.scheduling.states import State
 from service.engine.scheduling.timings import sentence_stages
 from service.engine.search.options import check_options, normalised_score, over_vocabulary, settle
-from service.engine.streaming import stream_passage
-from service.engine.text.segmented_text import Cutting, Outcome, Passage, assemble, cut_text, word_links
+from service.engine.streaming import stream_segmented
+from service.engine.text.segmented_text import (
+    SegmentationOptions,
+    SegmentedText,
+    SegmentResult,
+    assemble,
+    segment_text,
+    word_links,
+)
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    ForcedJob,
-    ForcedResult,
     Hypothesis,
     ModelInfo,
+    ScoringRequest,
+    ScoringResult,
     SentenceJob,
     SentenceResult,
     StreamEvent,
@@ -54,7 +61,7 @@ WARM_UP = "Hello, world."
 
 
 @dataclass(frozen=True, slots=True)
-class ForcedScore:
+class TargetScore:
     """How likely the model finds a given translation, and the words it aligns (white space separates words)."""
 
     score: float
@@ -85,11 +92,11 @@ class Translator:
         self._warm = threading.Event()
         self._owner: Translator | None = None
         self._observer = observer
-        self._cutting = Cutting(manifest.source_language, min(wrap_tokens or limit, limit), limit)
+        self._segmentation = SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit)
         # A model that was replaced lives as long as a request that began with it holds this object.
         weakref.finalize(self, worker.retire).atexit = False
 
-    def reading(self, source_language: str) -> Translator:
+    def for_source(self, source_language: str) -> Translator:
         """Return the same model for one of its source languages, whose rules then cut texts into sentences.
 
         All share the worker, which lives as long as any of them is held.
@@ -100,7 +107,7 @@ class Translator:
         view = copy.copy(self)
         view._owner = self  # whose worker retires when nobody holds it any more
         view._info = replace(self._info, source_language=own[0])
-        view._cutting = replace(self._cutting, language=own[0])
+        view._segmentation = replace(self._segmentation, language=own[0])
         return view
 
     @property
@@ -175,13 +182,13 @@ class Translator:
         check_options(options)
         self.check_room(deadline)  # before the text is worked on: refusing must cost next to nothing
         size = sum(map(len, texts))
-        cutting = self._cutting if split else replace(self._cutting, split=False)
-        passages = await self._timed(
-            "tokenize", size, lambda: [cut_text(text, self._tokenizer, cutting) for text in texts]
+        segmentation = self._segmentation if split else replace(self._segmentation, split=False)
+        segmented_texts = await self._timed(
+            "tokenize", size, lambda: [segment_text(text, self._tokenizer, segmentation) for text in texts]
         )
-        sources = [piece.ids for passage in passages for piece in passage.pieces]
+        sources = [segment.ids for segmented in segmented_texts for segment in segmented.segments]
         outcomes = await within(deadline, self._outcomes(sources, options, deadline))
-        return await self._timed("detokenize", size, lambda: self._assemble(passages, outcomes, options))
+        return await self._timed("detokenize", size, lambda: self._assemble(segmented_texts, outcomes, options))
 
     async def attention(
         self,
@@ -205,14 +212,14 @@ class Translator:
         if options.kind == "encoder":  # whatever the translation will be
             check_size(options, self._manifest.attention, len(ids[0]), 0, most_weights)
 
-        def job(source: tuple[int, ...], target: tuple[int, ...]) -> ForcedJob:
+        def job(source: tuple[int, ...], target: tuple[int, ...]) -> ScoringRequest:
             check_size(options, self._manifest.attention, len(source), len(target), most_weights)
-            return ForcedJob(source, target, deadline, wanted)
+            return ScoringRequest(source, target, deadline, wanted)
 
         if target_text is None:
             pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline, job))
         else:
-            [forced] = await within(deadline, run_forced(self._worker, [job(ids[0], ids[1])]))
+            [forced] = await within(deadline, run_scoring(self._worker, [job(ids[0], ids[1])]))
             pair = self._given_pair(text, target_text, forced, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizer.begin_token()
@@ -228,23 +235,25 @@ class Translator:
         options = TranslationOptions(beam_size=1, max_length=max_length)
         check_options(options)
         self.check_room(deadline)
-        passage = await self._timed("tokenize", len(text), lambda: cut_text(text, self._tokenizer, self._cutting))
-        jobs = self._jobs([piece.ids for piece in passage.pieces], options, deadline)
+        segmented = await self._timed(
+            "tokenize", len(text), lambda: segment_text(text, self._tokenizer, self._segmentation)
+        )
+        jobs = self._jobs([segment.ids for segment in segmented.segments], options, deadline)
         began = time.monotonic()
-        async for event in stream_passage(passage, jobs, self._worker, self._tokenizer, self._wanted):
+        async for event in stream_segmented(segmented, jobs, self._worker, self._tokenizer, self._wanted):
             yield event
         self._tell(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}))
 
-    async def force(
+    async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
-    ) -> list[ForcedScore]:
+    ) -> list[TargetScore]:
         """Score given translations (source, target) as they are, never split; raises as `attention` does."""
         size = sum(len(text) for pair in pairs for text in pair)
         encoded = await self._timed("tokenize", size, lambda: [self._encode_sides(*pair) for pair in pairs])
-        jobs = [ForcedJob(source, target, deadline, self._wanted) for source, target in encoded]
-        results = await within(deadline, run_forced(self._worker, jobs))
+        jobs = [ScoringRequest(source, target, deadline, self._wanted) for source, target in encoded]
+        results = await within(deadline, run_scoring(self._worker, jobs))
 
-        def scores() -> list[ForcedScore]:
+        def scores() -> list[TargetScore]:
             scored = zip(pairs, results, strict=True)
             return [self._forced_score(pair, result, length_penalty) for pair, result in scored]
 
@@ -252,23 +261,23 @@ class Translator:
 
     async def _outcomes(
         self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
-    ) -> list[Outcome]:
+    ) -> list[SegmentResult]:
         if not sources:
             return []
         results = await self._sentences(sources, options, deadline)
         if not options.details:
-            return [Outcome(result.hypotheses) for result in results]
+            return [SegmentResult(result.hypotheses) for result in results]
         forced = [
-            ForcedJob(ids, self._closed(result.hypotheses[0]), deadline, self._wanted)
+            ScoringRequest(ids, self._closed(result.hypotheses[0]), deadline, self._wanted)
             for ids, result in zip(sources, results, strict=True)
         ]
-        outcomes: list[Outcome] = []
+        outcomes: list[SegmentResult] = []
         for first in range(0, len(forced), FORCED_TOGETHER):
             scored = await self._attended(forced[first : first + FORCED_TOGETHER])
             for result, each in zip(results[first : first + FORCED_TOGETHER], scored, strict=True):
                 best = over_vocabulary(result.hypotheses[0], each, options.length_penalty)
-                weights = reading(each.cross_attention, self._align)
-                outcomes.append(Outcome((best, *result.hypotheses[1:]), weights))
+                weights = alignment_weights(each.cross_attention, self._align)
+                outcomes.append(SegmentResult((best, *result.hypotheses[1:]), weights))
         return outcomes
 
     async def _sentences(
@@ -281,14 +290,14 @@ class Translator:
             self._tell(stage)
         return results
 
-    async def _attended(self, jobs: Sequence[ForcedJob]) -> list[ForcedResult]:
+    async def _attended(self, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:
         """Have the model look again at translations of its own."""
         began = time.monotonic()
-        results = await run_forced(self._worker, jobs)
+        results = await run_scoring(self._worker, jobs)
         self._tell(CallStage("force", began, time.monotonic(), {"sentences": len(jobs)}))
         if self._warm.is_set():  # what it is warmed up with is cut off early
             for result in results:
-                self._observer.attended(self.name, coverage(reading(result.cross_attention, self._align)))
+                self._observer.attended(self.name, coverage(alignment_weights(result.cross_attention, self._align)))
         return results
 
     def _tell(self, stage: CallStage) -> None:
@@ -300,7 +309,7 @@ class Translator:
         source: tuple[int, ...],
         options: TranslationOptions,
         deadline: float | None,
-        job: Callable[[tuple[int, ...], tuple[int, ...]], ForcedJob],
+        job: Callable[[tuple[int, ...], tuple[int, ...]], ScoringRequest],
     ) -> ScoredPair:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline)
         best = result.hypotheses[0]
@@ -311,17 +320,21 @@ class Translator:
             text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
         )
 
-    def _given_pair(self, text: str, target_text: str, forced: ForcedResult, options: TranslationOptions) -> ScoredPair:
+    def _given_pair(
+        self, text: str, target_text: str, forced: ScoringResult, options: TranslationOptions
+    ) -> ScoredPair:
         logprobs = tuple(float(value) for value in forced.logprobs)
         source, target = self._tokenizer.tokens(text), self._tokenizer.tokens(target_text)
         score = normalised_score(logprobs, options.length_penalty)
         return ScoredPair(text, target_text, source, target, forced, score, logprobs)
 
-    def _forced_score(self, pair: tuple[str, str], forced: ForcedResult, length_penalty: float) -> ForcedScore:
+    def _forced_score(self, pair: tuple[str, str], forced: ScoringResult, length_penalty: float) -> TargetScore:
         logprobs = tuple(float(value) for value in forced.logprobs)
         source, target = ((text, self._tokenizer.tokens(text), 0) for text in pair)
-        links = word_links(reading(forced.cross_attention, self._align), source, target, self._align.threshold)
-        return ForcedScore(normalised_score(logprobs, length_penalty), logprobs, links)
+        links = word_links(
+            alignment_weights(forced.cross_attention, self._align), source, target, self._align.threshold
+        )
+        return TargetScore(normalised_score(logprobs, length_penalty), logprobs, links)
 
     def _jobs(
         self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
@@ -354,14 +367,14 @@ class Translator:
         return ids
 
     def _assemble(
-        self, passages: Sequence[Passage], outcomes: Sequence[Outcome], options: TranslationOptions
+        self, segmented_texts: Sequence[SegmentedText], outcomes: Sequence[SegmentResult], options: TranslationOptions
     ) -> list[Translation]:
         translations = []
         first = 0
-        for passage in passages:
-            own = outcomes[first : first + len(passage.pieces)]
+        for segmented in segmented_texts:
+            own = outcomes[first : first + len(segmented.segments)]
             first += len(own)
-            translations.append(assemble(passage, own, self._tokenizer, self._align.threshold, options.alternatives))
+            translations.append(assemble(segmented, own, self._tokenizer, self._align.threshold, options.alternatives))
         return translations
 
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:

@@ -221,7 +221,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class ForcedJob:
+class ScoringRequest:
     """A sentence and its given translation to be scored; both id sequences end with </s>."""
 
     source_ids: tuple[int, ...]
@@ -231,7 +231,7 @@ class ForcedJob:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ForcedResult:
+class ScoringResult:
     """Scores and attention of a given translation, cut to its true lengths (S source, T target, </s> counted)."""
 
     logprobs: FloatArray  # [T]

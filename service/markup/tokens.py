@@ -13,7 +13,7 @@ from typing import Literal
 
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
-PATIENCE = 50  # tags that are never closed, before only short ones are looked for
+MAX_UNCLOSED_TAGS = 50  # tags that are never closed, before only short ones are looked for
 SHORT_TAG = 1024
 NO_TRANSLATION = re.compile(
     r"""\stranslate\s*=\s*["']?no(?=["'\s/>])|\sclass\s*=\s*(?:"[^"]*\bnotranslate\b|'[^']*\bnotranslate\b|notranslate\b)""",
@@ -79,7 +79,7 @@ class _Scanner:
             return HtmlToken("other", document[start : end + 3]) if end >= 0 else None
         if document.startswith(("<!", "<?"), start):
             return HtmlToken("other", document[start : document.index(">", start) + 1])
-        limit = len(document) if self.failures < PATIENCE else start + SHORT_TAG
+        limit = len(document) if self.failures < MAX_UNCLOSED_TAGS else start + SHORT_TAG
         match = TAG.match(document, start, limit)
         if match is None:
             self.failures += 1

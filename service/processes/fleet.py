@@ -12,7 +12,7 @@ from typing import Any, Self
 from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.events import Observer
-from service.engine.loader import EngineSettings, OpenedWorker
+from service.engine.loader import EngineSettings, LoadedWorker
 from service.engine.model.device import Placement
 from service.processes.link import LogStyle
 from service.processes.parent import EngineProcess
@@ -46,7 +46,7 @@ class Fleet:
         """The processes, as they are at present: one that ends is replaced."""
         return [process.process_id for process in self._processes]
 
-    def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> OpenedWorker:
+    def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> LoadedWorker:
         """Have every process load a bundle, all at once.
 
         Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
@@ -68,7 +68,7 @@ class Fleet:
                 process.abandon(worker)
             raise
         workers = [worker for _, worker, _ in opening]
-        return OpenedWorker(workers[0] if len(workers) == 1 else Pool(workers), placements[0])
+        return LoadedWorker(workers[0] if len(workers) == 1 else Pool(workers), placements[0])
 
 
 def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Placement]) -> Placement:

@@ -12,7 +12,7 @@ from typing import Any
 
 from service.engine.bundle import check_unchanged
 from service.engine.errors import EngineError, EngineFailure, NotReady
-from service.engine.loader import open_here
+from service.engine.loader import load_worker
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.types import SentenceJob
 from service.processes.messages import (
@@ -52,7 +52,7 @@ class Host:
             case Translate():
                 self._translate(message)
             case Force(owner, number, job):
-                self._accept((number,), lambda: [self._worker(owner).submit_forced(job)])
+                self._accept((number,), lambda: [self._worker(owner).submit_scoring(job)])
             case Cancel(number):
                 if future := self._jobs.get(number):
                     future.cancel()
@@ -73,7 +73,7 @@ class Host:
     def vitals(self) -> list[Vitals]:
         """Say how every worker is."""
         return [
-            Vitals(number, worker.state, worker.alive, worker.heartbeat, worker.pressure)
+            Vitals(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
             for number, worker in self._workers.copy().items()
         ]
 
@@ -82,7 +82,7 @@ class Host:
         try:
             if message.again:
                 check_unchanged(message.bundle)
-            worker, placement = open_here(message.bundle, message.settings, relay)
+            worker, placement = load_worker(message.bundle, message.settings, relay)
         except EngineError as error:
             self._send(Refused(message.worker, error))
         except Exception as error:

@@ -12,8 +12,8 @@ from service.engine.bundle import Bundle
 from service.engine.errors import EngineError
 from service.engine.loader import EngineSettings
 from service.engine.model.device import Placement
-from service.engine.scheduling.admission import Pressure
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.scheduling.admission import QueueStatus
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Force:
 
     worker: int
     number: int
-    job: ForcedJob
+    job: ScoringRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Done:
     """A job is done."""
 
     number: int
-    result: SentenceResult | ForcedResult
+    result: SentenceResult | ScoringResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Vitals:
     state: str
     alive: bool
     heartbeat: float
-    pressure: Pressure
+    queue_status: QueueStatus
 
 
 @dataclass(frozen=True, slots=True)

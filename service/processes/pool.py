@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from service.engine.scheduling.admission import Pressure
+from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")
 
@@ -44,11 +44,11 @@ class Pool:
         return max(at_work or [worker.heartbeat for worker in self._workers])
 
     @property
-    def pressure(self) -> Pressure:
+    def queue_status(self) -> QueueStatus:
         """Give how much waits where least does."""
-        every = [self._workers[index].pressure for index in self._takers()]
+        every = [self._workers[index].queue_status for index in self._takers()]
         seconds = [each.seconds for each in every if each.seconds is not None]
-        return Pressure(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
+        return QueueStatus(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
 
     def start(self) -> None:
         """Start all."""
@@ -83,10 +83,10 @@ class Pool:
             raise
         return [futures[index] for index in range(len(jobs))]
 
-    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+    def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Hand out a given translation to be scored."""
         chosen = self._next()
-        return self._counted(self._workers[chosen].submit_forced(job), chosen, len(job.source_ids))
+        return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Say which worker gets which of the sentences of so many tokens: each goes where least is in hand."""

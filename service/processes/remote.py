@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from service.engine.errors import EngineError, EngineFailure, Interrupted, NotReady, Overloaded
 from service.engine.model.device import Placement
-from service.engine.scheduling.admission import Pressure, overloaded, refusal, require_running
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.scheduling.admission import QueueStatus, overloaded, refusal, require_running
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 from service.processes.outstanding import Outstanding
 
@@ -50,7 +50,7 @@ class RemoteWorker:
         self._lives = 0  # how often it was lost
         self._stopped = threading.Event()
         self.placement: Placement | None = None  # where it was loaded first
-        self._vitals = Vitals(number, "new", alive=True, heartbeat=time.monotonic(), pressure=Pressure())
+        self._vitals = Vitals(number, "new", alive=True, heartbeat=time.monotonic(), queue_status=QueueStatus())
         self._reported = time.monotonic()
 
     @property
@@ -78,9 +78,9 @@ class RemoteWorker:
         return self._vitals.heartbeat
 
     @property
-    def pressure(self) -> Pressure:
+    def queue_status(self) -> QueueStatus:
         """Give how much waits, as last reported."""
-        return self._vitals.pressure
+        return self._vitals.queue_status
 
     def start(self) -> None:
         """Start the worker's threads."""
@@ -112,7 +112,7 @@ class RemoteWorker:
         """Raise what the smallest request would fail with, as far as the last report tells; it is an instant old."""
         require_running(self.name, self.state)
         now = time.monotonic()
-        error = self._out_of_reach(now) or refusal(self.name, self.pressure, deadline, now)
+        error = self._out_of_reach(now) or refusal(self.name, self.queue_status, deadline, now)
         if error is not None:
             self.hear("rejected", (self.name, error.code))
             raise error
@@ -127,7 +127,7 @@ class RemoteWorker:
         self._fail_if_lost(life, [number for number, _ in opened])
         return [self._outstanding.watched(number, future) for number, future in opened]
 
-    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+    def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation to be scored."""
         life = self._require_reach()
         number, future = self._outstanding.open(self._number)
@@ -177,7 +177,7 @@ class RemoteWorker:
     def _well(self) -> None:
         """Begin with a clean slate: the first report is yet to come."""
         self._reported = time.monotonic()
-        self._vitals = Vitals(self._number, "new", alive=True, heartbeat=self._reported, pressure=Pressure())
+        self._vitals = Vitals(self._number, "new", alive=True, heartbeat=self._reported, queue_status=QueueStatus())
 
     def _require_reach(self) -> int:
         """Raise unless a job can be sent; give which life of the process it will be sent to."""
@@ -185,7 +185,7 @@ class RemoteWorker:
         require_running(self.name, self.state)
         if self._connection.full:
             self.hear("rejected", (self.name, Overloaded.code))
-            raise overloaded(self.name, self.pressure.seconds)
+            raise overloaded(self.name, self.queue_status.seconds)
         return life
 
     def _out_of_reach(self, now: float) -> EngineError | None:

@@ -12,7 +12,7 @@ from service.engine.errors import BundleMissing, EngineError, LastModel, Unknown
 from service.engine.events import NULL_OBSERVER, Observer
 from service.engine.folder import Change
 from service.engine.scheduling.states import REASONS, ModelState, State
-from service.engine.translator import ForcedScore
+from service.engine.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -108,11 +108,11 @@ class DummyTranslator:
             yield StreamedToken(0, token, added, -0.25, weights)
         yield StreamedEnd(target)
 
-    async def force(
+    async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
-    ) -> list[ForcedScore]:
+    ) -> list[TargetScore]:
         await self.work([source for source, _ in pairs], length_penalty, deadline, 1)
-        return [ForcedScore(-0.5, (-0.25,), ((0, 0),)) for _ in pairs]
+        return [TargetScore(-0.5, (-0.25,), ((0, 0),)) for _ in pairs]
 
     async def attention(
         self,

@@ -9,7 +9,7 @@ import pytest
 import tokenizers
 
 from service.engine.attention import alignment as served
-from service.engine.bundle import AlignHead, SpecialIds
+from service.engine.bundle import AlignmentHead, SpecialIds
 from service.engine.text.tokenizer import Tokenizer
 from training import align as trained
 from training.config import VocabularyConfig
@@ -42,11 +42,11 @@ def test_both_find_the_same_tokens_in_each_word(tokenizer: tokenizers.Tokenizer,
 @pytest.mark.parametrize("threshold", [None, 0.3])
 def test_both_find_the_same_links(step: Literal["produce", "consume"], threshold: float | None) -> None:
     random = np.random.default_rng(5)
-    head = AlignHead(layer=1, head=2, step=step, threshold=threshold, aer=None, measured_on=None)
+    head = AlignmentHead(layer=1, head=2, step=step, threshold=threshold, aer=None, measured_on=None)
     sources, targets = [[0], [1, 2], [], [3, 4, 5]], [[0, 1], [2], [], [3]]
     for _ in range(50):
         attention = random.dirichlet(np.full(7, 0.3), (2, 3, 5)).astype(np.float32)
-        expected = served.links(served.reading(attention, head), sources, targets, threshold)
+        expected = served.links(served.alignment_weights(attention, head), sources, targets, threshold)
         ours = trained.Reading(1, 2, step, threshold).links(attention, targets, sources)
         assert ours == frozenset(expected)
         assert trained.pharaoh(ours) == served.pharaoh(expected)

@@ -7,7 +7,7 @@ import tokenizers
 
 from service.engine.bundle import SpecialIds
 from service.engine.registry import WRAP_TOKENS
-from service.engine.text.segmented_text import Cutting, cut_text
+from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer
 from training import wrapping
 from training.config import VocabularyConfig
@@ -38,11 +38,11 @@ def tokenizer() -> tokenizers.Tokenizer:
 @pytest.mark.parametrize("wrap", [8, 24, 48, 128])
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_both_cut_at_the_same_places(tokenizer: tokenizers.Tokenizer, sentence: str, wrap: int) -> None:
-    cutting = Cutting("en", wrap, 256, split=False)
-    expected = cut_text(sentence, Tokenizer(tokenizer, SpecialIds(0, 1, 2)), cutting)
-    found = wrapping.pieces(tokenizer, sentence, wrap, 256)
-    assert [(piece.start, piece.end) for piece in found] == expected.spans
-    assert [(*piece.ids, 2) for piece in found] == [piece.ids for piece in expected.pieces]
+    segmentation = SegmentationOptions("en", wrap, 256, split=False)
+    expected = segment_text(sentence, Tokenizer(tokenizer, SpecialIds(0, 1, 2)), segmentation)
+    found = wrapping.segments(tokenizer, sentence, wrap, 256)
+    assert [(segment.start, segment.end) for segment in found] == expected.spans
+    assert [(*segment.ids, 2) for segment in found] == [segment.ids for segment in expected.segments]
 
 
 def test_both_wrap_from_the_same_length_on() -> None:
@@ -50,8 +50,8 @@ def test_both_wrap_from_the_same_length_on() -> None:
 
 
 def test_parts_are_joined_with_what_stood_between_them(tokenizer: tokenizers.Tokenizer) -> None:
-    found = wrapping.pieces(tokenizer, WORDS, 24, 256)
+    found = wrapping.segments(tokenizer, WORDS, 24, 256)
     assert len(found) > 2
-    assert wrapping.join(WORDS, found, [WORDS[piece.start : piece.end] for piece in found]) == WORDS
+    assert wrapping.join(WORDS, found, [WORDS[segment.start : segment.end] for segment in found]) == WORDS
     assert wrapping.join("", [], []) == ""
     assert wrapping.join("12 - 34", [], []) == "12 - 34"

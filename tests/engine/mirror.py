@@ -11,13 +11,13 @@ import numpy as np
 
 from service.engine.attention.selection import kept
 from service.engine.errors import EngineError
-from service.engine.scheduling.admission import Pressure
+from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import (
     FinishReason,
     FloatArray,
-    ForcedJob,
-    ForcedResult,
     Hypothesis,
+    ScoringRequest,
+    ScoringResult,
     SentenceJob,
     SentenceResult,
 )
@@ -33,10 +33,10 @@ class MirrorWorker:
     error: EngineError | None = None
     has_self_attention: bool = True
     heartbeat: float = field(default_factory=time.monotonic)
-    pressure: Pressure = field(default_factory=Pressure)
+    queue_status: QueueStatus = field(default_factory=QueueStatus)
     state: str = "new"
     jobs: list[SentenceJob] = field(default_factory=list)
-    forced: list[ForcedJob] = field(default_factory=list)
+    forced: list[ScoringRequest] = field(default_factory=list)
     futures: list[Future[SentenceResult]] = field(default_factory=list)
     stopped_with: float | None = None
 
@@ -65,9 +65,9 @@ class MirrorWorker:
         self.futures.extend(futures)
         return futures
 
-    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+    def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         self.forced.append(job)
-        future: Future[ForcedResult] = Future()
+        future: Future[ScoringResult] = Future()
         every = forced_result(len(job.source_ids), len(job.target_ids), self.has_self_attention)
         future.set_result(kept(every, job.wanted))
         return future
@@ -91,9 +91,9 @@ def mirrored(job: SentenceJob, shorter: int = 0) -> Hypothesis:
     return Hypothesis(ids, logprobs, sum(logprobs) / len(ids) ** job.search.length_penalty, reason)
 
 
-def forced_result(source: int, target: int, has_self_attention: bool = True) -> ForcedResult:
+def forced_result(source: int, target: int, has_self_attention: bool = True) -> ScoringResult:
     """Give weights of which head 0 of the last layer looks at the token of the same place, the others evenly."""
-    return ForcedResult(
+    return ScoringResult(
         np.full(target, -0.5, dtype=np.float32),
         np.arange(1, target + 1, dtype=np.int64),
         attention(target, source),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from service.engine.model.interface import Candidates, Encoded
-from service.engine.types import FloatArray, ForcedResult, IntArray
+from service.engine.types import FloatArray, IntArray, ScoringResult
 
 PAD, BOS, EOS = 0, 1, 2
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], FloatArray]
@@ -125,16 +125,16 @@ class ScriptedModel:
         self.called("encode", len(sources))
         return ScriptedEncoded([tuple(source) for source in sources])
 
-    def lane(self, beam_size: int, candidates: int) -> ScriptedLane:
+    def decoder_state(self, beam_size: int, candidates: int) -> ScriptedLane:
         return ScriptedLane(self, beam_size, candidates)
 
-    def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
+    def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         self.called("force", len(pairs))
         return [self._forced(tuple(source), tuple(target)) for source, target in pairs]
 
-    def _forced(self, source: tuple[int, ...], target: tuple[int, ...]) -> ForcedResult:
+    def _forced(self, source: tuple[int, ...], target: tuple[int, ...]) -> ScoringResult:
         rows = [self.rule(source, target[:step]) for step in range(len(target))]
         logprobs = np.array([row[token] for row, token in zip(rows, target, strict=True)], np.float32)
         ranks = np.array([1 + (row > row[token]).sum() for row, token in zip(rows, target, strict=True)], np.int64)
         weights = np.full((1, 1, len(target), len(source)), 1 / len(source), np.float32)
-        return ForcedResult(logprobs, ranks, weights, None, None)
+        return ScoringResult(logprobs, ranks, weights, None, None)

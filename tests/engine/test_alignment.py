@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.engine.attention import alignment
-from service.engine.bundle import AlignHead
+from service.engine.bundle import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Token
 from tests.engine.vocabulary import small_tokenizer
 
 
-def head(step: str = "produce", layer: int = 1, number: int = 2) -> AlignHead:
+def head(step: str = "produce", layer: int = 1, number: int = 2) -> AlignmentHead:
     assert step in ("produce", "consume")
-    return AlignHead(layer, number, "consume" if step == "consume" else "produce", None, None, None)
+    return AlignmentHead(layer, number, "consume" if step == "consume" else "produce", None, None, None)
 
 
 def random_weights(*shape: int) -> FloatArray:
@@ -85,8 +85,8 @@ def test_a_row_with_nothing_left_stays_zero() -> None:
 
 def test_reading_at_the_consuming_step_takes_the_next_row() -> None:
     weights = random_weights(2, 4, 3, 5)
-    np.testing.assert_array_equal(alignment.reading(weights, head("produce")), weights[1, 2])
-    np.testing.assert_array_equal(alignment.reading(weights, head("consume"))[:2], weights[1, 2, 1:])
+    np.testing.assert_array_equal(alignment.alignment_weights(weights, head("produce")), weights[1, 2])
+    np.testing.assert_array_equal(alignment.alignment_weights(weights, head("consume"))[:2], weights[1, 2, 1:])
 
 
 def test_each_target_links_to_the_most_attended_source_and_never_to_the_end() -> None:

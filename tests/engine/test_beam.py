@@ -35,9 +35,9 @@ def all_hypotheses(rule: Rule, source: tuple[int, ...], vocabulary: int, options
             ends = ids[-1] == EOS
             if EOS in ids[:-1] or not (ends or length == options.max_length) or (ends and length <= options.min_length):
                 continue
-            gains = tuple(float(rule(source, ids[:at])[token]) for at, token in enumerate(ids))
-            score = sum(gains) / length**options.length_penalty
-            found.append(Hypothesis(ids, gains, score, "eos" if ends else "length"))
+            token_logprobs = tuple(float(rule(source, ids[:at])[token]) for at, token in enumerate(ids))
+            score = sum(token_logprobs) / length**options.length_penalty
+            found.append(Hypothesis(ids, token_logprobs, score, "eos" if ends else "length"))
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 

@@ -75,7 +75,7 @@ def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
 
 def test_forced_results_are_cut_to_their_own_lengths(model: OnnxModel) -> None:
     pairs = list(zip(sentences(7, seed=4), sentences(7, seed=5), strict=True))
-    for (source, target), result in zip(pairs, model.force(pairs), strict=True):
+    for (source, target), result in zip(pairs, model.score_batch(pairs), strict=True):
         assert result.logprobs.tolist() == [-token for token in target]
         assert result.ranks.tolist() == list(target)
         assert result.cross_attention.shape == (1, 1, len(target), len(source))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.engine.attention.selection import alone, check_size, kept, wanted_for
-from service.engine.bundle import AlignHead, AttentionSize, AttentionSpec
+from service.engine.bundle import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.types import AttentionOptions, Wanted
 from tests.engine.mirror import forced_result
@@ -17,7 +17,7 @@ SPEC = AttentionSpec(
     cross=AttentionSize(2, 4),
     encoder=AttentionSize(2, 4),
     decoder=None,
-    align=AlignHead(1, 0, "consume", 0.1, 9.0, "x"),
+    align=AlignmentHead(1, 0, "consume", 0.1, 9.0, "x"),
 )
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from service.engine import streaming
 from service.engine.scheduling.worker import Worker
-from service.engine.streaming import stream_passage
-from service.engine.text.segmented_text import Cutting, cut_text
+from service.engine.streaming import stream_segmented
+from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from service.engine.text.segmenter import Joined, Span, join
 from service.engine.types import (
-    ForcedJob,
+    ScoringRequest,
     SearchOptions,
     SentenceJob,
     StreamedEnd,
@@ -33,9 +33,9 @@ TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamEvent]:
     tokenizer = small_tokenizer()
-    passage = cut_text(text, tokenizer, Cutting("en", 64, 64))
-    jobs = [SentenceJob(piece.ids, SearchOptions(max_length=64)) for piece in passage.pieces]
-    return stream_passage(passage, jobs, worker, tokenizer, WANTED)
+    segmented = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
+    jobs = [SentenceJob(segment.ids, SearchOptions(max_length=64)) for segment in segmented.segments]
+    return stream_segmented(segmented, jobs, worker, tokenizer, WANTED)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:
@@ -86,7 +86,7 @@ async def test_leaving_a_stream_gives_the_sentence_up() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert worker.futures[0].cancelled()
-    assert not any(isinstance(job, ForcedJob) for job in worker.forced)
+    assert not any(isinstance(job, ScoringRequest) for job in worker.forced)
 
 
 async def test_a_long_stream_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:

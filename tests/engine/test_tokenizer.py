@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.engine.errors import InvalidText
-from service.engine.text.nfc import compose
+from service.engine.text.nfc import normalize_nfc
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import Token
 from tests.engine.vocabulary import small_tokenizer, tokenizer_json
@@ -138,7 +138,7 @@ def test_any_text_survives_up_to_composition_spaces_and_apostrophes(text: str) -
 @settings(deadline=None, max_examples=300)
 @given(odd_text)
 def test_composition_is_nfc_and_leads_back(text: str) -> None:
-    composed = compose(text)
+    composed = normalize_nfc(text)
     assert composed.text == unicodedata.normalize("NFC", text)
     places = [composed.original(i, i + 1) for i in range(len(composed.text))]
     assert {p for start, end in places for p in range(start, end)} == set(range(len(text)))

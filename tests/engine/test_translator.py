@@ -372,7 +372,7 @@ async def test_attention_refuses_what_it_cannot_show(worker: MirrorWorker) -> No
 
 
 async def test_given_pairs_are_scored_with_their_word_alignment(translator: Translator) -> None:
-    [score, other] = await translator.force([("I lost .", "J'ai  perdu ."), ("Go.", "Va !")], 0.0)
+    [score, other] = await translator.score_batch([("I lost .", "J'ai  perdu ."), ("Go.", "Va !")], 0.0)
     assert score.score == pytest.approx(-0.5 * len(score.token_logprobs))
     assert [target for _, target in score.word_alignment] == [0, 1, 2]
     assert [target for _, target in other.word_alignment] == [0, 1]

@@ -22,9 +22,9 @@ from service.engine.errors import (
 )
 from service.engine.events import FinishedSentence, Observer
 from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.scoring_stage import Together
+from service.engine.scheduling.scoring_stage import BatchLimits
 from service.engine.scheduling.worker import Worker, WorkerSettings
-from service.engine.types import ForcedJob, SearchOptions, SentenceJob, SentenceResult
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult
 from tests.engine.scripted import EOS, ScriptedModel, copying_rule, hashed_rule
 
 VOCABULARY = 30
@@ -352,7 +352,7 @@ def test_a_broken_decoder_is_not_hidden_by_scoring_that_works() -> None:
         for _ in range(2):
             with pytest.raises(EngineFailure):
                 worker.submit(job(3)).result(10)
-            assert worker.submit_forced(ForcedJob((3, EOS), (4, EOS))).result(10)
+            assert worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))).result(10)
             assert worker.alive
         with pytest.raises(EngineFailure):
             worker.submit(job(3)).result(10)
@@ -382,7 +382,7 @@ def test_a_thread_that_dies_leaves_no_future_unresolved(
 
     with working(ScriptedModel(copying_rule(VOCABULARY), before=die), WorkerSettings(Budget(rows=8))) as (worker, _):
         futures = [worker.submit(job(3, beam_size=8)) for _ in range(4)]
-        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        forced = worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
         gate.open()
         for future in futures:
             with pytest.raises(EngineFailure):
@@ -401,7 +401,7 @@ def test_a_scoring_thread_that_dies_ends_the_worker_too(caplog: pytest.LogCaptur
             raise SystemExit
 
     with working(ScriptedModel(copying_rule(VOCABULARY), before=die)) as (worker, _):
-        futures = [worker.submit_forced(ForcedJob((3, EOS), (4, EOS))) for _ in range(3)]
+        futures = [worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))) for _ in range(3)]
         gate.open()
         for future in futures:
             with pytest.raises(EngineFailure):
@@ -418,14 +418,14 @@ def test_broken_scoring_kills_the_worker_although_nobody_translates() -> None:
     with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, _):
         for _ in range(3):
             with pytest.raises(EngineFailure):
-                worker.submit_forced(ForcedJob((3, EOS), (4, EOS))).result(10)
+                worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))).result(10)
         eventually(lambda: worker.state == "dead")
 
 
 def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
     gate = Gate("force")
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
-        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        forced = worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
         assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
         assert not forced.done()
         gate.open()
@@ -436,7 +436,7 @@ def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
     gate = Gate("force")
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
-        forced = worker.submit_forced(ForcedJob((3, EOS), (4, EOS)))
+        forced = worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
         assert gate.arrived.wait(10)
         time.sleep(0.1)  # the other thread's last sign of life may be from before the run
         stopped = worker.heartbeat
@@ -492,7 +492,7 @@ def test_what_the_caller_did_wrong_is_said_before_it_is_queued() -> None:
         with pytest.raises(InvalidOption, match="beam_size"):
             worker.submit(job(3, beam_size=9))
         with pytest.raises(InputTooLong):
-            worker.submit_forced(ForcedJob((3, EOS), (3,) * 65))
+            worker.submit_scoring(ScoringRequest((3, EOS), (3,) * 65))
     assert model.calls == []
 
 
@@ -500,7 +500,7 @@ def test_forced_jobs_that_wait_together_are_scored_together() -> None:
     gate = Gate("force")
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
     with working(model) as (worker, _):
-        futures = [worker.submit_forced(ForcedJob((3, 4, EOS), (3, at, EOS))) for at in range(4, 10)]
+        futures = [worker.submit_scoring(ScoringRequest((3, 4, EOS), (3, at, EOS))) for at in range(4, 10)]
         gate.open()
         results = [future.result(10) for future in futures]
     assert [int(result.ranks[1]) == 1 for result in results] == [True] + [False] * 5
@@ -511,8 +511,8 @@ def test_forced_jobs_that_wait_together_are_scored_together() -> None:
 def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
     gate = Gate("force")
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
-    with working(model, WorkerSettings(forced=Together(jobs=16, tokens=50))) as (worker, _):
-        futures = [worker.submit_forced(ForcedJob((3,) * 20, (3,) * 20)) for _ in range(4)]
+    with working(model, WorkerSettings(forced=BatchLimits(jobs=16, tokens=50))) as (worker, _):
+        futures = [worker.submit_scoring(ScoringRequest((3,) * 20, (3,) * 20)) for _ in range(4)]
         gate.open()
         assert all(future.result(10).ranks.shape == (20,) for future in futures)
     assert model.calls == [("force", 1)] * 4
@@ -595,15 +595,15 @@ def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
 
     model = ScriptedModel(copying_rule(VOCABULARY), before=slow)
     pair = ((3, 4, EOS), (3, 4, EOS))
-    with working(model, WorkerSettings(forced=Together(jobs=1, tokens=50))) as (worker, recorder):
-        futures = [worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 600)) for _ in range(40)]
+    with working(model, WorkerSettings(forced=BatchLimits(jobs=1, tokens=50))) as (worker, recorder):
+        futures = [worker.submit_scoring(ScoringRequest(*pair, deadline=time.monotonic() + 600)) for _ in range(40)]
         for future in futures[:10]:
             future.result(20)  # by now it is known how long each takes
         with pytest.raises(Overloaded) as refused:
-            worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 1.0))
+            worker.submit_scoring(ScoringRequest(*pair, deadline=time.monotonic() + 1.0))
         assert refused.value.retry_after >= 1.0
         assert ("rejected", "overloaded") in recorder.events
-        futures.append(worker.submit_forced(ForcedJob(*pair, deadline=time.monotonic() + 600)))
-        futures.append(worker.submit_forced(ForcedJob(*pair)))
+        futures.append(worker.submit_scoring(ScoringRequest(*pair, deadline=time.monotonic() + 600)))
+        futures.append(worker.submit_scoring(ScoringRequest(*pair)))
         for future in futures[10:]:
             future.cancel()

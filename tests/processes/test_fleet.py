@@ -26,11 +26,11 @@ from service.engine.errors import (
     Overloaded,
 )
 from service.engine.events import FinishedSentence, Observer
-from service.engine.loader import EngineSettings, OpenedWorker, open_here
-from service.engine.scheduling.admission import Pressure
+from service.engine.loader import EngineSettings, LoadedWorker, load_worker
+from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import WorkerSettings
-from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
 from service.processes import parent, restarts
 from service.processes.fleet import Fleet
 from service.processes.messages import Vitals
@@ -96,8 +96,8 @@ def until(holds: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.01)
 
 
-def here(bundle: Bundle) -> OpenedWorker:
-    return open_here(bundle, EngineSettings(), Listener())
+def here(bundle: Bundle) -> LoadedWorker:
+    return load_worker(bundle, EngineSettings(), Listener())
 
 
 def test_translations_are_those_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
@@ -115,11 +115,11 @@ def test_translations_are_those_of_the_engine_itself(fleet: Fleet, bundle: Bundl
 
 
 def test_attention_is_that_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
-    job = ForcedJob((5, 6, 7, 2), (8, 9, 2))
+    job = ScoringRequest((5, 6, 7, 2), (8, 9, 2))
     local, _ = here(bundle)
     local.start()
     with opened(fleet, bundle) as worker:
-        given, expected = worker.submit_forced(job).result(20), local.submit_forced(job).result(20)
+        given, expected = worker.submit_scoring(job).result(20), local.submit_scoring(job).result(20)
     local.stop()
     np.testing.assert_array_equal(given.cross_attention, expected.cross_attention)
     np.testing.assert_array_equal(given.logprobs, expected.logprobs)
@@ -270,7 +270,7 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
         running = well.submit_all([SentenceJob((5, 6, 2), SLOW)] * 20)
         [process] = fleet._processes
         assert isinstance(worker, RemoteWorker)
-        process._receive(Vitals(worker.number, "dead", False, time.monotonic(), Pressure()))
+        process._receive(Vitals(worker.number, "dead", False, time.monotonic(), QueueStatus()))
         assert worker.state == "restarting"
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
         until(lambda: worker.state == "running")

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 import pytest
 
 from service.engine.errors import NotReady
-from service.engine.scheduling.admission import Pressure
-from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.engine.scheduling.admission import QueueStatus
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
 from service.processes.pool import Pool
 from tests.engine.mirror import MirrorWorker
 
@@ -53,7 +53,7 @@ def test_given_translations_are_shared_out_too() -> None:
     one, other = MirrorWorker(held=True), MirrorWorker()
     pool = started(one, other)
     pool.submit_all([job(9)])
-    assert isinstance(pool.submit_forced(ForcedJob((5, 2), (6, 2))), Future)
+    assert isinstance(pool.submit_scoring(ScoringRequest((5, 2), (6, 2))), Future)
     assert (len(one.forced), len(other.forced)) == (0, 1)
 
 
@@ -89,7 +89,7 @@ def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
     hanging.heartbeat -= 60.0
     for future in pool.submit_all([job(8) for _ in range(6)]):
         assert future.result().hypotheses
-    pool.submit_forced(ForcedJob((5, 2), (6, 2)))
+    pool.submit_scoring(ScoringRequest((5, 2), (6, 2)))
     assert (len(lost.jobs), len(hanging.jobs), len(well.jobs), len(well.forced)) == (0, 0, 6, 1)
     well.error = NotReady("It has no room.")
     with pytest.raises(NotReady, match="no room"):
@@ -100,9 +100,12 @@ def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
 
 
 def test_there_is_room_while_one_of_them_has_some() -> None:
-    full, free = MirrorWorker(pressure=Pressure(full=True, seconds=9.0)), MirrorWorker(pressure=Pressure(False, 2.0))
-    assert started(full, free).pressure == Pressure(full=False, seconds=2.0)
-    assert started(full, full).pressure.full
+    full, free = (
+        MirrorWorker(queue_status=QueueStatus(full=True, seconds=9.0)),
+        MirrorWorker(queue_status=QueueStatus(False, 2.0)),
+    )
+    assert started(full, free).queue_status == QueueStatus(full=False, seconds=2.0)
+    assert started(full, full).queue_status.full
 
 
 def test_all_are_stopped_with_the_same_time_to_finish() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from service.engine.errors import Interrupted, NotReady, Overloaded
-from service.engine.scheduling.admission import Pressure
-from service.engine.types import ForcedJob, SearchOptions, SentenceJob
+from service.engine.scheduling.admission import QueueStatus
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
 from service.processes import remote
 from service.processes.messages import Cancel, Start, ToEngine, Translate, Vitals
 from service.processes.outstanding import Outstanding
@@ -32,8 +32,8 @@ class Far:
     def send(self, message: ToEngine) -> None:
         self.sent.append(message)
 
-    def report(self, state: str = "running", pressure: Pressure | None = None) -> None:
-        self.worker.take(Vitals(3, state, True, time.monotonic(), pressure or Pressure()))
+    def report(self, state: str = "running", queue_status: QueueStatus | None = None) -> None:
+        self.worker.take(Vitals(3, state, True, time.monotonic(), queue_status or QueueStatus()))
 
 
 @pytest.fixture
@@ -83,16 +83,16 @@ def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
 @pytest.mark.parametrize(
     ("pressure", "seconds", "refused"),
     [
-        (Pressure(full=True, seconds=10.0), 600.0, True),
-        (Pressure(full=False, seconds=10.0), 15.0, True),  # more than half of the time would be waiting
-        (Pressure(full=False, seconds=10.0), 30.0, False),
-        (Pressure(full=False, seconds=None), 0.1, False),
+        (QueueStatus(full=True, seconds=10.0), 600.0, True),
+        (QueueStatus(full=False, seconds=10.0), 15.0, True),  # more than half of the time would be waiting
+        (QueueStatus(full=False, seconds=10.0), 30.0, False),
+        (QueueStatus(full=False, seconds=None), 0.1, False),
     ],
 )
 def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
-    far: Far, pressure: Pressure, seconds: float, refused: bool
+    far: Far, queue_status: QueueStatus, seconds: float, refused: bool
 ) -> None:
-    far.report(pressure=pressure)
+    far.report(queue_status=queue_status)
     if not refused:
         far.worker.check_room(time.monotonic() + seconds)
         assert far.heard == []
@@ -119,7 +119,7 @@ def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     [future] = far.worker.submit_all([JOB])
     assert isinstance(future.exception(0), Interrupted)
     with pytest.raises(NotReady):
-        far.worker.submit_forced(ForcedJob((5, 2), (6, 2)))
+        far.worker.submit_scoring(ScoringRequest((5, 2), (6, 2)))
 
 
 def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:

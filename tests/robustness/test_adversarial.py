@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service.engine.text.nfc import LONGEST_RUN, compose
-from service.engine.text.segmented_text import Cutting, cut_text
+from service.engine.text.nfc import LONGEST_RUN, normalize_nfc
+from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from tests.engine.toy_onnx import write_speaking_bundle
 from tests.engine.vocabulary import small_tokenizer
 from tests.robustness.inputs import ADVERSARIAL
@@ -21,7 +21,7 @@ def seconds_of(text: str) -> float:
     """Processor time, which a busy machine does not lengthen, of all that is done with a text before it is run."""
     tokenizer = small_tokenizer()
     begun = time.process_time()
-    cut_text(text, tokenizer, Cutting("en", 128, 256))
+    segment_text(text, tokenizer, SegmentationOptions("en", 128, 256))
     tokenizer.encode(text)
     return time.process_time() - begun
 
@@ -34,7 +34,7 @@ def test_time_grows_with_the_length_and_not_with_its_square(kind: str) -> None:
 @pytest.mark.parametrize("kind", ADVERSARIAL)
 def test_every_character_leads_back_to_the_text_as_it_was_written(kind: str) -> None:
     text = ADVERSARIAL[kind][:5000]
-    composed = compose(text)
+    composed = normalize_nfc(text)
     places = [composed.original(place, place + 1) for place in range(len(composed.text))]
     assert all(0 <= start <= end <= len(text) for start, end in places)
     assert places == sorted(places)
@@ -44,8 +44,8 @@ def test_every_character_leads_back_to_the_text_as_it_was_written(kind: str) -> 
 
 def test_a_run_of_marks_is_cut_where_unicode_says_and_what_is_written_is_not() -> None:
     usual = "a" + "\u0301" * LONGEST_RUN
-    assert "\u034f" not in compose(usual).text
-    cut = compose("b" + usual + "\u0301c")
+    assert "\u034f" not in normalize_nfc(usual).text
+    cut = normalize_nfc("b" + usual + "\u0301c")
     assert cut.text.count("\u034f") == 1
     assert [cut.original(place, place + 1) for place in range(len(cut.text))][-3:] == [
         (32, 32),  # the joiner, which nobody has written

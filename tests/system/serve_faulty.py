@@ -18,7 +18,7 @@ from service.engine import translator
 from service.engine.bundle import Bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
-from service.engine.model.interface import Candidates, Lane
+from service.engine.model.interface import Candidates, DecoderState
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import IntArray
 from service.settings import load_settings
@@ -43,16 +43,16 @@ def meet_trouble() -> None:
 class TroubledLane:
     """A lane whose step may meet trouble."""
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, decoder_state: DecoderState) -> None:
+        self._decoder_state = decoder_state
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._lane, name)
+        return getattr(self._decoder_state, name)
 
     def step(self, tokens: IntArray) -> Candidates:
         """Step, unless there is trouble."""
         meet_trouble()
-        return self._lane.step(tokens)
+        return self._decoder_state.step(tokens)
 
 
 class TroubledModel:
@@ -64,9 +64,9 @@ class TroubledModel:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def lane(self, beam_size: int, candidates: int) -> TroubledLane:
+    def decoder_state(self, beam_size: int, candidates: int) -> TroubledLane:
         """Give a lane."""
-        return TroubledLane(self._model.lane(beam_size, candidates))
+        return TroubledLane(self._model.decoder_state(beam_size, candidates))
 
 
 def load_troubled(bundle: Bundle, settings: ModelSettings) -> TroubledModel:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from service.engine.bundle import AlignHead
+from service.engine.bundle import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Selector, Specials, Token
 
@@ -21,7 +21,7 @@ Groups = list[list[int]]  # the token indices of each word
 Links = tuple[tuple[int, int], ...]  # (source, target), 0-based
 
 
-def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignHead | None) -> FloatArray:
+def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignmentHead | None) -> FloatArray:
     """Choose from [L, H, R, C]: a layer or head that is chosen or averaged loses its axis, with "all" it stays.
 
     "align" is the layer or head of `align`; without one (attention that aligns nothing) it is the mean.
@@ -76,7 +76,7 @@ def _membership(groups: Groups, size: int) -> FloatArray:
     return member
 
 
-def reading(cross: FloatArray, align: AlignHead) -> FloatArray:
+def alignment_weights(cross: FloatArray, align: AlignmentHead) -> FloatArray:
     """Give [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
 
     "consume" reads a token in the row of the step after it, which has that token as its input; the last token is

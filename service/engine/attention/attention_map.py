@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from service.engine.attention import alignment
-from service.engine.bundle import AlignHead
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ForcedResult, ModelInfo, Step, Token
+from service.engine.bundle import AlignmentHead
+from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ModelInfo, ScoringResult, Step, Token
 
 AXES = {
     "cross": ("target", "source"),
@@ -26,7 +26,7 @@ class ScoredPair:
     target_text: str
     source_tokens: tuple[Token, ...]  # S
     target_tokens: tuple[Token, ...]  # T, maybe one less than in `forced`: a translation that was cut off has no </s>
-    forced: ForcedResult
+    forced: ScoringResult
     score: float
     token_logprobs: tuple[float, ...]  # T
 
@@ -49,7 +49,9 @@ class _Axis:
         return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
 
-def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignHead, info: ModelInfo) -> AttentionMap:
+def view(
+    pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignmentHead, info: ModelInfo
+) -> AttentionMap:
     """Give the attention of a pair as asked for.
 
     The forced pass gave what selection.wanted_for says, and `align` is selection.alone of the aligning head. `begin` is
@@ -67,7 +69,7 @@ def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: Align
     if step == "consume":
         weights = _without_unread(weights, rows, len(pair.forced.logprobs) - 1)
     ranks = [int(rank) for rank in pair.forced.ranks]
-    reading = alignment.reading(pair.forced.cross_attention, align)
+    alignment_weights = alignment.alignment_weights(pair.forced.cross_attention, align)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
     shown = [number for number, token in enumerate(target.shown) if options.specials == "keep" or not token.special]
     return AttentionMap(
@@ -83,7 +85,7 @@ def view(pair: ScoredPair, options: AttentionOptions, begin: Token, align: Align
         score=pair.score,
         token_logprobs=tuple(sum(pair.token_logprobs[i] for i in target.groups[number]) for number in shown),
         token_ranks=tuple(max(ranks[i] for i in target.groups[number]) for number in shown),
-        alignment=alignment.links(reading, source.plain, target.plain, align.threshold),
+        alignment=alignment.links(alignment_weights, source.plain, target.plain, align.threshold),
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
@@ -99,7 +101,7 @@ def _resolved(options: AttentionOptions) -> AttentionOptions:
     return replace(options, layer=layer, head=head)
 
 
-def _step(options: AttentionOptions, align: AlignHead) -> Step | None:
+def _step(options: AttentionOptions, align: AlignmentHead) -> Step | None:
     """Give the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
     if options.kind == "encoder":
         return None
@@ -114,10 +116,10 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
     return known
 
 
-def _weights(forced: ForcedResult, options: AttentionOptions, align: AlignHead) -> FloatArray:
+def _weights(forced: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
     if options.kind == "cross" and options.layer == options.head == "align":
         # At the step that aligns, as everything else that says "align".
-        return alignment.reading(forced.cross_attention, align)
+        return alignment.alignment_weights(forced.cross_attention, align)
     assert forced.selected is not None
     return forced.selected
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from service.engine.attention import alignment
-from service.engine.bundle import AlignHead, AttentionSize, AttentionSpec
+from service.engine.bundle import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, ForcedResult, Selector, Wanted
+from service.engine.types import AttentionOptions, ScoringResult, Selector, Wanted
 
 
-def alone(align: AlignHead) -> AlignHead:
+def alone(align: AlignmentHead) -> AlignmentHead:
     """Give the aligning head as it is found in the results of a Wanted, which hold no other."""
     return replace(align, layer=0, head=0)
 
@@ -47,7 +47,7 @@ def check_size(options: AttentionOptions, spec: AttentionSpec, source: int, targ
         )
 
 
-def kept(result: ForcedResult, wanted: Wanted | None) -> ForcedResult:
+def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
     """Give what is wanted of a forced pass, in arrays of its own; raises InvalidOption."""
     if wanted is None:
         return result

@@ -23,7 +23,7 @@ def rounded_up(needed: int, step: int) -> int:
     return max(-(-needed // step), 1) * step
 
 
-def grown(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
+def grow(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
     """Give the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
     capacity = capacity_for(needed, array.shape[axis])
     return array if capacity == array.shape[axis] else resized(array, capacity, axis)
@@ -41,7 +41,7 @@ def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
     return copy
 
 
-def closing_moves(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
+def plan_swap_remove(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
     """Say which entries go where when `removed` (ascending, distinct) leave an array of `size`: (holes, movers).
 
     The last entries move into the holes; what remains is the first `size - len(removed)`. No hole is also a mover.
@@ -53,7 +53,7 @@ def closing_moves(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray
     return np.asarray(holes, np.int64), np.asarray(movers, np.int64)
 
 
-def close_gaps(records: list[Any], removed: int, holes: IntArray, movers: IntArray) -> None:
+def swap_remove(records: list[Any], removed: int, holes: IntArray, movers: IntArray) -> None:
     """Do to a list what closing_moves says for so many removed entries."""
     for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
         records[hole] = records[mover]

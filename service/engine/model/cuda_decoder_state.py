@@ -75,7 +75,7 @@ class DeviceRows:
         return run_on_device(self._sessions[key], feeds, self.device)["result"]
 
 
-class DeviceLane:
+class CudaDecoderState:
     """A lane whose arrays live on a device; satisfies model.Lane."""
 
     def __init__(self, session: Session, graphs: GraphSet, shape: tuple[int, int], rows: DeviceRows) -> None:

@@ -16,7 +16,7 @@ import onnxruntime
 
 from service.engine.bundle import ArraySpec, GraphSet
 from service.engine.model.batching import SOURCE_STEP, Array, Arrays, EncodedSentences
-from service.engine.model.buffers import grown, resized, rounded_up
+from service.engine.model.buffers import grow, resized, rounded_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
 from service.engine.types import IntArray
@@ -27,7 +27,7 @@ KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
 STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # what every axis of memory that varies is padded to a multiple of
 
 
-class HostLane:
+class CpuDecoderState:
     """A lane whose buffers are numpy arrays; satisfies model.Lane."""
 
     def __init__(
@@ -153,14 +153,14 @@ class HostLane:
         size, rows = self._size, self._size * self._beam_size
         self._bound = False
         for buffer in self._memory.values():
-            buffer.array = grown(buffer.array, size)
+            buffer.array = grow(buffer.array, size)
         for group in (self._caches, self._fixed, self._following):
             for buffer in group.values():
-                buffer.array = grown(buffer.array, rows)
-        self._extents = {axis: grown(extent, size) for axis, extent in self._extents.items()}
-        self._lengths = grown(self._lengths, rows)
-        self._tokens = grown(self._tokens, size)
-        self._top = (grown(self._top[0], size), grown(self._top[1], size))
+                buffer.array = grow(buffer.array, rows)
+        self._extents = {axis: grow(extent, size) for axis, extent in self._extents.items()}
+        self._lengths = grow(self._lengths, rows)
+        self._tokens = grow(self._tokens, size)
+        self._top = (grow(self._top[0], size), grow(self._top[1], size))
 
     def _fit_memory(self, empty: bool = False) -> None:
         """Give memory as many entries along S and O as the longest sentence needs.
@@ -218,7 +218,7 @@ class _Buffer:
         """Have the varying axis hold `needed` entries and say whether that moved the array."""
         assert self.axis is not None
         before = self.array
-        self.array = grown(before, needed, self.axis)
+        self.array = grow(before, needed, self.axis)
         return self.array is not before
 
     def fit(self, needed: int, empty: bool) -> bool:

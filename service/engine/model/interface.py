@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from service.engine.types import FloatArray, ForcedResult, IntArray
+from service.engine.types import FloatArray, IntArray, ScoringResult
 
 
 class Candidates(NamedTuple):
@@ -28,7 +28,7 @@ class Encoded(Protocol):
         ...
 
 
-class Lane(Protocol):
+class DecoderState(Protocol):
     """Memory and state of B running sentences with K rows each."""
 
     def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
@@ -49,7 +49,7 @@ class Lane(Protocol):
 
 
 class Model(Protocol):
-    """A translation model; one thread at a time uses `encode`, one `force` and one each lane, all at once."""
+    """A translation model; one thread at a time uses `encode`, one `score_batch` and one each lane, all at once."""
 
     @property
     def bos(self) -> int:
@@ -75,10 +75,10 @@ class Model(Protocol):
         """Run the encoder over sentences, each ending with </s>."""
         ...
 
-    def lane(self, beam_size: int, candidates: int) -> Lane:
+    def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
         """Give an empty lane whose steps return so many candidates a row."""
         ...
 
-    def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
+    def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations: (source, target) ids, both ending with </s>."""
         ...

@@ -19,13 +19,13 @@ from service.engine.model.batching import (
     groups_of_like_length,
     side_by_side,
 )
-from service.engine.model.cuda_decoder_state import DeviceLane, DeviceRows, run_on_device
-from service.engine.model.decoder_state import HostLane
+from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
+from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement
-from service.engine.model.interface import Lane
+from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist, read_shortlist
-from service.engine.types import ForcedResult
+from service.engine.types import ScoringResult
 
 ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
 FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one forced run
@@ -79,16 +79,16 @@ class OnnxModel:
                 encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)), listed)
         return encoded
 
-    def lane(self, beam_size: int, candidates: int) -> Lane:
+    def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
         """Give an empty lane."""
         if self._rows is not None:
-            return DeviceLane(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
-        return HostLane(self._decoder, self.placement.graphs, beam_size, candidates)
+            return CudaDecoderState(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
+        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)
 
-    def force(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ForcedResult]:
+    def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations, those of similar length together; results are cut to their true lengths."""
         longer = [max(len(source), len(target)) for source, target in pairs]
-        results: dict[int, ForcedResult] = {}
+        results: dict[int, ScoringResult] = {}
         for group in groups_of_like_length(longer, self._forced_together):
             source, source_lengths = side_by_side([pairs[index][0] for index in group], self._pad, SOURCE_STEP)
             target, target_lengths = side_by_side([pairs[index][1] for index in group], self._pad)
@@ -138,7 +138,7 @@ class OnnxModel:
             raise BundleIncompatible(f"the graphs do not give {', '.join(missing)}")
 
 
-def _cut(arrays: Arrays, row: int, source: int, target: int) -> ForcedResult:
+def _cut(arrays: Arrays, row: int, source: int, target: int) -> ScoringResult:
     """Take one row of a forced run without its padding; copies, so that the run's arrays can go."""
 
     def weights(name: str, height: int, width: int) -> Array | None:
@@ -146,7 +146,7 @@ def _cut(arrays: Arrays, row: int, source: int, target: int) -> ForcedResult:
 
     cross = weights("cross_attention", target, source)
     assert cross is not None
-    return ForcedResult(
+    return ScoringResult(
         logprobs=arrays["logprobs"][row, :target].copy(),
         ranks=arrays["ranks"][row, :target].copy(),
         cross_attention=cross,

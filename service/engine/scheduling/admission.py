@@ -12,7 +12,7 @@ LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: t
 
 
 @dataclass(frozen=True, slots=True)
-class Pressure:
+class QueueStatus:
     """How much waits for a model."""
 
     full: bool = False  # there is no place for more
@@ -28,11 +28,11 @@ def require_running(model: str, state: str) -> None:
         raise NotReady(f"The model {model} {what} and takes no work.")
 
 
-def refusal(model: str, pressure: Pressure, deadline: float | None, now: float) -> Overloaded | None:
+def refusal(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
     """Say why no more may wait, if so: there is no place, or it comes up too late for a deadline at the same clock."""
-    wait = pressure.seconds
+    wait = queue_status.seconds
     too_slow = deadline is not None and wait is not None and wait > LONGEST_WAIT * (deadline - now)
-    return overloaded(model, wait) if pressure.full or too_slow else None
+    return overloaded(model, wait) if queue_status.full or too_slow else None
 
 
 def overloaded(model: str, wait: float | None) -> Overloaded:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from service.engine.model.buffers import close_gaps, closing_moves
+from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.types import Hypothesis, SentenceJob
@@ -34,7 +34,7 @@ class Batch(Generic[Owner]):
         self._model = model
         self._owners: list[Owner] = []
         self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
-        self._lane = model.lane(beam_size, candidates_for(beam_size))
+        self._decoder_state = model.decoder_state(beam_size, candidates_for(beam_size))
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -51,16 +51,16 @@ class Batch(Generic[Owner]):
 
     def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
         """Add the encoded sentences with these indices; `joining` says whose they are."""
-        self._lane.join(encoded, sentences)
+        self._decoder_state.join(encoded, sentences)
         for owner, job in joining:
             self._beam.add(job.search, job.source_ids)
             self._owners.append(owner)
 
     def step(self) -> list[Finished[Owner]]:
         """Decode one token of every row; sentences that are done leave and are returned."""
-        candidates = self._lane.step(self._beam.tokens)
+        candidates = self._decoder_state.step(self._beam.tokens)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
-        self._lane.reorder(advance.parents)
+        self._decoder_state.reorder(advance.parents)
         finished = [Finished(self._owners[index], self._beam.hypotheses(index)) for index in advance.done]
         self._remove(advance.done)
         return finished
@@ -79,7 +79,7 @@ class Batch(Generic[Owner]):
     def _remove(self, removed: Sequence[int]) -> None:
         if not removed:
             return
-        holes, movers = closing_moves(len(self._owners), removed)
+        holes, movers = plan_swap_remove(len(self._owners), removed)
         self._beam.remove(removed, holes, movers)
-        self._lane.remove(removed, holes, movers)
-        close_gaps(self._owners, len(removed), holes, movers)
+        self._decoder_state.remove(removed, holes, movers)
+        swap_remove(self._owners, len(removed), holes, movers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.engine.events import Observer
 from service.engine.model.interface import Model
 from service.engine.scheduling.faults import Faults
-from service.engine.scheduling.requests import Ledger
+from service.engine.scheduling.requests import RequestTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Context:
 
     name: str
     model: Model
-    ledger: Ledger
+    table: RequestTable
     faults: Faults
     observer: Observer
     clock: Callable[[], float]

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable
 
 from service.engine.scheduling.context import Context
-from service.engine.scheduling.decode_step import Execution
-from service.engine.scheduling.fair_share import Crew
+from service.engine.scheduling.decode_step import DecodeStep
+from service.engine.scheduling.fair_share import FairShare
 
 IDLE_SECONDS = 1.0  # how often an idle decoder shows that it lives
 _LOG = logging.getLogger(__name__)
 
 
-class Decoder:
+class DecodeLoop:
     """Steps batches of its own, as long as `goes_on` says so.
 
     `joined` is called when somebody has left the queue, both with the lock held; `ended` when the thread ends for good.
@@ -23,7 +23,7 @@ class Decoder:
     def __init__(
         self,
         context: Context,
-        crew: Crew,
+        fair_share: FairShare,
         number: int,
         goes_on: Callable[[], bool],
         joined: Callable[[], None],
@@ -31,9 +31,9 @@ class Decoder:
     ) -> None:
         self.heartbeat = context.clock()
         self._name, self._number = context.name, number
-        self._execution, self._crew = Execution(context, number), crew
+        self._decode_step, self._fair_share = DecodeStep(context, number), fair_share
         self._faults, self._observer, self._clock = context.faults, context.observer, context.clock
-        self._changed, self._departures = context.ledger.changed, context.ledger.departures()
+        self._changed, self._departures = context.table.changed, context.table.departures()
         self._goes_on, self._joined, self._ended = goes_on, joined, ended
         self._thread = threading.Thread(target=self._run, name=f"engine-{self._name}-{number}", daemon=True)
 
@@ -67,7 +67,7 @@ class Decoder:
         with self._changed:
             while self._goes_on():
                 self.heartbeat = self._clock()
-                if self._execution.rows or self._crew.scheduler.has_ready() or self._departures:
+                if self._decode_step.rows or self._fair_share.scheduler.has_ready() or self._departures:
                     return True
                 self._changed.wait(IDLE_SECONDS)
         return False
@@ -77,27 +77,27 @@ class Decoder:
         now = self._clock()
         self._let_go(now)
         with self._changed:
-            plan = self._crew.plan(self._number, now, self._execution.rows, self._execution.sentences)
+            plan = self._fair_share.plan(self._number, now, self._decode_step.rows, self._decode_step.sentences)
             if plan.admitted:
                 self._joined()
-        for ticket in plan.expired:
-            self._faults.late(ticket)
-        self._execution.admit(plan.admitted)
-        self._execution.step()
-        if not self._execution.rows:
+        for request in plan.expired:
+            self._faults.late(request)
+        self._decode_step.admit(plan.admitted)
+        self._decode_step.step()
+        if not self._decode_step.rows:
             with self._changed:
-                self._crew.report(self._number, 0, 0)
+                self._fair_share.report(self._number, 0, 0)
 
     def _let_go(self, now: float) -> None:
         """Drop the sentences whose callers left or whose time is up."""
-        self._execution.drop_late(now)
+        self._decode_step.drop_late(now)
         if not self._departures:
             return
         with self._changed:
             left = self._departures.copy()
             self._departures.clear()
-            waiting = len(self._crew.scheduler.discard(left))
-        rows = self._execution.rows
-        running = self._execution.drop(left)
+            waiting = len(self._fair_share.scheduler.discard(left))
+        rows = self._decode_step.rows
+        running = self._decode_step.drop(left)
         if waiting or running:
-            self._observer.cancelled(self._name, waiting + running, rows - self._execution.rows)
+            self._observer.cancelled(self._name, waiting + running, rows - self._decode_step.rows)

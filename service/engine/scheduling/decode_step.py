@@ -15,12 +15,12 @@ from service.engine.scheduling.requests import SentenceTicket
 from service.engine.types import Hypothesis, SentenceResult
 
 
-class Execution:
+class DecodeStep:
     """The running batches of one model."""
 
     def __init__(self, context: Context, number: int = 0) -> None:
         """Begin with nothing running; `number` tells several of one model apart."""
-        self._name, self._model, self._ledger = context.name, context.model, context.ledger
+        self._name, self._model, self._table = context.name, context.model, context.table
         self._faults, self._observer, self._clock = context.faults, context.observer, context.clock
         self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # kinds of run that may fail
         self._batches: dict[int, Batch[SentenceTicket]] = {}
@@ -51,40 +51,40 @@ class Execution:
         if now < self._next_deadline:
             return
         for batch in self._batches.values():
-            for ticket in batch.drop(lambda ticket: ticket.job.deadline is not None and ticket.job.deadline <= now):
-                self._faults.late(ticket)
-        owners = (ticket for batch in self._batches.values() for ticket in batch.owners)
+            for request in batch.drop(lambda request: request.job.deadline is not None and request.job.deadline <= now):
+                self._faults.late(request)
+        owners = (request for batch in self._batches.values() for request in batch.owners)
         self._next_deadline = min((deadline for deadline in map(_deadline, owners)), default=float("inf"))
 
-    def admit(self, tickets: Sequence[SentenceTicket]) -> None:
+    def admit(self, requests: Sequence[SentenceTicket]) -> None:
         """Let encoded sentences join the batches of their beam widths."""
-        if not tickets:
+        if not requests:
             return
         now = self._clock()
-        for ticket in tickets:
-            ticket.joined = now
-            self._next_deadline = min(self._next_deadline, _deadline(ticket))
+        for request in requests:
+            request.joined = now
+            self._next_deadline = min(self._next_deadline, _deadline(request))
         try:
-            self._join(tickets)
+            self._join(requests)
         except Exception:
-            self._faults.failed(self._join_run, [*tickets, *self._clear()])
+            self._faults.failed(self._join_run, [*requests, *self._clear()])
             return
         self._faults.worked(self._join_run)
 
-    def _join(self, tickets: Sequence[SentenceTicket]) -> None:
+    def _join(self, requests: Sequence[SentenceTicket]) -> None:
         """Let those of one encoder run and one beam width join together."""
         parties: dict[tuple[int, int], list[SentenceTicket]] = {}
-        for ticket in tickets:
-            assert ticket.memory is not None
-            parties.setdefault((ticket.job.search.beam_size, id(ticket.memory[0])), []).append(ticket)
+        for request in requests:
+            assert request.memory is not None
+            parties.setdefault((request.job.search.beam_size, id(request.memory[0])), []).append(request)
         for (beam_size, _), party in parties.items():
             batch = self._batches.get(beam_size)
             if batch is None:
                 batch = self._batches[beam_size] = Batch(self._model, beam_size)
-            memories = [ticket.memory for ticket in party if ticket.memory is not None]
-            batch.join(memories[0][0], [at for _, at in memories], [(ticket, ticket.job) for ticket in party])
-            for ticket in party:
-                ticket.memory = None  # the batch has a copy of it
+            memories = [request.memory for request in party if request.memory is not None]
+            batch.join(memories[0][0], [at for _, at in memories], [(request, request.job) for request in party])
+            for request in party:
+                request.memory = None  # the batch has a copy of it
 
     def step(self) -> None:
         """Decode one token of every row of every batch and hand over what is finished."""
@@ -105,15 +105,15 @@ class Execution:
             if batch.beam_size == 1:
                 _tell(batch)
 
-    def _deliver(self, ticket: SentenceTicket, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
+    def _deliver(self, request: SentenceTicket, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
         # A sentence waits for the encoder and, encoded, for its place in the batch.
-        queued = ticket.joined - ticket.submitted - ticket.encode_seconds
-        computed = now - ticket.joined + ticket.encode_seconds
+        queued = request.joined - request.submitted - request.encode_seconds
+        computed = now - request.joined + request.encode_seconds
         best = hypotheses[0]
         self._observer.sentence_finished(
             self._name,
             FinishedSentence(
-                source_tokens=len(ticket.job.source_ids),
+                source_tokens=len(request.job.source_ids),
                 target_tokens=len(best.ids),
                 queue_seconds=queued,
                 compute_seconds=computed,
@@ -123,20 +123,20 @@ class Execution:
                 repeats=repeats(best.ids),
             ),
         )
-        self._ledger.resolve(ticket, SentenceResult(hypotheses, queued, computed, ticket.encode_seconds))
+        self._table.resolve(request, SentenceResult(hypotheses, queued, computed, request.encode_seconds))
 
     def _clear(self) -> list[SentenceTicket]:
         """Take every sentence out of every batch; no array of theirs is trusted any more."""
         batches, self._batches = self._batches, {}
-        return [ticket for batch in batches.values() for ticket in batch.owners]
+        return [request for batch in batches.values() for request in batch.owners]
 
 
 def _tell(batch: Batch[SentenceTicket]) -> None:
     """Tell those who listen which tokens were chosen."""
-    for index, ticket in enumerate(batch.owners):
-        if ticket.job.listener is not None:
-            ticket.job.listener(*batch.latest(index))
+    for index, request in enumerate(batch.owners):
+        if request.job.listener is not None:
+            request.job.listener(*batch.latest(index))
 
 
-def _deadline(ticket: SentenceTicket) -> float:
-    return float("inf") if ticket.job.deadline is None else ticket.job.deadline
+def _deadline(request: SentenceTicket) -> float:
+    return float("inf") if request.job.deadline is None else request.job.deadline

@@ -7,14 +7,14 @@ import math
 from service.engine.events import Observer
 from service.engine.scheduling.requests import SentenceTicket
 from service.engine.scheduling.scheduler import Plan, Scheduler
-from service.engine.scheduling.throughput import Pace
+from service.engine.scheduling.throughput import ThroughputEstimator
 
 
-class Crew:
+class FairShare:
     """Shares the waiting sentences out among decoders; the ledger's lock is held for every call that changes it."""
 
     def __init__(self, name: str, scheduler: Scheduler[SentenceTicket], observer: Observer, size: int) -> None:
-        self.scheduler, self.pace = scheduler, Pace()
+        self.scheduler, self.throughput = scheduler, ThroughputEstimator()
         self._name, self._observer = name, observer
         self._running = [(0, 0)] * size  # rows and sentences of each decoder
         self._told = (0, 0, 0)  # what the observer last heard of rows, sentences and the queue
@@ -35,8 +35,8 @@ class Crew:
         before, size = self.scheduler.tokens, len(self._running)
         fair = math.ceil((self.rows + self.scheduler.ready_rows()) / size) if size > 1 else None
         plan = self.scheduler.plan(now, rows, self.scheduler.budget.rows // size, fair)
-        self.pace.round(now, before - self.scheduler.tokens, self.scheduler.tokens)
-        joining = sum(ticket.job.search.beam_size for ticket in plan.admitted)
+        self.throughput.round(now, before - self.scheduler.tokens, self.scheduler.tokens)
+        joining = sum(request.job.search.beam_size for request in plan.admitted)
         self.report(number, rows + joining, sentences + len(plan.admitted))
         return plan
 

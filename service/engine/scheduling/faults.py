@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from service.engine.errors import DeadlineExceeded, EngineFailure
 from service.engine.events import Observer
-from service.engine.scheduling.requests import AnyTicket, Ledger
+from service.engine.scheduling.requests import AnyTicket, RequestTable
 
 _LOG = logging.getLogger(__name__)
 
@@ -15,8 +15,8 @@ _LOG = logging.getLogger(__name__)
 class Faults:
     """The failures of one model; a kind of run is reported by one thread only."""
 
-    def __init__(self, name: str, ledger: Ledger, observer: Observer) -> None:
-        self._name, self._ledger, self._observer = name, ledger, observer
+    def __init__(self, name: str, table: RequestTable, observer: Observer) -> None:
+        self._name, self._table, self._observer = name, table, observer
         self._in_a_row: dict[str, int] = {}  # for each kind of run
 
     @property
@@ -34,12 +34,12 @@ class Faults:
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(victims))
         self._observer.failed(self._name)
         error = EngineFailure.of_a_run()
-        for ticket in victims:
-            self._ledger.fail(ticket, error)
-        with self._ledger.changed:
-            self._ledger.changed.notify_all()  # the worker may have to end
+        for request in victims:
+            self._table.fail(request, error)
+        with self._table.changed:
+            self._table.changed.notify_all()  # the worker may have to end
 
-    def late(self, ticket: AnyTicket) -> None:
+    def late(self, request: AnyTicket) -> None:
         """Tell a caller that the time is up."""
-        if self._ledger.fail(ticket, DeadlineExceeded("The translation was not finished in the time allowed.")):
+        if self._table.fail(request, DeadlineExceeded("The translation was not finished in the time allowed.")):
             self._observer.rejected(self._name, DeadlineExceeded.code)

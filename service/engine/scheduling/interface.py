@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
-from service.engine.scheduling.admission import Pressure
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.scheduling.admission import QueueStatus
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")
 
@@ -34,7 +34,7 @@ class SentenceWorker(Protocol):
         ...
 
     @property
-    def pressure(self) -> Pressure:
+    def queue_status(self) -> QueueStatus:
         """Give how much waits."""
         ...
 
@@ -58,7 +58,7 @@ class SentenceWorker(Protocol):
         """Queue sentences, all or none; cancelling a future frees its rows."""
         ...
 
-    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+    def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Queue the scoring of a given translation."""
         ...
 
@@ -68,11 +68,11 @@ async def run_sentences(worker: SentenceWorker, jobs: Sequence[SentenceJob]) -> 
     return await _finish(worker.submit_all(jobs))
 
 
-async def run_forced(worker: SentenceWorker, jobs: Sequence[ForcedJob]) -> list[ForcedResult]:
+async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:
     """Have all given translations scored; cancelling gives them up, and one that fails gives up the others."""
-    futures: list[Future[ForcedResult]] = []
+    futures: list[Future[ScoringResult]] = []
     try:
-        futures.extend(worker.submit_forced(job) for job in jobs)
+        futures.extend(worker.submit_scoring(job) for job in jobs)
     except BaseException:
         _give_up(futures)
         raise

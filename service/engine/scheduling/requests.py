@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from service.engine.errors import EngineError
-from service.engine.types import ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 @dataclass(slots=True, eq=False)
-class Ticket(Generic[Job, Result]):
+class PendingRequest(Generic[Job, Result]):
     """An accepted job; times are on the worker's clock."""
 
     job: Job
@@ -26,12 +26,12 @@ class Ticket(Generic[Job, Result]):
     future: Future[Result] = field(default_factory=Future)
 
 
-SentenceTicket = Ticket[SentenceJob, SentenceResult]
-ForcedTicket = Ticket[ForcedJob, ForcedResult]
-AnyTicket = Ticket[Any, Any]
+SentenceTicket = PendingRequest[SentenceJob, SentenceResult]
+ForcedTicket = PendingRequest[ScoringRequest, ScoringResult]
+AnyTicket = PendingRequest[Any, Any]
 
 
-class Ledger:
+class RequestTable:
     """All tickets that are not resolved yet; safe to use from any thread.
 
     Every ticket leaves exactly once: with a result, with an error, or because its future was cancelled, of which
@@ -47,46 +47,46 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._open)
 
-    def open(self, ticket: AnyTicket) -> None:
+    def open(self, request: AnyTicket) -> None:
         """Take responsibility for a ticket."""
         with self.lock:
-            self._open.add(ticket)
+            self._open.add(request)
         # Outside the lock: it runs at once if the future is already cancelled.
-        ticket.future.add_done_callback(lambda future: self._left(ticket) if future.cancelled() else None)
+        request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
 
     def departures(self) -> set[AnyTicket]:
         """Give a set of one's own, into which the tickets will be put whose callers leave."""
         self._departures.append(set())
         return self._departures[-1]
 
-    def resolve(self, ticket: Ticket[Job, Result], result: Result) -> None:
+    def resolve(self, request: PendingRequest[Job, Result], result: Result) -> None:
         """Hand a result over, unless the caller has left."""
-        if self._close(ticket):
-            ticket.future.set_result(result)
+        if self._close(request):
+            request.future.set_result(result)
 
-    def fail(self, ticket: AnyTicket, error: EngineError) -> bool:
+    def fail(self, request: AnyTicket, error: EngineError) -> bool:
         """Hand an error over and return True, unless the caller has left."""
-        closed = self._close(ticket)
+        closed = self._close(request)
         if closed:
-            ticket.future.set_exception(error)
+            request.future.set_exception(error)
         return closed
 
     def fail_all(self, error: EngineError) -> None:
         """Hand an error over to everybody who still waits."""
-        for ticket in list(self._open):
-            self.fail(ticket, error)
+        for request in list(self._open):
+            self.fail(request, error)
 
-    def _close(self, ticket: Ticket[Any, Any]) -> bool:
+    def _close(self, request: PendingRequest[Any, Any]) -> bool:
         with self.changed:
-            if ticket not in self._open:
+            if request not in self._open:
                 return False
-            self._open.discard(ticket)
+            self._open.discard(request)
             self.changed.notify_all()
-        return ticket.future.set_running_or_notify_cancel()
+        return request.future.set_running_or_notify_cancel()
 
-    def _left(self, ticket: AnyTicket) -> None:
+    def _left(self, request: AnyTicket) -> None:
         with self.changed:
             for departures in self._departures:
-                departures.add(ticket)
-            self._open.discard(ticket)
+                departures.add(request)
+            self._open.discard(request)
             self.changed.notify_all()

@@ -14,51 +14,51 @@ from service.engine.attention.selection import kept
 from service.engine.errors import EngineError
 from service.engine.model.interface import Model
 from service.engine.scheduling.faults import Faults
-from service.engine.scheduling.requests import ForcedTicket, Ledger
-from service.engine.scheduling.stage_thread import Beside
-from service.engine.scheduling.throughput import Pace
+from service.engine.scheduling.requests import ForcedTicket, RequestTable
+from service.engine.scheduling.stage_thread import StageThread
+from service.engine.scheduling.throughput import ThroughputEstimator
 
 
-class Together(NamedTuple):
+class BatchLimits(NamedTuple):
     """How much is scored in one run."""
 
     jobs: int
     tokens: int  # of both sides; a single job may have more
 
 
-class Forcing:
+class ScoringStage:
     """Takes forced jobs in the order they came, several at once."""
 
     def __init__(
         self,
         model: Model,
-        ledger: Ledger,
+        table: RequestTable,
         faults: Faults,
         finished: Callable[[float], None],
         clock: Callable[[], float],
-        most: Together,
+        most: BatchLimits,
     ) -> None:
-        self.thread = Beside("forcing", ledger, clock, self._take, self._force)
-        self._model, self._ledger, self._faults = model, ledger, faults
+        self.thread = StageThread("forcing", table, clock, self._take, self._force)
+        self._model, self._table, self._faults = model, table, faults
         self._finished = finished  # told how many seconds a run took
         self._clock, self._most = clock, most
         self._waiting: deque[ForcedTicket] = deque()
         self._tokens = 0  # of those that wait
-        self._pace = Pace()
+        self._throughput = ThroughputEstimator()
 
     @property
     def seconds(self) -> float | None:
         """Give how long those that wait will take; None where nobody waits or that is not known."""
-        return self._pace.seconds_for(self._tokens) if self._waiting else None
+        return self._throughput.seconds_for(self._tokens) if self._waiting else None
 
     def __len__(self) -> int:
         """Give the number of jobs that wait."""
         return len(self._waiting)
 
-    def add(self, ticket: ForcedTicket) -> None:
+    def add(self, request: ForcedTicket) -> None:
         """Queue a job; the caller holds the lock."""
-        self._waiting.append(ticket)
-        self._tokens += _tokens(ticket)
+        self._waiting.append(request)
+        self._tokens += _tokens(request)
         self.thread.wake()
 
     def _take(self) -> list[ForcedTicket]:
@@ -71,32 +71,32 @@ class Forcing:
             taken.append(self._waiting.popleft())
         left = sum(map(_tokens, taken))
         self._tokens -= left
-        self._pace.round(self._clock(), left, self._tokens)
+        self._throughput.round(self._clock(), left, self._tokens)
         return taken
 
-    def _force(self, tickets: list[ForcedTicket], begun: float) -> None:
+    def _force(self, requests: list[ForcedTicket], begun: float) -> None:
         """Score given translations together and hand the results over."""
         wanted: list[ForcedTicket] = []
-        for ticket in tickets:
-            if ticket.job.deadline is not None and ticket.job.deadline <= begun:
-                self._faults.late(ticket)
-            elif not ticket.future.cancelled():
-                wanted.append(ticket)
+        for request in requests:
+            if request.job.deadline is not None and request.job.deadline <= begun:
+                self._faults.late(request)
+            elif not request.future.cancelled():
+                wanted.append(request)
         if not wanted:
             return
         try:
-            results = self._model.force([(ticket.job.source_ids, ticket.job.target_ids) for ticket in wanted])
+            results = self._model.score_batch([(request.job.source_ids, request.job.target_ids) for request in wanted])
         except Exception:
             self._faults.failed("forced", wanted)
             return
         self._faults.worked("forced")
         self._finished(self._clock() - begun)
-        for ticket, result in zip(wanted, results, strict=True):
+        for request, result in zip(wanted, results, strict=True):
             try:
-                self._ledger.resolve(ticket, kept(result, ticket.job.wanted))
+                self._table.resolve(request, kept(result, request.job.wanted))
             except EngineError as error:
-                self._ledger.fail(ticket, error)
+                self._table.fail(request, error)
 
 
-def _tokens(ticket: ForcedTicket) -> int:
-    return len(ticket.job.source_ids) + len(ticket.job.target_ids)
+def _tokens(request: ForcedTicket) -> int:
+    return len(request.job.source_ids) + len(request.job.target_ids)

@@ -7,20 +7,20 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from service.engine.scheduling.requests import Ledger
+from service.engine.scheduling.requests import RequestTable
 
 Item = TypeVar("Item")
 
 _LOG = logging.getLogger(__name__)
 
 
-class Beside(Generic[Item]):
+class StageThread(Generic[Item]):
     """Does what there is to do, several items at once, until it is told to end."""
 
     def __init__(
         self,
         name: str,
-        ledger: Ledger,
+        table: RequestTable,
         clock: Callable[[], float],
         take: Callable[[], list[Item]],
         work: Callable[[list[Item], float], None],
@@ -28,8 +28,8 @@ class Beside(Generic[Item]):
         """Remember what to do: `take`, called with the lock held, says what is next; `work` is told when it began."""
         self.died = False
         self._name, self._clock = name, clock
-        self._ledger = ledger
-        self._wanted = threading.Condition(ledger.lock)
+        self._table = table
+        self._wanted = threading.Condition(table.lock)
         self._take, self._work = take, work
         self._begun: float | None = None
         self._ended = False
@@ -68,9 +68,9 @@ class Beside(Generic[Item]):
         except BaseException:
             # Whatever it is, nobody above us in this thread could do better than to record it; the worker ends too.
             _LOG.exception("The thread %s ended unexpectedly", self._name)
-            with self._ledger.changed:
+            with self._table.changed:
                 self.died = True
-                self._ledger.changed.notify_all()
+                self._table.changed.notify_all()
 
     def _next(self) -> list[Item]:
         """Wait for something to do; nothing when there will be nothing any more."""

@@ -8,7 +8,7 @@ MEMORY_SECONDS = 10.0  # after which a measurement counts a third
 LEAST_SECONDS = 0.5  # of waiting seen, before anything is said
 
 
-class Pace:
+class ThroughputEstimator:
     """Tokens that leave the queue while it is not empty, over the time that takes; told the time, reads no clock."""
 
     def __init__(self) -> None:

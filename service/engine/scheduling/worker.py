@@ -19,21 +19,21 @@ from typing import Any, Literal
 from service.engine.errors import EngineFailure, NotReady, Overloaded
 from service.engine.events import NULL_OBSERVER, Observer
 from service.engine.model.interface import Model
-from service.engine.scheduling.admission import Pressure, refusal, require_running
+from service.engine.scheduling.admission import QueueStatus, refusal, require_running
 from service.engine.scheduling.context import Context
-from service.engine.scheduling.decode_loop import Decoder
-from service.engine.scheduling.encoder_stage import Preparation
-from service.engine.scheduling.fair_share import Crew
+from service.engine.scheduling.decode_loop import DecodeLoop
+from service.engine.scheduling.encoder_stage import EncoderStage
+from service.engine.scheduling.fair_share import FairShare
 from service.engine.scheduling.faults import Faults
-from service.engine.scheduling.requests import ForcedTicket, Ledger, SentenceTicket
+from service.engine.scheduling.requests import ForcedTicket, RequestTable, SentenceTicket
 from service.engine.scheduling.scheduler import SHORT_TOKENS, Budget, Scheduler, Waiting
-from service.engine.scheduling.scoring_stage import Forcing, Together
-from service.engine.search.validation import check_forced, check_job
-from service.engine.types import MAX_BEAM_SIZE, ForcedJob, ForcedResult, SentenceJob, SentenceResult
+from service.engine.scheduling.scoring_stage import BatchLimits, ScoringStage
+from service.engine.search.validation import check_job, check_scoring
+from service.engine.types import MAX_BEAM_SIZE, ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 State = Literal["new", "running", "draining", "stopped", "dead"]
 
-FORCED = Together(jobs=16, tokens=2048)
+FORCED = BatchLimits(jobs=16, tokens=2048)
 _LOG = logging.getLogger(__name__)
 
 
@@ -43,7 +43,7 @@ class WorkerSettings:
 
     budget: Budget = field(default_factory=Budget)  # shared out among the decoders
     decoders: int = 0  # threads, each with batches of its own; 0 leaves it to who knows the device, and is one here
-    forced: Together = FORCED  # in one run
+    forced: BatchLimits = FORCED  # in one run
     failures: int = 3  # in a row, after which the worker is dead
 
     def __post_init__(self) -> None:
@@ -78,22 +78,24 @@ class Worker:
         self._settings = settings or WorkerSettings()
         self._observer = observer
         self._clock = clock
-        self._ledger = Ledger()
-        self._changed = self._ledger.changed
+        self._table = RequestTable()
+        self._changed = self._table.changed
         self._state: State = "new"
         self._scheduler: Scheduler[SentenceTicket] = Scheduler(self._settings.budget)
-        self._faults = Faults(name, self._ledger, observer)
+        self._faults = Faults(name, self._table, observer)
         told = partial(observer.stage, name)
-        self._preparation = Preparation(
-            model, self._scheduler, self._ledger, self._faults, partial(told, "encode"), clock
+        self._encoder_stage = EncoderStage(
+            model, self._scheduler, self._table, self._faults, partial(told, "encode"), clock
         )
-        self._forcing = Forcing(model, self._ledger, self._faults, partial(told, "force"), clock, self._settings.forced)
-        self._beside = (self._preparation.thread, self._forcing.thread)
-        context = Context(name, model, self._ledger, self._faults, observer, clock)
+        self._scoring = ScoringStage(
+            model, self._table, self._faults, partial(told, "force"), clock, self._settings.forced
+        )
+        self._stages = (self._encoder_stage.thread, self._scoring.thread)
+        context = Context(name, model, self._table, self._faults, observer, clock)
         self._at_work = self._settings.decoders or 1  # decoders that have not ended
-        self._crew = Crew(name, self._scheduler, observer, self._at_work)
-        told_of = (self._goes_on, self._preparation.thread.wake, self._ended)
-        self._decoders = [Decoder(context, self._crew, number, *told_of) for number in range(self._at_work)]
+        self._fair_share = FairShare(name, self._scheduler, observer, self._at_work)
+        told_of = (self._goes_on, self._encoder_stage.thread.wake, self._ended)
+        self._decoders = [DecodeLoop(context, self._fair_share, number, *told_of) for number in range(self._at_work)]
 
     @property
     def state(self) -> State:
@@ -108,17 +110,17 @@ class Worker:
     @property
     def heartbeat(self) -> float:
         """Give when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
-        begun = (thread.begun for thread in self._beside)
+        begun = (thread.begun for thread in self._stages)
         shown = (decoder.heartbeat for decoder in self._decoders)
         return min(chain(shown, (moment for moment in begun if moment is not None)))
 
     @property
     def load(self) -> Load:
         """Give the present counts of waiting and running sentences and rows."""
-        return Load(len(self._scheduler), len(self._forcing), self._crew.sentences, self._crew.rows)
+        return Load(len(self._scheduler), len(self._scoring), self._fair_share.sentences, self._fair_share.rows)
 
     @property
-    def pressure(self) -> Pressure:
+    def queue_status(self) -> QueueStatus:
         """Give how much waits, as the smallest request finds it."""
         with self._changed:
             return self._pressure(1, 1)
@@ -140,42 +142,42 @@ class Worker:
             deadline = min((job.deadline for job in checked if job.deadline is not None), default=None)
             tokens = sum(len(job.source_ids) for job in checked)
             self._require_room(len(checked), tokens, deadline, now)
-            tickets = [SentenceTicket(job, now) for job in checked]
+            requests = [SentenceTicket(job, now) for job in checked]
             self._scheduler.add(
                 Waiting(
-                    ticket,
-                    ticket.job.search.beam_size,
-                    len(ticket.job.source_ids),
-                    ticket.job.deadline,
+                    request,
+                    request.job.search.beam_size,
+                    len(request.job.source_ids),
+                    request.job.deadline,
                     short=tokens <= SHORT_TOKENS,
                 )
-                for ticket in tickets
+                for request in requests
             )
-            for ticket in tickets:
-                self._ledger.open(ticket)
-            self._preparation.thread.wake()
-        self._observer.sentences_queued(self.name, len(tickets))
-        return [ticket.future for ticket in tickets]
+            for request in requests:
+                self._table.open(request)
+            self._encoder_stage.thread.wake()
+        self._observer.sentences_queued(self.name, len(requests))
+        return [request.future for request in requests]
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise what submit_all would raise for the smallest request: worth asking before a text is worked on."""
         with self._changed:
             self._require_room(1, 1, deadline, self._clock())
 
-    def submit_forced(self, job: ForcedJob) -> Future[ForcedResult]:
+    def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Queue the scoring of a given translation; raises and fails as submit_all."""
-        check_forced(job, self._model.source_limit, self._model.target_limit)
+        check_scoring(job, self._model.source_limit, self._model.target_limit)
         with self._changed:
             require_running(self.name, self._state)
-            full = len(self._forcing) >= self._settings.budget.queued_sentences
+            full = len(self._scoring) >= self._settings.budget.queued_sentences
             now = self._clock()
-            error = refusal(self.name, Pressure(full, self._forcing.seconds), job.deadline, now)
+            error = refusal(self.name, QueueStatus(full, self._scoring.seconds), job.deadline, now)
             if error is not None:
                 raise self._refused(error)
-            ticket = ForcedTicket(job, now)
-            self._forcing.add(ticket)
-            self._ledger.open(ticket)
-        return ticket.future
+            request = ForcedTicket(job, now)
+            self._scoring.add(request)
+            self._table.open(request)
+        return request.future
 
     def cancel(self, future: Future[Any]) -> bool:
         """Give a job up, wherever it is; False when it is already resolved. The same as future.cancel()."""
@@ -185,7 +187,7 @@ class Worker:
         """Start the threads."""
         with self._changed:
             self._state = "running"
-        for thread in self._beside:
+        for thread in self._stages:
             thread.start()
         for decoder in self._decoders:
             decoder.start()
@@ -195,15 +197,15 @@ class Worker:
         with self._changed:
             if self._state == "running":
                 self._state = "draining"
-            self._changed.wait_for(lambda: not len(self._ledger) or self._state != "draining", timeout=drain)
+            self._changed.wait_for(lambda: not len(self._table) or self._state != "draining", timeout=drain)
             if self._state != "dead":
                 self._state = "stopped"
             self._changed.notify_all()
         for decoder in self._decoders:
             decoder.join(timeout=10.0)
-        for thread in self._beside:
+        for thread in self._stages:
             thread.join(timeout=10.0)
-        self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
+        self._table.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
     def retire(self) -> None:
         """Stop without waiting for anything; whoever still waits gets NotReady. May be called from any thread."""
@@ -219,10 +221,10 @@ class Worker:
         if error is not None:
             raise self._refused(error)
 
-    def _pressure(self, sentences: int, tokens: int) -> Pressure:
+    def _pressure(self, sentences: int, tokens: int) -> QueueStatus:
         """Say whether so much more has a place, and how long what is before it will take."""
-        wait = self._crew.pace.seconds_for(self._scheduler.tokens) if len(self._scheduler) else None
-        return Pressure(not self._scheduler.has_room(sentences, tokens), wait)
+        wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if len(self._scheduler) else None
+        return QueueStatus(not self._scheduler.has_room(sentences, tokens), wait)
 
     def _refused(self, error: Overloaded) -> Overloaded:
         self._observer.rejected(self.name, error.code)
@@ -230,7 +232,7 @@ class Worker:
 
     def _goes_on(self) -> bool:
         """Say whether decoders are to go on: nobody has stopped the worker, and nothing is broken."""
-        broken = any(thread.died for thread in self._beside) or self._faults.in_a_row >= self._settings.failures
+        broken = any(thread.died for thread in self._stages) or self._faults.in_a_row >= self._settings.failures
         return self._state in ("running", "draining") and not broken
 
     def _ended(self) -> None:
@@ -240,11 +242,11 @@ class Worker:
             if self._state != "stopped":
                 self._state = "dead"
             dead, last = self._state == "dead", not self._at_work
-            for thread in self._beside:
+            for thread in self._stages:
                 thread.end()
             self._changed.notify_all()
         if dead:
-            self._ledger.fail_all(EngineFailure.of_a_model(self.name))
+            self._table.fail_all(EngineFailure.of_a_model(self.name))
         elif last:
             _LOG.info("The engine threads of %s have ended", self.name)
-            self._ledger.fail_all(NotReady(f"The model {self.name} has been stopped."))
+            self._table.fail_all(NotReady(f"The model {self.name} has been stopped."))

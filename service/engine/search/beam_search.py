@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.model.buffers import close_gaps, grown
-from service.engine.search.hypotheses import Finished, Survivors, first_living
+from service.engine.model.buffers import grow, swap_remove
+from service.engine.search.hypotheses import BeamCandidates, Finished, first_living
 from service.engine.search.repetition import LEAST_RUN, RepetitionGuard
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
-PATIENCE = 2  # tokens for which a live hypothesis that is behind is waited for
+LOOKAHEAD_TOKENS = 2  # tokens for which a live hypothesis that is behind is waited for
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
@@ -93,7 +93,7 @@ class Beam:
         self.size += 1
         if self.size > len(self._own_rows):
             for name, array in self._arrays.items():
-                self._arrays[name] = grown(array, self.size)
+                self._arrays[name] = grow(array, self.size)
             self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
             self._own_slots = np.tile(np.arange(self.beam_size), (len(self._own_rows), 1))
         arrays = self._arrays
@@ -119,7 +119,7 @@ class Beam:
             array[holes] = array[movers]
         self._guard.move(holes, movers)
         for records in (self._finished, self._n_best):
-            close_gaps(records, len(removed), holes, movers)
+            swap_remove(records, len(removed), holes, movers)
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
@@ -137,10 +137,10 @@ class Beam:
             self._finish(best, closing)
         if np.count_nonzero(possible[:, 0]) < size:
             self._strand((~possible[:, 0]).nonzero()[0].tolist())
-        survivors = self._placed(first_living(best, possible & ~ending, self.beam_size))
-        self._remember(survivors)
+        candidates = self._placed(first_living(best, possible & ~ending, self.beam_size))
+        self._remember(candidates)
         done = self._done(last)
-        return Advance(survivors.tokens, self._row_parents(survivors.parents, done), done.nonzero()[0].tolist())
+        return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
 
     def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
         """Take a step of single hypotheses whose likeliest tokens are all allowed; None where one is not.
@@ -148,18 +148,18 @@ class Beam:
         The same as the general way, which has to look further: what follows </s> can never beat it.
         """
         size, arrays = self.size, self._arrays
-        steps, tokens, gains = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
-        if self._allowed(ids, logprobs) is not logprobs or np.count_nonzero(gains <= IMPOSSIBLE):
+        steps, tokens, token_logprobs = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
+        if self._allowed(ids, logprobs) is not logprobs or np.count_nonzero(token_logprobs <= IMPOSSIBLE):
             return None
         done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
-        scores: npt.NDArray[np.float64] = arrays["scores"][:size] + gains
+        scores: npt.NDArray[np.float64] = arrays["scores"][:size] + token_logprobs
         leaving: list[int] = done.nonzero()[0].tolist()
         for index in leaving:
             step, token = int(steps[index]), int(tokens[index, 0])
             score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
             reason: FinishReason = "eos" if token == self._eos else "length"
-            self._record(index, Finished(score, step, 0, token, float(gains[index, 0]), reason))
-        self._remember(Survivors(np.zeros_like(tokens), tokens, gains, scores))
+            self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason))
+        self._remember(BeamCandidates(np.zeros_like(tokens), tokens, token_logprobs, scores))
         return Advance(tokens, None, leaving)
 
     def latest(self, index: int) -> tuple[int, float]:
@@ -172,16 +172,16 @@ class Beam:
         found = sorted(self._finished[index], key=lambda finished: -finished.score)
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
-    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> Survivors:
+    def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
         """Give the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
         size, width = self.size, ids.shape[2]
-        gains = self._allowed(ids, logprobs)
+        token_logprobs = self._allowed(ids, logprobs)
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
-        totals = (scores + gains).reshape(size, -1)
+        totals = (scores + token_logprobs).reshape(size, -1)
         # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
         order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
         at = order + self._own_rows[:size] * totals.shape[1]  # in the flat arrays: a third of the price of two indices
-        return Survivors(order // width, ids.take(at), gains.take(at), totals.take(at))
+        return BeamCandidates(order // width, ids.take(at), token_logprobs.take(at), totals.take(at))
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
@@ -193,17 +193,17 @@ class Beam:
                 forbidden = ends if forbidden is None else forbidden | ends
         if forbidden is None:
             return logprobs
-        gains: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
-        return gains
+        token_logprobs: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
+        return token_logprobs
 
-    def _finish(self, best: Survivors, closing: npt.NDArray[np.bool_]) -> None:
+    def _finish(self, best: BeamCandidates, closing: npt.NDArray[np.bool_]) -> None:
         """Record the hypotheses that end here, those marked among the best K, [B, K]."""
         steps, penalty = self._arrays["steps"], self._arrays["penalty"]
         for index, rank in np.argwhere(closing).tolist():
             step, token = int(steps[index]), int(best.tokens[index, rank])
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
-            parent, gain = int(best.parents[index, rank]), float(best.gains[index, rank])
+            parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
             self._record(index, Finished(score, step, parent, token, gain, reason))
 
     def _strand(self, stranded: list[int]) -> None:
@@ -230,39 +230,39 @@ class Beam:
         token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
         return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
-    def _placed(self, survivors: Survivors) -> Survivors:
+    def _placed(self, candidates: BeamCandidates) -> BeamCandidates:
         """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
-        size, beam_size = survivors.tokens.shape
+        size, beam_size = candidates.tokens.shape
         if beam_size == 1:
-            return survivors
+            return candidates
         own, rows = self._own_slots[:size], self._own_rows[:size]
         # Worst first, so that of several claims to one slot the best child's stays.
         occupant = np.full((size, beam_size), -1)
-        occupant[rows, survivors.parents[:, ::-1]] = own[:, ::-1]
-        placed = occupant[rows, survivors.parents] == own
+        occupant[rows, candidates.parents[:, ::-1]] = own[:, ::-1]
+        placed = occupant[rows, candidates.parents] == own
         if np.count_nonzero(placed) < placed.size:
             # As many slots of a sentence are free as it has survivors without one: both in order.
             occupant[occupant < 0] = own[~placed]
-        survivors = survivors.taken(occupant + rows * beam_size)
+        candidates = candidates.taken(occupant + rows * beam_size)
         # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
-        still = (survivors.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
-        np.copyto(survivors.parents, own, where=still)
-        return survivors
+        still = (candidates.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
+        np.copyto(candidates.parents, own, where=still)
+        return candidates
 
-    def _remember(self, survivors: Survivors) -> None:
+    def _remember(self, candidates: BeamCandidates) -> None:
         """Write the step into the history and make it the present."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
         needed = self._deepest = int(steps.max()) + 1
         if needed > arrays["past"].shape[1]:
-            arrays["past"] = grown(arrays["past"], needed, axis=1)
-            arrays["past_gains"] = grown(arrays["past_gains"], needed, axis=1)
+            arrays["past"] = grow(arrays["past"], needed, axis=1)
+            arrays["past_gains"] = grow(arrays["past_gains"], needed, axis=1)
         at = (self._own_rows[:size, 0], steps)
-        arrays["past"][at] = survivors.tokens * MAX_BEAM_SIZE + survivors.parents
-        arrays["past_gains"][at] = survivors.gains
-        arrays["scores"][:size] = survivors.scores
-        arrays["tokens"][:size] = survivors.tokens
-        self._guard.advance(survivors.parents, survivors.tokens)
+        arrays["past"][at] = candidates.tokens * MAX_BEAM_SIZE + candidates.parents
+        arrays["past_gains"][at] = candidates.token_logprobs
+        arrays["scores"][:size] = candidates.scores
+        arrays["tokens"][:size] = candidates.tokens
+        self._guard.advance(candidates.parents, candidates.tokens)
         steps += 1
 
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -275,7 +275,7 @@ class Beam:
         to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
         steps = arrays["steps"][:size]
         # A sum of log-probabilities only falls: this is the most a live hypothesis can reach so soon.
-        hopeless = to_beat >= best / np.minimum(steps + PATIENCE, arrays["longest"][:size]) ** penalty
+        hopeless = to_beat >= best / np.minimum(steps + LOOKAHEAD_TOKENS, arrays["longest"][:size]) ** penalty
         enough = (closed >= self.beam_size) & (to_beat >= best / steps**penalty)
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
@@ -293,10 +293,10 @@ class Beam:
         """Follow the back-pointers of a finished hypothesis to its first token."""
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)
-        ids, gains, slot = [finished.token], [finished.logprob], finished.parent
-        past, past_gains = self._arrays["past"][index], self._arrays["past_gains"][index]
+        ids, token_logprobs, slot = [finished.token], [finished.logprob], finished.parent
+        past, logprob_history = self._arrays["past"][index], self._arrays["past_gains"][index]
         for step in range(finished.step - 1, -1, -1):
-            gains.append(float(past_gains[step, slot]))
+            token_logprobs.append(float(logprob_history[step, slot]))
             token, slot = divmod(int(past[step, slot]), MAX_BEAM_SIZE)
             ids.append(token)
-        return Hypothesis(tuple(reversed(ids)), tuple(reversed(gains)), finished.score, finished.reason)
+        return Hypothesis(tuple(reversed(ids)), tuple(reversed(token_logprobs)), finished.score, finished.reason)

@@ -21,26 +21,28 @@ class Finished(NamedTuple):
     reason: FinishReason
 
 
-class Survivors(NamedTuple):
+class BeamCandidates(NamedTuple):
     """The K hypotheses of each sentence that live on, [B, K] each, best first or by slot."""
 
     parents: IntArray
     tokens: IntArray
-    gains: FloatArray
+    token_logprobs: FloatArray
     scores: npt.NDArray[np.float64]
 
-    def taken(self, at: IntArray) -> Survivors:
+    def taken(self, at: IntArray) -> BeamCandidates:
         """Pick the entries at these places of the flattened arrays; copies."""
-        return Survivors(self.parents.take(at), self.tokens.take(at), self.gains.take(at), self.scores.take(at))
+        return BeamCandidates(
+            self.parents.take(at), self.tokens.take(at), self.token_logprobs.take(at), self.scores.take(at)
+        )
 
 
-def first_living(best: Survivors, living: npt.NDArray[np.bool_], beam_size: int) -> Survivors:
+def first_living(best: BeamCandidates, living: npt.NDArray[np.bool_], beam_size: int) -> BeamCandidates:
     """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
     first = living[:, :beam_size]
     if np.count_nonzero(first) == first.size:
         slots = np.s_[:, :beam_size]
-        return Survivors(best.parents[slots], best.tokens[slots], best.gains[slots], best.scores[slots])
+        return BeamCandidates(best.parents[slots], best.tokens[slots], best.token_logprobs[slots], best.scores[slots])
     rows = np.arange(len(living))[:, None]
     chosen = (~living).argsort(axis=1, kind="stable")[:, :beam_size]
-    survivors = best.taken(chosen + rows * living.shape[1])
-    return survivors._replace(scores=np.where(living[rows, chosen], survivors.scores, -np.inf))
+    candidates = best.taken(chosen + rows * living.shape[1])
+    return candidates._replace(scores=np.where(living[rows, chosen], candidates.scores, -np.inf))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from service.engine.errors import InvalidOption
 from service.engine.search.validation import check_search
-from service.engine.types import MAX_BEAM_SIZE, ForcedResult, Hypothesis, SearchOptions, TranslationOptions
+from service.engine.types import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions, TranslationOptions
 
 SPARE_TOKENS = 8  # unless told otherwise, a translation may be twice as long as its source and this much longer
 
@@ -45,7 +45,7 @@ def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
-def over_vocabulary(found: Hypothesis, forced: ForcedResult, length_penalty: float) -> Hypothesis:
+def over_vocabulary(found: Hypothesis, forced: ScoringResult, length_penalty: float) -> Hypothesis:
     """Give a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
     logprobs = tuple(float(value) for value in forced.logprobs[: len(found.ids)])
     return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)

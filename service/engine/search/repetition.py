@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.model.buffers import grown
+from service.engine.model.buffers import grow
 from service.engine.types import IntArray
 
 MAX_PERIOD = 16  # longest cycle that is noticed, in tokens
@@ -34,9 +34,9 @@ class RepetitionGuard:
 
     def reset(self, index: int, source_ids: Sequence[int]) -> None:
         """Start sentence `index` anew, with limits that suit its source."""
-        self._recent = grown(self._recent, index + 1)
-        self._runs = grown(self._runs, index + 1)
-        self._limits = grown(self._limits, index + 1)
+        self._recent = grow(self._recent, index + 1)
+        self._runs = grow(self._runs, index + 1)
+        self._limits = grow(self._limits, index + 1)
         self._recent[index] = _NOTHING
         self._runs[index] = 0
         self._limits[index] = np.maximum(_LIMITS, 2 * longest_run(source_ids))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
-from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ForcedJob, SearchOptions, SentenceJob
+from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ScoringRequest, SearchOptions, SentenceJob
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
@@ -22,7 +22,7 @@ def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> Sentenc
     return replace(job, search=replace(job.search, max_length=target_limit))
 
 
-def check_forced(job: ForcedJob, source_limit: int, target_limit: int) -> None:
+def check_scoring(job: ScoringRequest, source_limit: int, target_limit: int) -> None:
     """Raise EmptyInput or InputTooLong where one side does not suit the model."""
     check_length("source", job.source_ids, source_limit)
     check_length("target", job.target_ids, target_limit)

@@ -22,7 +22,7 @@ _MAY_BE_LONG = re.compile(rf"[^\w\s\x00-\u02ff]{{{LONGEST_RUN + 1},}}")
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class NormalizedText:
     """NFC text and, when it differs from the text as written, the code points each of its characters came from."""
 
     text: str
@@ -36,7 +36,7 @@ class Composed:
         return self.starts[start], self.ends[end - 1]
 
 
-def compose(text: str) -> Composed:
+def normalize_nfc(text: str) -> NormalizedText:
     """Normalise to NFC, remembering where each character came from; takes time in proportion to the text."""
     cuts = _cuts(text)
     if not cuts:
@@ -51,7 +51,7 @@ def compose(text: str) -> Composed:
     spans = [composed.original(place, place + 1) for place in range(len(composed.text))]
     starts = tuple(start - before[start] for start, _ in spans)
     ends = tuple(end - before[end] for _, end in spans)
-    return Composed(composed.text, starts, ends)
+    return NormalizedText(composed.text, starts, ends)
 
 
 def has_long_run(text: str) -> bool:
@@ -72,9 +72,9 @@ def _cuts(text: str) -> list[int]:
     return cuts
 
 
-def _compose(text: str) -> Composed:
+def _compose(text: str) -> NormalizedText:
     if unicodedata.is_normalized("NFC", text):
-        return Composed(text)
+        return NormalizedText(text)
     parts: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -88,7 +88,7 @@ def _compose(text: str) -> Composed:
         else:
             starts.extend([start] * len(part))
             ends.extend([end] * len(part))
-    return Composed("".join(parts), tuple(starts), tuple(ends))
+    return NormalizedText("".join(parts), tuple(starts), tuple(ends))
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:

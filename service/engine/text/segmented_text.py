@@ -1,4 +1,4 @@
-"""A text on its way through the engine: cut into pieces that the model takes, and put together from their results.
+"""A segmented text: cut into segments that the model takes, and joined again from their translations.
 
 Everything here is pure and free of clocks; the translator decides when and where it runs.
 """
@@ -23,17 +23,17 @@ from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, 
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
-    """How texts are cut; token counts include </s>."""
+class SegmentationOptions:
+    """How texts are segmented; token counts include </s>."""
 
     language: str
-    wrap_tokens: int  # a sentence of more is wrapped
-    max_tokens: int  # what the model takes at all
-    split: bool = True  # False: a text is one sentence, however many full stops it has
+    wrap_tokens: int  # longer sentences are wrapped
+    max_tokens: int  # the model's limit
+    split: bool = True  # False: the whole text is one sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """One range of a text that the model translates by itself."""
 
     start: int
@@ -42,44 +42,48 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A text and the pieces of it that are translated; all the rest is copied."""
+class SegmentedText:
+    """A text and the segments of it that are translated; everything between them is copied."""
 
     text: str
-    pieces: tuple[Piece, ...]
+    segments: tuple[Segment, ...]
 
     @property
     def spans(self) -> list[Span]:
-        """Give the ranges of the pieces."""
-        return [(piece.start, piece.end) for piece in self.pieces]
+        """Return the ranges of the segments."""
+        return [(segment.start, segment.end) for segment in self.segments]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the worker found for one piece; `reading` is where the best hypothesis aligns, when that was asked for."""
+class SegmentResult:
+    """The hypotheses of one segment, best first."""
 
     hypotheses: tuple[Hypothesis, ...]
-    reading: FloatArray | None = None  # [T, S]; see alignment.reading
+    weights: FloatArray | None = None  # [T, S] of the alignment head for the best one, if details were requested
 
 
-def cut_text(text: str, tokenizer: Tokenizer, cutting: Cutting) -> Passage:
-    """Cut a text into pieces of at most `max_tokens`; raises InvalidText for lone surrogates."""
+def segment_text(text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> SegmentedText:
+    """Return a text cut into segments of at most `max_tokens`; raises InvalidText for lone surrogates."""
     check_text(text)
-    spans = split_sentences(text, cutting.language) if cutting.split else whole_text(text)
-    pieces = [
-        piece for start, end in spans for piece in _pieces(text, start, end, tokenizer, cutting, cutting.wrap_tokens)
+    spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
+    segments = [
+        segment
+        for start, end in spans
+        for segment in _segments(text, start, end, tokenizer, segmentation, segmentation.wrap_tokens)
     ]
-    return Passage(text, tuple(pieces))
+    return SegmentedText(text, tuple(segments))
 
 
-def _pieces(
-    text: str, start: int, end: int, tokenizer: Tokenizer, cutting: Cutting, wrap_tokens: int
-) -> Iterator[Piece]:
-    """Yield one piece, or several when it is too long; a part alone may need more tokens than within its sentence."""
+def _segments(
+    text: str, start: int, end: int, tokenizer: Tokenizer, segmentation: SegmentationOptions, wrap_tokens: int
+) -> Iterator[Segment]:
+    """Yield one segment, or several of a long sentence; a part may need more tokens alone than within its sentence."""
     sentence = text[start:end]
     ids = tokenizer.encode(sentence)
-    if len(ids) <= max(wrap_tokens, 2) or (wrap_tokens < cutting.wrap_tokens and len(ids) <= cutting.max_tokens):
-        yield Piece(start, end, ids)
+    if len(ids) <= max(wrap_tokens, 2) or (
+        wrap_tokens < segmentation.wrap_tokens and len(ids) <= segmentation.max_tokens
+    ):
+        yield Segment(start, end, ids)
         return
     tokens = [(token.start, token.end) for token in tokenizer.tokens(sentence)[:-1]]
     limit = max(wrap_tokens - 1, 1)
@@ -90,63 +94,73 @@ def _pieces(
         if parts == [(0, len(sentence))]:  # one character of more tokens than the model takes
             return
     for begin, finish in parts:
-        yield from _pieces(text, start + begin, start + finish, tokenizer, cutting, wrap_tokens)
+        yield from _segments(text, start + begin, start + finish, tokenizer, segmentation, wrap_tokens)
 
 
 def assemble(
-    passage: Passage, outcomes: Sequence[Outcome], tokenizer: Tokenizer, threshold: float | None, alternatives: int
+    segmented: SegmentedText,
+    results: Sequence[SegmentResult],
+    tokenizer: Tokenizer,
+    threshold: float | None,
+    alternatives: int,
 ) -> Translation:
-    """Join the best hypotheses and what lies between them; details where attention was asked for.
+    """Return the best hypotheses joined with the text between them; details where `weights` are given.
 
-    The n-th alternative takes the n-th best of every piece that has so many, and the best of the others.
+    The n-th alternative takes the n-th best hypothesis of every segment that has so many, and the best of the others.
     """
-    located = [tokenizer.locate(outcome.hypotheses[0].ids) for outcome in outcomes]
-    joined = join(passage.text, passage.spans, [decoded.text for decoded in located])
+    located = [tokenizer.locate(result.hypotheses[0].ids) for result in results]
+    joined = join(segmented.text, segmented.spans, [decoded.text for decoded in located])
     details = tuple(
-        _detail(passage, piece, outcome, joined.starts[number], tokenizer, threshold)
-        for number, (piece, outcome) in enumerate(zip(passage.pieces, outcomes, strict=True))
-        if outcome.reading is not None
+        _detail(segmented, segment, result, joined.starts[number], tokenizer, threshold)
+        for number, (segment, result) in enumerate(zip(segmented.segments, results, strict=True))
+        if result.weights is not None
     )
-    others = _alternatives(passage, outcomes, located, tokenizer) if alternatives else []
+    others = _alternatives(segmented, results, located, tokenizer) if alternatives else []
     return Translation(joined.text, tuple(text for text in others if text != joined.text)[:alternatives], details)
 
 
 def _alternatives(
-    passage: Passage, outcomes: Sequence[Outcome], best: Sequence[Decoded], tokenizer: Tokenizer
+    segmented: SegmentedText, results: Sequence[SegmentResult], best: Sequence[Decoded], tokenizer: Tokenizer
 ) -> list[str]:
     texts: list[list[str]] = []
-    for outcome, decoded in zip(outcomes, best, strict=True):
-        further = (tokenizer.decode(hypothesis.ids) for hypothesis in outcome.hypotheses[1:])
+    for result, decoded in zip(results, best, strict=True):
+        further = (tokenizer.decode(hypothesis.ids) for hypothesis in result.hypotheses[1:])
         texts.append(list(dict.fromkeys([decoded.text, *further])))
     most = max(map(len, texts), default=0)
-    joined = (
-        join(passage.text, passage.spans, [choices[rank] if rank < len(choices) else choices[0] for choices in texts])
-        for rank in range(1, most)
-    )
+    ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
+    joined = (join(segmented.text, segmented.spans, chosen) for chosen in ranked)
     return list(dict.fromkeys(whole.text for whole in joined))
 
 
 def _detail(
-    passage: Passage, piece: Piece, outcome: Outcome, target_start: int, tokenizer: Tokenizer, threshold: float | None
+    segmented: SegmentedText,
+    segment: Segment,
+    result: SegmentResult,
+    target_start: int,
+    tokenizer: Tokenizer,
+    threshold: float | None,
 ) -> SentenceDetail:
-    best, reading = outcome.hypotheses[0], outcome.reading
-    assert reading is not None
-    source_text = passage.text[piece.start : piece.end]
-    source = tokenizer.tokens(source_text, piece.start)
+    best, weights = result.hypotheses[0], result.weights
+    assert weights is not None
+    source_text = segmented.text[segment.start : segment.end]
+    source = tokenizer.tokens(source_text, segment.start)
     target = tokenizer.locate(best.ids, target_start)
     return SentenceDetail(
         source_text=source_text,
         target_text=target.text,
-        source_start=piece.start,
+        source_start=segment.start,
         target_start=target_start,
         source_tokens=source,
         target_tokens=target.tokens,
         score=best.score,
         token_logprobs=best.logprobs,
-        alignment=token_links(reading, source, target.tokens, threshold),
+        alignment=token_links(weights, source, target.tokens, threshold),
         finish_reason=best.finish_reason,
         word_alignment=word_links(
-            reading, (source_text, source, piece.start), (target.text, target.tokens, target_start), threshold
+            weights,
+            (source_text, source, segment.start),
+            (target.text, target.tokens, target_start),
+            threshold,
         ),
     )
 
@@ -155,15 +169,18 @@ Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and where the tex
 
 
 def token_links(
-    reading: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
+    weights: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
 ) -> alignment.Links:
-    """Align tokens, special ones left out."""
-    return alignment.links(reading, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
+    """Return the links between tokens, special ones left out."""
+    return alignment.links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
 
 
-def word_links(reading: FloatArray, source: Side, target: Side, threshold: float | None) -> alignment.Links:
-    """Align the words that white space separates: weights of their pieces summed over source, averaged over target."""
+def word_links(weights: FloatArray, source: Side, target: Side, threshold: float | None) -> alignment.Links:
+    """Return the links between words, which white space separates.
+
+    Weights of subwords are summed over a source word and averaged over a target word.
+    """
     sources, targets = (
         alignment.group(tokens, alignment.white_space_words(text), shift) for text, tokens, shift in (source, target)
     )
-    return alignment.links(reading, sources, targets, threshold)
+    return alignment.links(weights, sources, targets, threshold)

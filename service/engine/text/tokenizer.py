@@ -21,7 +21,7 @@ import tokenizers
 
 from service.engine.bundle import Bundle, SpecialIds
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
-from service.engine.text.nfc import compose
+from service.engine.text.nfc import normalize_nfc
 from service.engine.types import Token
 
 SPACE_PIECE = "▁"
@@ -71,12 +71,12 @@ class Tokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Give the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""
         check_text(text)
-        return (*self._library.encode(compose(text).text, add_special_tokens=False).ids, self._eos)
+        return (*self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids, self._eos)
 
     def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
         """Give the tokens of a text, </s> last, each located in the text; `shift` is added to every span."""
         check_text(text)
-        composed = compose(text)
+        composed = normalize_nfc(text)
         encoding = self._library.encode(composed.text, add_special_tokens=False)
         tokens = []
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
