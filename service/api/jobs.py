@@ -147,7 +147,7 @@ def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Transla
 
 
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:
-    """The answer, made beside the event loop where it is long."""
+    """The answer; long ones are made in a thread."""
     if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
         return await REPRESENTATIONS.run(lambda: JSONResponse(answer(job, outcome)))
     return JSONResponse(answer(job, outcome))

@@ -1,7 +1,7 @@
 """One model as its callers see it: texts in, translations and attention out, asynchronously.
 
-A call is a countdown over its sentences: they wait and run one by one in the worker's batch, beside those of every
-other call. Cancelling the awaiting task cancels its sentences, which frees their rows.
+A call is a countdown over its sentences. Each sentence waits and runs by itself, in one batch with the sentences of all
+other calls. Cancelling the awaiting task cancels its sentences, which frees their rows.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
 
 
 @pytest.mark.parametrize(
-    ("pressure", "seconds", "refused"),
+    ("queue_status", "seconds", "refused"),
     [
         (QueueStatus(full=True, seconds=10.0), 600.0, True),
         (QueueStatus(full=False, seconds=10.0), 15.0, True),  # more than half of the time would be waiting

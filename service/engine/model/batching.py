@@ -1,4 +1,4 @@
-"""Lays sentences of different lengths side by side, and hands what the encoder gave to the lanes."""
+"""Batches sentences of different lengths for the encoder, and splits its output for the decoder states."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class DeviceRows:
 
 
 class CudaDecoderState:
-    """A lane whose arrays live on a device; satisfies model.Lane."""
+    """Decoder state in device memory; satisfies interface.DecoderState."""
 
     def __init__(self, session: Session, graphs: GraphSet, shape: tuple[int, int], rows: DeviceRows) -> None:
         self._session, self._rows, self._beam_size = session, rows, shape[0]

@@ -22,13 +22,13 @@ from service.engine.model.shortlist import LIST_STEP
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with
-MOST_TOKENS = 2**31 - 1  # what a lane without caches holds
-KEPT_BYTES = 3 * 2**24  # of buffers that a lane may keep when nobody is in it
+MOST_TOKENS = 2**31 - 1  # the capacity of a state without caches
+KEPT_BYTES = 3 * 2**24  # of buffers that an empty state may keep
 STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # what every axis of memory that varies is padded to a multiple of
 
 
 class CpuDecoderState:
-    """A lane whose buffers are numpy arrays; satisfies model.Lane."""
+    """Decoder state in numpy arrays; satisfies interface.DecoderState."""
 
     def __init__(
         self, session: onnxruntime.InferenceSession, graphs: GraphSet, beam_size: int, candidates: int

@@ -1,8 +1,8 @@
-"""What the engine asks of a model, whatever it is made of: encode sentences, then step them in lanes.
+"""What the engine asks of a model, whatever it is made of: encode sentences, then step them.
 
-A lane holds the running sentences of one beam width K. Its rows are sentence-major: row b * K + k is hypothesis k of
-sentence b. Sentences join at the end; when some leave, the last ones move into the holes. Search and scheduler see
-nothing of a model but this, so they cannot ask which architecture it is.
+A decoder state holds the running sentences of one beam width K. Its rows are sentence-major: row b * K + k is
+hypothesis k of sentence b. Sentences join at the end; when some leave, the last ones move into the holes. Search and
+scheduler see no more of a model than this, so they cannot depend on its architecture.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from service.engine.types import FloatArray, IntArray, ScoringResult
 
 
 class Candidates(NamedTuple):
-    """The likeliest next tokens of every row, best first; valid until the lane's next step."""
+    """The likeliest next tokens of every row, best first; valid until the next step."""
 
     ids: IntArray  # [B, K, C]
     logprobs: FloatArray  # [B, K, C]
 
 
 class Encoded(Protocol):
-    """What an encoder run gave for some sentences, to be handed to the lanes they join."""
+    """The encoder output of some sentences, which the decoder states they join take over."""
 
     def __len__(self) -> int:
         """Give the number of sentences."""
@@ -49,7 +49,10 @@ class DecoderState(Protocol):
 
 
 class Model(Protocol):
-    """A translation model; one thread at a time uses `encode`, one `score_batch` and one each lane, all at once."""
+    """A translation model.
+
+    `encode`, `score_batch` and each decoder state may run at the same time, each in one thread.
+    """
 
     @property
     def bos(self) -> int:
@@ -76,7 +79,7 @@ class Model(Protocol):
         ...
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
-        """Give an empty lane whose steps return so many candidates a row."""
+        """Return an empty decoder state whose steps give so many candidates a row."""
         ...
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:

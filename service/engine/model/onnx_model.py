@@ -80,7 +80,7 @@ class OnnxModel:
         return encoded
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
-        """Give an empty lane."""
+        """Return an empty decoder state."""
         if self._rows is not None:
             return CudaDecoderState(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
         return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)

@@ -8,7 +8,7 @@ from service.engine.errors import NotReady, Overloaded
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
 LATER = 0.5  # which part of the queue should have gone by then
-LONGEST_WAIT = 0.5  # which part of its time a request may spend in the queue: the measured pace may be wrong by half
+LONGEST_WAIT = 0.5  # the share of its time a request may wait: the measured throughput may be wrong by half
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The running sentences of one beam width: who they are, what the search knows of them, what the model holds of them.
+"""The running sentences of one beam width: their records, their hypotheses and their decoder state.
 
-The three are kept in step here: a list of records, the beam's arrays and the model's lane all know a sentence by the
-same index. Nothing here reads a clock or waits.
+A sentence has the same index in all three: the list of records, the arrays of the beam, the decoder state of the model.
+Nothing here reads a clock or waits.
 """
 
 from __future__ import annotations

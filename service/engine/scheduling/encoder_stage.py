@@ -1,4 +1,4 @@
-"""Encodes who waits beside the decoding: a running sentence does not wait for an encoder run, nor one for a step.
+"""Runs the encoder in its own thread, so encoding and decoding overlap.
 
 The queue stays the scheduler's: this takes nobody out of it, it makes its first sentences ready to join.
 """

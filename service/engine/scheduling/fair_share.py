@@ -11,7 +11,7 @@ from service.engine.scheduling.throughput import ThroughputEstimator
 
 
 class FairShare:
-    """Shares the waiting sentences out among decoders; the ledger's lock is held for every call that changes it."""
+    """Divides the waiting sentences among decode threads; callers hold the request table's lock."""
 
     def __init__(self, name: str, scheduler: Scheduler[SentenceTicket], observer: Observer, size: int) -> None:
         self.scheduler, self.throughput = scheduler, ThroughputEstimator()

@@ -1,4 +1,4 @@
-"""What becomes of tickets that are not answered with a result, and how often in a row the model's runs have failed."""
+"""Fails requests, and counts consecutive model failures."""
 
 from __future__ import annotations
 

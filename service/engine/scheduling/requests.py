@@ -32,9 +32,9 @@ AnyTicket = PendingRequest[Any, Any]
 
 
 class RequestTable:
-    """All tickets that are not resolved yet; safe to use from any thread.
+    """All unresolved requests; safe to use from any thread.
 
-    Every ticket leaves exactly once: with a result, with an error, or because its future was cancelled, of which
+    Every request leaves exactly once: with a result, with an error, or because its future was cancelled, of which
     everybody who asked for `departures` is told.
     """
 
@@ -48,14 +48,14 @@ class RequestTable:
         return len(self._open)
 
     def open(self, request: AnyTicket) -> None:
-        """Take responsibility for a ticket."""
+        """Add a request."""
         with self.lock:
             self._open.add(request)
         # Outside the lock: it runs at once if the future is already cancelled.
         request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
 
     def departures(self) -> set[AnyTicket]:
-        """Give a set of one's own, into which the tickets will be put whose callers leave."""
+        """Return a new set that receives the requests whose callers leave."""
         self._departures.append(set())
         return self._departures[-1]
 

@@ -1,4 +1,4 @@
-"""Scores given translations beside the decoding, so that no running sentence waits for it.
+"""Scores given translations in its own thread, so that no running sentence waits for it.
 
 A forced run reads nothing of the running batches, takes as long as several decoder steps, and the first one opens the
 graph.
@@ -38,7 +38,7 @@ class ScoringStage:
         clock: Callable[[], float],
         most: BatchLimits,
     ) -> None:
-        self.thread = StageThread("forcing", table, clock, self._take, self._force)
+        self.thread = StageThread("scoring", table, clock, self._take, self._force)
         self._model, self._table, self._faults = model, table, faults
         self._finished = finished  # told how many seconds a run took
         self._clock, self._most = clock, most

@@ -1,4 +1,7 @@
-"""A thread beside the worker's: ONNX Runtime lets go of the interpreter's lock, so runs in both of them overlap."""
+"""A background thread for one stage.
+
+ONNX Runtime releases the interpreter's lock, so the runs of several threads overlap.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Worker:
     def queue_status(self) -> QueueStatus:
         """Give how much waits, as the smallest request finds it."""
         with self._changed:
-            return self._pressure(1, 1)
+            return self._queue_status(1, 1)
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""
@@ -217,11 +217,11 @@ class Worker:
     def _require_room(self, sentences: int, tokens: int, deadline: float | None, now: float) -> None:
         """Raise unless so much more may wait: there is a place, and it comes up early enough."""
         require_running(self.name, self._state)
-        error = refusal(self.name, self._pressure(sentences, tokens), deadline, now)
+        error = refusal(self.name, self._queue_status(sentences, tokens), deadline, now)
         if error is not None:
             raise self._refused(error)
 
-    def _pressure(self, sentences: int, tokens: int) -> QueueStatus:
+    def _queue_status(self, sentences: int, tokens: int) -> QueueStatus:
         """Say whether so much more has a place, and how long what is before it will take."""
         wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if len(self._scheduler) else None
         return QueueStatus(not self._scheduler.has_room(sentences, tokens), wait)

@@ -14,8 +14,8 @@ search of a sentence ends
 
 A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
 
-Survivors stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim), so
-that few rows of the model's state change place.
+Live hypotheses stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim),
+so that few rows of the model's state change place.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Beam:
         return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
     def _placed(self, candidates: BeamCandidates) -> BeamCandidates:
-        """Put the survivors, best first, into slots: the best child into its parent's, the others into free ones."""
+        """Assign slots to the live hypotheses, best first: the best child gets its parent's, others get free ones."""
         size, beam_size = candidates.tokens.shape
         if beam_size == 1:
             return candidates
@@ -241,7 +241,7 @@ class Beam:
         occupant[rows, candidates.parents[:, ::-1]] = own[:, ::-1]
         placed = occupant[rows, candidates.parents] == own
         if np.count_nonzero(placed) < placed.size:
-            # As many slots of a sentence are free as it has survivors without one: both in order.
+            # As many slots of a sentence are free as it has live hypotheses without one: both in order.
             occupant[occupant < 0] = own[~placed]
         candidates = candidates.taken(occupant + rows * beam_size)
         # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
