@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from training import commands, distil_command
-from training.config import Recipe, load_recipe
-from training.export.command import export
-from training.lightning.run import train as train_run
+from training.cli import distil as distil_command
+from training.cli import measure as commands
+from training.cli.export import export
 from training.prepare import RunFolder
 from training.prepare import prepare as prepare_run
+from training.recipe import Recipe, load_recipe
+from training.trainer.run import train as train_run
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 

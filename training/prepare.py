@@ -12,7 +12,7 @@ import torch
 import yaml
 from tokenizers import Tokenizer
 
-from training.config import CorpusConfig, Recipe, parse_recipe
+from training.data.augmentation import variants
 from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
@@ -20,8 +20,8 @@ from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
-from training.data.variants import variants
-from training.prepared import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
+from training.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
+from training.recipe import CorpusConfig, Recipe, parse_recipe
 
 
 class RunFolder:

@@ -8,12 +8,12 @@ import torch
 
 from tests.training.export.exported import id_pairs, recipe_of
 from tests.training.tiny import bahdanau, transformer
-from training.config import VocabularyConfig
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import ModelCard
 from training.export.manifest import Alignment
 from training.networks.build import build_network
+from training.recipe import VocabularyConfig
 
 
 def write_made_up_bundles(folder: Path) -> Path:

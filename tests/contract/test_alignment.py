@@ -11,9 +11,9 @@ import tokenizers
 from service.engine.attention import alignment as served
 from service.engine.bundle import AlignmentHead, SpecialIds
 from service.engine.text.tokenizer import Tokenizer
-from training import align as trained
-from training.config import VocabularyConfig
+from training.alignment import word_alignment as trained
 from training.data.subwords import train_tokenizer
+from training.recipe import VocabularyConfig
 
 SENTENCES = [
     "I can't see the 12 houses .",

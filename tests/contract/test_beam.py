@@ -10,12 +10,12 @@ from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import settle
 from tests.training.tiny import bahdanau, network, transformer
-from training.beam import SearchOptions, beam_search
-from training.config import BahdanauConfig, TransformerConfig
 from training.data.subwords import BOS, EOS, PAD
-from training.decode import pad_sources
+from training.decoding.beam_search import SearchOptions, beam_search
+from training.decoding.translate import pad_sources
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
+from training.recipe import BahdanauConfig, TransformerConfig
 
 LIMIT = 24
 """Long enough for untrained networks to repeat themselves until they are stopped."""

@@ -9,9 +9,9 @@ from service.engine.bundle import SpecialIds
 from service.engine.registry import WRAP_TOKENS
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer
-from training import wrapping
-from training.config import VocabularyConfig
 from training.data.subwords import train_tokenizer
+from training.decoding import wrapping
+from training.recipe import VocabularyConfig
 
 WORDS = "the small cat, which had come home late, saw a house; and then (nobody knows why) it slept again"
 SENTENCES = [

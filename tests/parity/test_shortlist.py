@@ -21,11 +21,11 @@ from tests.engine.decoding import decode
 from tests.training.export.exported import id_pairs, recipe_of
 from tests.training.export.test_bundle import CARD, LOOSE
 from tests.training.tiny import bahdanau, transformer
-from training.config import VocabularyConfig
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.shortlist import Shortlist
 from training.networks.build import build_network
+from training.recipe import VocabularyConfig
 
 WORDS = 266
 PAIRS = id_pairs(24, WORDS, 18)

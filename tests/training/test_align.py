@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.align import (
+from training.alignment.word_alignment import (
     AlignmentError,
     Gold,
     Links,

@@ -13,12 +13,12 @@ from typer.testing import CliRunner, Result
 
 from tests.training.tiny import bahdanau, transformer
 from training.__main__ import app
-from training.config import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
+from training.cli.export import read_alignment, read_scores
 from training.data.subwords import train_tokenizer
-from training.export.command import read_alignment, read_scores
 from training.export.manifest import Gold
 from training.networks.build import build_network
 from training.prepare import RunFolder, prepare
+from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
 
 PAIRS = [
     ("I lost.", "J'ai perdu."),

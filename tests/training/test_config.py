@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from training.config import BahdanauConfig, Recipe, RecipeError, load_recipe, parse_recipe
+from training.recipe import BahdanauConfig, Recipe, RecipeError, load_recipe, parse_recipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 

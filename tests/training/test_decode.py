@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from tests.training.tiny import VARIANTS, VOCABULARY, bahdanau, network, transformer
-from training.beam import SearchOptions, beam_search
-from training.config import BahdanauConfig, TransformerConfig
 from training.data.subwords import BOS, EOS, PAD
-from training.decode import evaluating, force, length_groups, pad_sources, search, translate_greedy
+from training.decoding.beam_search import SearchOptions, beam_search
+from training.decoding.translate import evaluating, force, length_groups, pad_sources, search, translate_greedy
 from training.networks.bahdanau import Bahdanau
 from training.networks.interface import Decoded, Memory, State
 from training.networks.transformer import Transformer
+from training.recipe import BahdanauConfig, TransformerConfig
 
 Table = Mapping[tuple[int, ...], Mapping[int, float]]
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [], [30, 31]]

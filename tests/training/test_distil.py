@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.config import CorpusConfig, load_recipe
-from training.distil import Distilled, TeacherError, choose, distil, surest, unseen
-from training.export.command import data_credit
+from training.cli.export import data_credit
+from training.distillation import Distilled, TeacherError, choose, distil, surest, unseen
+from training.recipe import CorpusConfig, load_recipe
 
 RECIPES = Path(__file__).parents[2] / "training" / "recipes"
 BUNDLES = Path(__file__).parents[1] / "data" / "bundles"

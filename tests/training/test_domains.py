@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.config import load_recipe
-from training.distil import TeacherError
-from training.domains import public_sets, translated
-from training.export.command import read_scores
+from training.cli.export import read_scores
+from training.distillation import TeacherError
+from training.evaluation.domains import public_sets, translated
 from training.prepare import RunFolder, prepare
+from training.recipe import load_recipe
 
 TOY = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml"
 BUNDLE = Path(__file__).parents[1] / "data" / "bundles" / "multi30k-transformer-en-de"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from training.repetition import FURTHER, forbid, limits, longest_run
+from training.decoding.repetition import FURTHER, forbid, limits, longest_run
 
 
 def forbidden(ids: list[int], source: list[int]) -> set[int]:

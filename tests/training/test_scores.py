@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from training.length_report import plot, table
-from training.scores import Bucket, bigram_bleu, score, score_by_length, score_teaching, teaching_tokens
+from training.evaluation.by_length import plot, table
+from training.evaluation.scores import Bucket, bigram_bleu, score, score_by_length, score_teaching, teaching_tokens
 
 REFERENCES = ["Le chat est assis sur le tapis rouge.", "Il pleut depuis ce matin à Paris."]
 CLOSE = ["Le chat est assis sur un tapis rouge.", "il pleut depuis ce matin à Paris."]

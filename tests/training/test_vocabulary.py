@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from training.config import Recipe, load_recipe
 from training.data.dataset import EncodedPairs
 from training.prepare import RunFolder, prepare
+from training.recipe import Recipe, load_recipe
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "training" / "recipes" / "toy.yaml"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from training.config import BahdanauConfig, TransformerConfig
 from training.networks.bahdanau import Bahdanau
 from training.networks.build import build_network
 from training.networks.transformer import Transformer
+from training.recipe import BahdanauConfig, TransformerConfig
 
 VOCABULARY = 40
 

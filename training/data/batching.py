@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.dataset import EncodedPairs, Ids
-from training.data.links import LinkTable, attention_targets
+from training.data.link_table import LinkTable, attention_targets
 from training.data.subwords import BOS, PAD
 
 Entries = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from training.config import CleaningConfig
+from training.recipe import CleaningConfig
 
 Pair = tuple[str, str]
 

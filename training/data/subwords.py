@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from training.config import VocabularyConfig
 from training.data.cleaning import APOSTROPHES, INVISIBLE, SPACES
+from training.recipe import VocabularyConfig
 
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>")

@@ -7,16 +7,16 @@ from typing import Protocol
 
 from torch import nn
 
-from training.config import BahdanauConfig, TransformerConfig
-from training.export.arithmetic import Arithmetic
 from training.export.bahdanau_graphs import BahdanauGraphs
 from training.export.bahdanau_parameters import bahdanau_parameters, bahdanau_state
-from training.export.common import Arrays
 from training.export.graph import GraphBuilder
+from training.export.graph_blocks import Arrays
 from training.export.output_layer import OutputLayer
 from training.export.parameters import Parameters, StateArrays
+from training.export.precision import Arithmetic
 from training.export.transformer_graphs import TransformerGraphs
 from training.export.transformer_parameters import transformer_parameters, transformer_state
+from training.recipe import BahdanauConfig, TransformerConfig
 
 NetworkConfig = BahdanauConfig | TransformerConfig
 GRAPH_KINDS = ("encoder", "decoder", "forced")

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from training.config import BahdanauConfig
 from training.data.subwords import BOS
-from training.export.arithmetic import Arithmetic, Operand
 from training.export.bahdanau_parameters import SOURCE, STATE, TARGET, TRANSITION
-from training.export.common import (
+from training.export.graph import Axes, GraphBuilder
+from training.export.graph_blocks import (
     FLOAT,
     INT32,
     INT64,
@@ -20,10 +19,11 @@ from training.export.common import (
     forced_outputs,
     valid_positions,
 )
-from training.export.graph import Axes, GraphBuilder
 from training.export.output_layer import SITE, OutputLayer
+from training.export.precision import Arithmetic, Operand
 from training.export.recurrent_attention_graphs import Attention, Source
 from training.export.recurrent_cells import Cell, advance, encode_layer
+from training.recipe import BahdanauConfig
 
 
 class BahdanauGraphs:

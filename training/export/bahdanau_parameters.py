@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from training.config import BahdanauConfig
 from training.data.subwords import BOS, PAD
 from training.export.parameters import (
     OUTPUT_BIAS,
@@ -17,6 +16,7 @@ from training.export.parameters import (
     put_linear,
     suppressed_bias,
 )
+from training.recipe import BahdanauConfig
 
 SOURCE, TARGET = "source_embedding", "target_embedding"
 STATE = "decoder.state"

@@ -12,9 +12,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from torch import nn
 
-from training.config import Recipe
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
-from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.calibrate import IdPair, sample_sites
 from training.export.card import ModelCard, readme, recipe_text
 from training.export.compare import LinkHead
@@ -34,10 +32,12 @@ from training.export.manifest import (
 )
 from training.export.parameters import Parameters
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
+from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.shortlist import SHORTLIST_FILE, Shortlist, Tokens
 from training.export.weights import WeightStore
 from training.networks.interface import Network
+from training.recipe import Recipe
 
 FLOAT_WEIGHTS = "weights.fp32.bin"
 

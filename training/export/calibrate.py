@@ -11,9 +11,9 @@ import numpy.typing as npt
 import onnx
 
 from training.export.architecture import NetworkConfig, make_graphs
-from training.export.arithmetic import Arithmetic
 from training.export.graph import GraphBuilder
 from training.export.parameters import Floats, Parameters
+from training.export.precision import Arithmetic
 from training.export.quantise import float_store
 from training.export.sessions import open_session, run
 

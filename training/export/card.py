@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from training.config import Recipe
+from training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import yaml
 from onnx import TensorProto, helper
 from torch import Tensor
 
-from training.config import Recipe, parse_recipe
 from training.export.architecture import state_of
 from training.export.manifest import MANIFEST
 from training.export.parameters import OUTPUT_BIAS, POSITIONS, Matrix, Parameters
+from training.recipe import Recipe, parse_recipe
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import jsonschema
 from onnx import TensorProto, helper
 
-from training.config import Recipe
 from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
 from training.export.shortlist import SHORTLIST_FILE
+from training.recipe import Recipe
 
 MANIFEST, WEIGHTS, TOKENIZER, README = "manifest.json", "weights.bin", "tokenizer.json", "README.md"
 SCHEMA = Path(__file__).parents[2] / "service" / "engine" / "manifest.schema.json"

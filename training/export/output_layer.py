@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from training.export.arithmetic import Arithmetic, Operand
-from training.export.common import FLOAT, INT64, top_candidates
 from training.export.graph import Axes, GraphBuilder
+from training.export.graph_blocks import FLOAT, INT64, top_candidates
 from training.export.parameters import SUPPRESSED
+from training.export.precision import Arithmetic, Operand
 
 SHORTLIST = "shortlist"
 """The encoder's input: the tokens of each sentence's own list, int64 [B, O], padding where a sentence has fewer."""

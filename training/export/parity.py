@@ -13,11 +13,9 @@ import onnxruntime
 import torch
 from torch import Tensor
 
-from training.config import Recipe
 from training.data.batching import Batch, collate
 from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import make_graphs
-from training.export.arithmetic import Arithmetic
 from training.export.calibrate import IdPair
 from training.export.compare import (
     LinkHead,
@@ -28,9 +26,11 @@ from training.export.compare import (
     worst_head,
 )
 from training.export.parameters import SUPPRESSED
+from training.export.precision import Arithmetic
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens
 from training.networks.interface import Network
+from training.recipe import Recipe
 
 Array = npt.NDArray[Any]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from training.export.arithmetic import Plan, Range
 from training.export.parameters import Floats, Matrix, Parameters
+from training.export.precision import Plan, Range
 from training.export.weights import WeightStore
 
 WEIGHT_LIMIT = 64

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from training.config import BahdanauConfig
-from training.export.arithmetic import Arithmetic
 from training.export.graph import GraphBuilder
+from training.export.precision import Arithmetic
+from training.recipe import BahdanauConfig
 
 
 class Cell(NamedTuple):

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.config import TransformerConfig
 from training.data.subwords import BOS
-from training.export.arithmetic import Arithmetic
-from training.export.common import (
+from training.export.graph import MICROSOFT, Axes, GraphBuilder
+from training.export.graph_blocks import (
     FLOAT,
     INT32,
     INT64,
@@ -22,10 +21,11 @@ from training.export.common import (
     valid_mask,
     valid_positions,
 )
-from training.export.graph import MICROSOFT, Axes, GraphBuilder
 from training.export.output_layer import SITE, OutputLayer
 from training.export.parameters import POSITIONS
+from training.export.precision import Arithmetic
 from training.export.transformer_parameters import EMBEDDING, norm_names
+from training.recipe import TransformerConfig
 
 
 class _Past(NamedTuple):

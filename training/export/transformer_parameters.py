@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from training.config import TransformerConfig
 from training.data.subwords import BOS, PAD
 from training.export.parameters import (
     OUTPUT_BIAS,
@@ -21,6 +20,7 @@ from training.export.parameters import (
     suppressed_bias,
 )
 from training.networks.transformer import sinusoidal_positions
+from training.recipe import TransformerConfig
 
 EMBEDDING = "embedding"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from training.config import BahdanauConfig
 from training.data.subwords import PAD
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State
 from training.networks.output import partial_linear
 from training.networks.recurrent_attention import RecurrentAttention
+from training.recipe import BahdanauConfig
 
 
 class Encoder(nn.Module):

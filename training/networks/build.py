@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from training.config import BahdanauConfig, TransformerConfig
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
+from training.recipe import BahdanauConfig, TransformerConfig
 
 
 def build_network(config: BahdanauConfig | TransformerConfig, vocabulary: int) -> Bahdanau | Transformer:

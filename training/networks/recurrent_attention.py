@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from training.config import BahdanauConfig
 from training.networks.attention import (
     AdditiveScore,
     Attended,
@@ -15,6 +14,7 @@ from training.networks.attention import (
     masked_softmax,
     valid_positions,
 )
+from training.recipe import BahdanauConfig
 
 
 def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | ConcatScore | ProductScore:

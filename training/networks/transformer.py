@@ -7,12 +7,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from training.config import TransformerConfig
 from training.data.subwords import PAD
 from training.networks.attention import MultiHeadAttention, valid_positions
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State
 from training.networks.output import partial_linear
+from training.recipe import TransformerConfig
 
 
 def sinusoidal_positions(length: int, width: int) -> Tensor:

@@ -148,9 +148,9 @@ class Torch:
         """Sorted by length, batch after batch."""
         import torch
 
-        from training.beam import SearchOptions as Options
-        from training.beam import beam_search
-        from training.decode import greedy, pad_sources
+        from training.decoding.beam_search import SearchOptions as Options
+        from training.decoding.beam_search import beam_search
+        from training.decoding.translate import greedy, pad_sources
 
         found: dict[int, Ids] = {}
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))

@@ -16,9 +16,9 @@ from ctranslate2.specs import TransformerSpec
 from torch import Tensor
 
 from tests.bench.engine.rival import vocabulary
-from training.config import TransformerConfig
 from training.export.dequantise import dequantise_bundle, read_recipe
 from training.networks.transformer import sinusoidal_positions
+from training.recipe import TransformerConfig
 
 POSITIONS = 512
 NEVER = -1e4

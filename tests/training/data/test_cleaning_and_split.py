@@ -7,9 +7,9 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.config import CleaningConfig
 from training.data.cleaning import clean, normalise
 from training.data.split import held_out, sentence_hash, split, subset
+from training.recipe import CleaningConfig
 
 PAIRS = [(f"Sentence number {i // 3}.", f"Phrase {i}.") for i in range(90)]
 """Each English sentence three times, as Tatoeba has it."""

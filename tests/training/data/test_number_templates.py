@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from training.config import Recipe, RecipeError, load_recipe
+from training.cli.export import data_credit
 from training.data.number_templates import LANGUAGES, filled, number_pairs
-from training.export.command import data_credit
 from training.prepare import RunFolder, prepare
+from training.recipe import Recipe, RecipeError, load_recipe
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.config import Recipe, load_recipe
+from training.cli.export import data_credit
 from training.data.dataset import EncodedPairs
-from training.export.command import data_credit
 from training.prepare import RunFolder, prepare
+from training.recipe import Recipe, load_recipe
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from training.config import VocabularyConfig
 from training.data.cleaning import normalise
 from training.data.dataset import encode_pairs
 from training.data.subwords import BOS, BYTE_TOKENS, EOS, FIRST_PIECE, PAD, train_tokenizer
+from training.recipe import VocabularyConfig
 
 TEXTS = [
     "I lost.",

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from training.config import Recipe, load_recipe
+from training.cli.export import data_credit
+from training.data.augmentation import (
+    copying,
+    joined,
+    lowered,
+    mistyped,
+    raised,
+    renamed,
+    renumbered,
+    unfinished,
+    variants,
+)
 from training.data.dataset import EncodedPairs
-from training.data.variants import copying, joined, lowered, mistyped, raised, renamed, renumbered, unfinished, variants
-from training.export.command import data_credit
 from training.prepare import RunFolder, prepare
+from training.recipe import Recipe, load_recipe
 
 PAIRS = [
     ("Tom paid 30 dollars for it.", "Tom l'a payé 30 dollars."),

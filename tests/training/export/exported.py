@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.training.tiny import VOCABULARY, network
-from training.config import BahdanauConfig, Recipe, TransformerConfig, parse_recipe
 from training.data.batching import Batch, collate
 from training.data.subwords import EOS
 from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
-from training.export.arithmetic import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.calibrate import IdPair, sample_sites
 from training.export.graph import GraphBuilder
 from training.export.parameters import Parameters
+from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.sessions import Stepper, open_session, run
+from training.recipe import BahdanauConfig, Recipe, TransformerConfig, parse_recipe
 
 Array = npt.NDArray[Any]
 LIMIT = 24

@@ -22,17 +22,17 @@ from tokenizers import Tokenizer
 from service.engine.bundle import load_bundle
 from tests.training.export.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.training.tiny import VARIANTS, bahdanau, network, transformer
-from training.config import VocabularyConfig, parse_recipe
+from training.cli.export import next_version
 from training.data.batching import Batch
 from training.data.subwords import BOS, PAD, train_tokenizer
 from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import DataCredit, ModelCard, Score, recipe_text
-from training.export.command import next_version
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
 from training.export.manifest import Alignment, Decoding, Gold
 from training.export.parity import ParityError, ParityLimits, half_provider, torch_reference
 from training.networks.build import build_network
+from training.recipe import VocabularyConfig, parse_recipe
 
 CARD = ModelCard(
     data=(DataCredit("made-up", 1200, "CC0", "nobody | at all"),),

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 
 from tests.training.tiny import bahdanau, network, transformer
-from training.config import BahdanauConfig
 from training.networks.attention import AdditiveScore, ConcatScore, MultiHeadAttention, ProductScore, masked_softmax
 from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network
 from training.networks.dropout import Dropout
 from training.networks.recurrent_attention import LocalCentre, RecurrentAttention
 from training.networks.transformer import Transformer, sinusoidal_positions
+from training.recipe import BahdanauConfig
 
 
 def test_masked_softmax_by_hand() -> None:

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from tests.training.tiny import VARIANTS, VOCABULARY, network
-from training.config import BahdanauConfig, TransformerConfig
 from training.data.batching import Batch, collate
-from training.lightning.loss import smoothed_cross_entropy
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
 from training.networks.interface import Network
+from training.recipe import BahdanauConfig, TransformerConfig
+from training.trainer.loss import smoothed_cross_entropy
 
 variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 Config = TransformerConfig | BahdanauConfig

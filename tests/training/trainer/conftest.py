@@ -1,0 +1,63 @@
+"""A prepared toy run, and training as a user starts it: in a process of its own, or where seconds count in this one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from training.prepare import RunFolder
+from training.recipe import load_recipe
+from training.trainer.run import train
+
+ROOT = Path(__file__).parents[3]
+TOY = ROOT / "training" / "recipes" / "toy.yaml"
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs with the toy prepared in it: copy it before training."""
+    runs = tmp_path_factory.mktemp("runs")
+    subprocess.run([sys.executable, "-m", "training", "prepare", str(TOY), "--runs", str(runs)], cwd=ROOT, check=True)
+    return runs
+
+
+Starter = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def start(prepared: Path, tmp_path: Path) -> Starter:
+    """Start ``train`` on a named copy of the prepared toy; the same name goes on with the same run."""
+
+    def start_training(name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        if not (tmp_path / name).exists():
+            shutil.copytree(prepared, tmp_path / name)
+        command = [sys.executable, "-m", "training", "train", str(TOY), "--runs", str(tmp_path / name), *arguments]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+
+    return start_training
+
+
+@pytest.fixture
+def toy(prepared: Path, tmp_path: Path) -> RunFolder:
+    """A prepared run folder of the toy, to train in."""
+    return RunFolder(shutil.copytree(prepared / "toy", tmp_path / "toy"))
+
+
+def train_some(folder: RunFolder, *overrides: str) -> None:
+    """Train the toy in this process, looking at a few development sentences every ten updates."""
+    usual = ("validation.every_updates=10", "validation.sentences=5", "optimisation.cooldown_updates=0")
+    train(load_recipe(TOY, [*usual, *overrides]), folder, progress=False)
+
+
+def development_losses(run: Path) -> dict[int, float]:
+    """Update → development loss, read from the log a user reads; the last entry of an update counts."""
+    text = (run / "toy" / "train.log").read_text()
+    return {int(update): float(loss) for update, loss in re.findall(r"update=(\d+) dev_loss=(\S+)", text)}

@@ -1,0 +1,244 @@
+"""Going on with a run: the recipe as it is now counts, what does not fit is refused, and nothing stale is preferred."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.trainer.conftest import TOY, train_some
+from training.evaluation.evaluate import load_trained
+from training.fingerprint import PreparedError
+from training.prepare import RunFolder, prepare
+from training.recipe import load_recipe
+from training.trainer.checkpoints import load_parameters, newest_checkpoint, trained_parameters
+from training.trainer.run import require_world
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's own
+
+
+def groups(folder: RunFolder) -> list[dict[str, Any]]:
+    """What the newest checkpoint's parameters were last updated with."""
+    newest = newest_checkpoint(folder)
+    assert newest is not None
+    content = torch.load(newest, weights_only=False)
+    found: list[dict[str, Any]] = content["optimizer_states"][0]["param_groups"]
+    return found
+
+
+def parameters(folder: RunFolder) -> dict[str, torch.Tensor]:
+    """What stands for the run."""
+    found = trained_parameters(folder)
+    assert found is not None
+    return load_parameters(found)
+
+
+def test_a_resumed_run_uses_the_recipes_rate_betas_and_decay(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=4", "optimisation.peak_rate=0.006", "optimisation.warmup_updates=1")
+
+    changed = ("optimisation.peak_rate=0.0001", "optimisation.beta2=0.9", "optimisation.weight_decay=0.1")
+    train_some(toy, "optimisation.max_updates=8", "optimisation.warmup_updates=1", *changed)
+
+    matrices, others = groups(toy)
+    assert matrices["lr"] == pytest.approx(0.0001 * 9**-0.5)  # the rate of the update that would follow
+    assert matrices["betas"] == (0.9, 0.9)
+    assert (matrices["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
+    legs = json.loads(toy.legs.read_text())
+    assert [(leg["from_update"], leg["to_update"]) for leg in legs] == [(0, 4), (4, 8)]
+    assert legs[1]["changed"]["optimisation.peak_rate"] == 0.0001
+
+
+def test_the_rate_changes_what_is_learnt(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=4")
+    before = parameters(toy)
+    train_some(toy, "optimisation.max_updates=8", "optimisation.peak_rate=0.0000000001")
+    after = parameters(toy)
+    # The mean of the last two checkpoints, of which the second is the first again.
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
+
+
+def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -> None:
+    """As runs of an older version have them; without a fingerprint, which costs a warning."""
+    train_some(toy, "optimisation.max_updates=2")
+    newest = newest_checkpoint(toy)
+    assert newest is not None
+    content = torch.load(newest, weights_only=False)
+    module = load_trained(toy.path).network
+    flat = torch.optim.Adam(module.parameters(), lr=0.1)  # type: ignore[attr-defined]
+    for parameter in module.parameters():  # type: ignore[attr-defined]
+        parameter.grad = torch.full_like(parameter, float(parameter.numel()))
+    flat.step()
+    content["optimizer_states"] = [flat.state_dict()]
+    del content["fingerprint"], content["network"]
+    content["callbacks"]["EarlyStopping{'monitor': 'dev_bleu'}"] = {"best_score": torch.tensor(99.0), "wait_count": 1}
+    del content["callbacks"]["Stopping"]
+    torch.save(content, newest)
+    toy.prepared.unlink()
+    toy.looks.unlink()
+    toy.legs.unlink()
+
+    train_some(toy, "optimisation.max_updates=3", "optimisation.peak_rate=0.0000001")
+
+    newest = newest_checkpoint(toy)
+    assert newest is not None
+    content = torch.load(newest, weights_only=False)
+    assert content["callbacks"]["Stopping"]["best"] == 99.0
+    moments = content["optimizer_states"][0]["state"]
+    sizes = {int(own["exp_avg"].numel()) for own in moments.values()}
+    for own in moments.values():  # each parameter found its own state: the gradient was its size
+        assert float(own["exp_avg"].mean()) == pytest.approx(0.1 * own["exp_avg"].numel() * 0.9, rel=0.05)
+    assert len(sizes) > 3
+    assert toy.log.read_text().count("without a fingerprint") == 1
+    legs = json.loads(toy.legs.read_text())
+    assert [(leg["to_update"], leg["git_revision"] == "unknown") for leg in legs] == [(2, True), (3, False)]
+
+
+def test_a_stale_mean_is_never_preferred(toy: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    train_some(toy, "optimisation.max_updates=10")
+    assert trained_parameters(toy) == toy.averaged
+    stale = toy.averaged.read_bytes()
+    monkeypatch.setattr("training.trainer.run.write_average", lambda *_: None)  # as if killed before the end
+    train_some(toy, "optimisation.max_updates=20")
+    assert not toy.averaged.exists()
+
+    toy.averaged.write_bytes(stale)
+
+    assert load_trained(toy.path).weights == "00000020.ckpt"
+
+
+def test_the_best_parameters_can_be_asked_for(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=10")
+
+    assert load_trained(toy.path, "best").weights == "best.ckpt"
+    assert load_trained(toy.path, "newest").weights == "00000010.ckpt"
+    toy.best.unlink()
+    with pytest.raises(FileNotFoundError, match=r"best\.ckpt"):
+        load_trained(toy.path, "best")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("vocabulary.size=430", r"vocabulary\.size: 420 → 430"),
+        ("max_tokens=32", "max_tokens: 64 → 32"),
+        ("cleaning.max_ratio=2", r"cleaning\.max_ratio: 3.0 → 2.0"),
+    ],
+)
+def test_keys_that_only_prepare_reads_are_refused(toy: RunFolder, change: str, named: str) -> None:
+    before = toy.recipe.read_bytes()
+
+    with pytest.raises(PreparedError, match=f"{named}.*which only `prepare` can change"):
+        train_some(toy, change, "optimisation.max_updates=2")
+
+    assert toy.recipe.read_bytes() == before
+
+
+def test_another_network_is_refused_in_one_line(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=2")
+
+    with pytest.raises(ValueError, match=r"cannot change its network \(network\.width: 64 → 32\)") as caught:
+        train_some(toy, "optimisation.max_updates=4", "network.width=32", "network.dropout=0.2")
+
+    assert "\n" not in str(caught.value)
+
+
+def test_text_prepared_anew_under_checkpoints_is_refused_and_the_folder_kept(toy: RunFolder, tmp_path: Path) -> None:
+    train_some(toy, "optimisation.max_updates=2")
+    before = {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()}
+    corpus = load_recipe(TOY).corpora[0].model_copy(update={"development": 61})
+    other = load_recipe(TOY).model_copy(update={"corpora": (corpus,)})
+
+    with pytest.raises(PreparedError, match=r"its checkpoints were made with other text .*corpus toy.*delete them"):
+        prepare(other, toy, None, tmp_path)
+
+    assert {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()} == before
+    prepare(load_recipe(TOY), toy, None, tmp_path)  # the same text again is no harm
+    train_some(toy, "optimisation.max_updates=4")
+
+
+def test_checkpoints_of_other_text_are_refused(toy: RunFolder, tmp_path: Path) -> None:
+    train_some(toy, "optimisation.max_updates=2")
+    corpus = load_recipe(TOY).corpora[0].model_copy(update={"development": 61})
+    other = RunFolder(tmp_path / "other")
+    prepare(load_recipe(TOY).model_copy(update={"corpora": (corpus,)}), other, None, tmp_path)
+    shutil.copytree(toy.checkpoints, other.checkpoints)
+
+    with pytest.raises(PreparedError, match=r"the checkpoints of .* were made with other text"):
+        train_some(other, "corpora=[{name: toy, path: toy.tsv, development: 61}]", "optimisation.max_updates=4")
+
+
+def test_a_launcher_with_another_number_of_processes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_world(1)
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    require_world(8)
+    with pytest.raises(ValueError, match="8 processes were started, but --processes and --nodes say 1"):
+        require_world(1)
+
+
+def test_patience_begins_the_cooldown_and_a_resumed_run_ends_with_it(toy: RunFolder) -> None:
+    dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=1", "optimisation.max_updates=500")
+    cooling = ("optimisation.cooldown_updates=6", "validation.every_updates=4", *dull)
+    train_some(toy, *cooling)
+
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"  # looks at 4 and 8, then six updates
+    assert "patience ended at update 8: the cooldown begins here and ends the run at update 14" in toy.log.read_text()
+    assert groups(toy)[0]["lr"] == 0
+    assert json.loads(toy.best_score.read_text())["update"] == 4
+
+    train_some(toy, *cooling)
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"
+    assert "this run has ended with update 14: its patience ended at update 8; to go on, raise" in toy.log.read_text()
+
+    (toy.checkpoints / "00000014.ckpt").unlink()  # killed in the cooldown: it goes on with it
+    train_some(toy, *cooling)
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"
+
+    train_some(toy, *cooling, "validation.patience=9", "optimisation.max_updates=18")
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000018.ckpt"
+
+
+def test_a_killed_run_remembers_its_looks(toy: RunFolder) -> None:
+    """A checkpoint is written before the look at its update: that look counts all the same."""
+    dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=2", "validation.every_updates=4")
+    train_some(toy, *dull, "optimisation.max_updates=9")
+    (toy.checkpoints / "00000009.ckpt").unlink()  # as if killed in update 9, after the looks at 4 and 8
+
+    train_some(toy, *dull, "optimisation.max_updates=500")
+
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000012.ckpt"
+    assert "patience ended at update 12: the run ends here" in toy.log.read_text()
+
+
+def test_without_a_cooldown_patience_ends_the_run(toy: RunFolder) -> None:
+    dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=1", "optimisation.max_updates=500")
+    train_some(toy, *dull, "validation.every_updates=4")
+
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000008.ckpt"
+    assert "patience ended at update 8: the run ends here" in toy.log.read_text()
+
+
+def test_the_log_has_one_line_an_update_whatever_is_accumulated(toy: RunFolder) -> None:
+    train_some(
+        toy,
+        "optimisation.accumulate=3",
+        "optimisation.max_updates=100",
+        "optimisation.batch_tokens=80",
+        "validation.every_updates=100",
+    )
+
+    assert toy.log.read_text().count("train_loss") == 1
+    assert "update=0 " not in toy.log.read_text()
+
+
+def test_data_go_on_where_they_were_whatever_is_accumulated_now(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.max_updates=4", "optimisation.accumulate=3")
+    train_some(toy, "optimisation.max_updates=6", "optimisation.accumulate=1")
+
+    newest = newest_checkpoint(toy)
+    assert newest is not None
+    assert torch.load(newest, weights_only=False)["PairData"] == {"update": 6, "batches": 4 * 3 + 2}

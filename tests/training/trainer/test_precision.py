@@ -1,0 +1,102 @@
+"""A run trains in the precision that its recipe names, or in the quickest, and keeps to it."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.trainer.conftest import train_some
+from training.prepare import RunFolder
+from training.trainer import precision as precisions
+from training.trainer.precision import PrecisionError, choose, measure, quickest, wait_for_choice
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's own
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_run_learns_in_every_precision_of_a_cpu(precision: str, toy: RunFolder) -> None:
+    train_some(
+        toy, f"optimisation.precision={precision}", "optimisation.max_updates=10", "optimisation.warmup_updates=5"
+    )
+
+    checkpoint = torch.load(toy.checkpoints / "00000010.ckpt", weights_only=False)
+    assert checkpoint["global_step"] == 10
+    assert all(value.dtype == torch.float32 for value in checkpoint["state_dict"].values())
+    loss = float(toy.log.read_text().split("dev_loss=")[1].split()[0])
+    assert loss < math.log(420), "no better than guessing"
+    assert json.loads(toy.legs.read_text())[0]["precision"] == precision
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here")
+def test_a_run_learns_in_fp16_on_a_gpu(toy: RunFolder) -> None:
+    train_some(toy, "optimisation.precision=fp16", "optimisation.max_updates=30", "optimisation.warmup_updates=5")
+
+    losses = [float(line.split("dev_loss=")[1].split()[0]) for line in toy.log.read_text().splitlines()]
+    assert losses[-1] < math.log(420)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_fp16_without_a_gpu_is_refused_and_changes_nothing(toy: RunFolder) -> None:
+    before = toy.recipe.read_bytes()
+
+    with pytest.raises(PrecisionError, match="fp16 needs an NVIDIA GPU: take bf16, fp32 or auto"):
+        train_some(toy, "optimisation.precision=fp16")
+
+    assert toy.recipe.read_bytes() == before
+
+
+def test_auto_says_what_it_measured_and_a_resumed_run_keeps_the_choice(
+    toy: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precisions, "measure", lambda *_: {"fp32": 2.0, "bf16": 1.0})
+    train_some(toy, "optimisation.precision=auto", "optimisation.max_updates=2")
+    kept = json.loads(toy.precision.read_text())
+    assert (kept["precision"], kept["seconds"]) == ("bf16", {"fp32": 2.0, "bf16": 1.0})
+    assert "precision auto: bf16 (fp32 2 s, bf16 1 s" in toy.log.read_text()
+
+    monkeypatch.setattr(precisions, "measure", lambda *_: {"fp32": 1.0, "bf16": 2.0})
+    train_some(toy, "optimisation.precision=auto", "optimisation.max_updates=4")
+
+    assert "precision auto: bf16, as chosen when this run began" in toy.log.read_text()
+    assert [leg["precision"] for leg in json.loads(toy.legs.read_text())] == ["bf16", "bf16"]
+
+
+def test_the_network_is_measured_with_its_own_losses_and_left_as_it_was() -> None:
+    network = torch.nn.Linear(4, 4)
+    before = network.weight.clone()
+
+    def losses(own: torch.nn.Module) -> torch.Generator:  # type: ignore[misc]
+        yield own(torch.ones(2, 4)).square().mean()
+
+    seconds = measure(network, losses, torch.device("cpu"))  # type: ignore[arg-type]
+
+    assert set(seconds) == {"fp32", "bf16"}
+    assert all(0 < value < math.inf for value in seconds.values())
+    torch.testing.assert_close(network.weight, before)
+
+
+def test_half_precision_must_be_worth_it() -> None:
+    assert quickest({"fp32": 1.0, "bf16": 0.7}) == "bf16"
+    assert quickest({"fp32": 1.0, "bf16": 0.98}) == "fp32"
+    assert quickest({"fp32": 1.0, "bf16": 1.5}) == "fp32"
+    assert quickest({"fp32": 1.0, "bf16": 0.6, "fp16": math.inf}) == "bf16"
+
+
+def test_other_processes_take_what_the_first_one_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder(tmp_path)
+    monkeypatch.setattr(precisions, "measure", lambda *_: {"fp32": 2.0, "bf16": 1.0})
+    chooser = threading.Timer(0.3, choose, (folder, torch.nn.Linear(1, 1), None, torch.device("cpu")))
+    chooser.start()
+
+    assert wait_for_choice(folder, seconds=60) == "bf16"
+
+    chooser.join()
+    folder.precision.unlink()
+    with pytest.raises(PrecisionError, match="did not appear"):
+        wait_for_choice(folder, seconds=0.1)

@@ -1,0 +1,35 @@
+"""A killed run goes on as if nothing had happened."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.training.trainer.conftest import Starter, development_losses
+
+SHORT = ("--set", "optimisation.max_updates=45", "--set", "validation.every_updates=15", "--set", "network.dropout=0.1")
+
+
+def test_sigkill_and_restart_end_in_the_same_loss(start: Starter, tmp_path: Path) -> None:
+    assert start("whole", *SHORT).wait() == 0
+
+    process = start("killed", *SHORT)
+    first = tmp_path / "killed" / "toy" / "checkpoints" / "00000015.ckpt"
+    wait_for(first)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 45 not in development_losses(tmp_path / "killed"), "killed too late to show anything"
+    assert start("killed", *SHORT).wait() == 0
+
+    whole, resumed = development_losses(tmp_path / "whole"), development_losses(tmp_path / "killed")
+    assert resumed[45] == pytest.approx(whole[45], rel=1e-3)
+    assert resumed[30] == pytest.approx(whole[30], rel=1e-3)
+
+
+def wait_for(path: Path, seconds: float = 120) -> None:
+    """Until a checkpoint stands whole: Lightning writes it under another name first."""
+    until = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < until, f"{path} did not appear"
+        time.sleep(0.02)

@@ -1,0 +1,84 @@
+"""Beginning from another run's parameters: what fits is copied, vocabularies are matched by piece."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from tests.training.tiny import transformer
+from training.data.subwords import train_tokenizer
+from training.networks.build import build_network
+from training.recipe import VocabularyConfig
+from training.trainer.warm_start import start_from
+
+EMBEDDING, LAYER = "embedding.weight", "encoder.0.feed_forward.inner.weight"
+FRENCH = ["the cat sees the house", "le chat voit la maison"] * 5
+GERMAN = ["the cat sees the house", "die Katze sieht das Haus"] * 5
+
+
+def vocabulary(texts: list[str]) -> Tokenizer:
+    return train_tokenizer(texts, VocabularyConfig(size=400))
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A run folder with parameters of a network over the French vocabulary."""
+    tokenizer = vocabulary(FRENCH)
+    torch.manual_seed(1)
+    network = build_network(transformer(), tokenizer.get_vocab_size())
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    torch.save(network.state_dict(), tmp_path / "averaged.pt")
+    return tmp_path
+
+
+def values(network: nn.Module, name: str) -> Tensor:
+    value: Tensor = network.state_dict()[name]
+    return value.clone()
+
+
+def test_layers_and_shared_pieces_are_taken_over(finished: Path) -> None:
+    french, german = vocabulary(FRENCH), vocabulary(GERMAN)
+    torch.manual_seed(2)
+    network = build_network(transformer(), german.get_vocab_size())
+    fresh = values(network, EMBEDDING)
+
+    start_from(network, german, finished)
+
+    parameters, embedding = torch.load(finished / "averaged.pt"), values(network, EMBEDDING)
+    shared, own = german.token_to_id("▁cat"), german.token_to_id("▁Katze")
+    assert french.token_to_id("▁Katze") is None
+    torch.testing.assert_close(embedding[shared], parameters[EMBEDDING][french.token_to_id("▁cat")])
+    torch.testing.assert_close(embedding[own], fresh[own])
+    torch.testing.assert_close(values(network, LAYER), parameters[LAYER])
+
+
+def test_a_layer_as_wide_as_the_vocabulary_is_taken_for_a_layer(finished: Path) -> None:
+    """Parameters are matched by piece where their name says so, not where a size happens to agree."""
+    french, german = (train_tokenizer(texts, VocabularyConfig(size=300)) for texts in (FRENCH, GERMAN))
+    french.save(str(finished / "tokenizer.json"))
+    config = transformer(feed_forward=french.get_vocab_size())
+    torch.manual_seed(1)
+    torch.save(build_network(config, french.get_vocab_size()).state_dict(), finished / "averaged.pt")
+    network = build_network(config, german.get_vocab_size())
+    assert german.get_vocab_size() == french.get_vocab_size()
+
+    start_from(network, german, finished)
+
+    torch.testing.assert_close(values(network, LAYER), torch.load(finished / "averaged.pt")[LAYER])
+
+
+def test_layers_of_another_shape_stay_as_they_are(finished: Path) -> None:
+    german = vocabulary(GERMAN)
+    network = build_network(transformer(feed_forward=24), german.get_vocab_size())
+    fresh = values(network, LAYER)
+
+    start_from(network, german, finished)
+
+    torch.testing.assert_close(values(network, LAYER), fresh)
+
+
+def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="neither a run folder nor a bundle"):
+        start_from(build_network(transformer(), 300), vocabulary(GERMAN), tmp_path)

@@ -1,0 +1,36 @@
+"""The two commands that make text for a model to learn from others: ``unseen`` and ``distil``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training import distillation as teachers_of
+from training.data.reading import read_pairs
+from training.evaluation.evaluate import write_lines
+
+
+def unseen(
+    candidates: Annotated[Path, typer.Argument(help="TSV, e.g. of another language pair: its sources are asked for.")],
+    seen: Annotated[list[Path], typer.Option(help="TSV whose sources are left out: training text, every test set.")],
+    output: Annotated[Path, typer.Option(help="One sentence a line.")],
+) -> None:
+    """The source sentences of a corpus that others do not have: for `distil`."""
+    known = (source for path in seen for source, _ in read_pairs(path))
+    found = teachers_of.unseen((source for source, _ in read_pairs(candidates)), known)
+    write_lines(output, found)
+    typer.echo(f"{output}: {len(found)} sentences")
+
+
+def distil(
+    sentences: Annotated[Path, typer.Argument(help="Text to translate, one sentence a line.")],
+    teacher: Annotated[list[Path], typer.Option(help="A bundle, e.g. models/bahdanau-en-fr.")],
+    output: Annotated[Path, typer.Option(help="TSV: what `path` of a corpus in a recipe takes.")],
+    keep: Annotated[float, typer.Option(min=0, max=1, help="The share of pairs the teachers are surest of.")] = 0.9,
+) -> None:
+    """Pairs to learn from: every teacher translates, each scores the others' translations, the best mean is kept."""
+    pairs = teachers_of.surest(teachers_of.distil(sentences, teacher), keep)
+    write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
+    typer.echo(f"{output}: {len(pairs)} pairs")

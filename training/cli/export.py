@@ -1,0 +1,189 @@
+"""The command that turns a run folder into a bundle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from training.data.corpora import find_corpus
+from training.data.dataset import EncodedPairs
+from training.evaluation.evaluate import Weights, load_trained
+from training.export.bundle import ExportOptions, export_bundle
+from training.export.calibrate import IdPair
+from training.export.card import DataCredit, ModelCard, Score
+from training.export.manifest import MANIFEST, Alignment, Decoding, Gold, Precision
+from training.export.shortlist import Shortlist, learn_shortlist
+from training.prepare import RunFolder
+from training.recipe import CorpusConfig, Recipe
+from training.stages import closed, git_revision, load_legs
+from training.trainer.checkpoints import newest_checkpoint
+
+CALIBRATION_PAIRS = 200
+
+Scores = Annotated[
+    list[Path] | None, typer.Option(help="What `evaluate --output` wrote, or a JSON list of scores; may be repeated.")
+]
+AlignmentFile = Annotated[
+    Path | None, typer.Option(help="What `align --output` wrote: where attention aligns best. Default: the last layer.")
+]
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")],
+    output: Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/transformer-en-fr; replaced.")],
+    version: Annotated[
+        str | None, typer.Option(help="The model's version. Default: one more than that of the bundle it replaces.")
+    ] = None,
+    weights: Annotated[
+        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+    ] = "usual",
+    with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
+    scores: Scores = None,
+    alignment: AlignmentFile = None,
+    gold_alignment: Annotated[
+        Path | None,
+        typer.Option(help="What `align --reading --gold` wrote for the same reading, against people's links."),
+    ] = None,
+    notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
+    wrap_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=8, help="Translate sentences of more source tokens in parts: better for models of short ones."
+        ),
+    ] = None,
+    shortlist: Annotated[
+        bool, typer.Option(help="Have int8 steps score only what a sentence's translation may need of the vocabulary.")
+    ] = True,
+) -> None:
+    """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
+    folder = RunFolder(run)
+    trained = load_trained(run, weights)
+    precisions: tuple[Precision, ...] = ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
+    card = model_card(
+        trained.recipe, folder, tuple(entry for path in scores or () for entry in read_scores(path)), notes
+    )
+    options = ExportOptions(
+        card=card,
+        version=version or next_version(output),
+        precisions=precisions,
+        decoding=Decoding(wrap_tokens=wrap_tokens),
+        alignment=read_alignment(alignment, gold_alignment) if alignment else None,
+        shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
+    )
+    pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
+    export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
+    typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
+
+
+def next_version(output: Path) -> str:
+    """Return one more than the version of the bundle in ``output``; 1 where there is none.
+
+    Raises ValueError for a version that is no number.
+    """
+    manifest = output / MANIFEST
+    if not manifest.exists():
+        return "1"
+    before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
+    if not before.isdecimal():
+        raise ValueError(f"{output} has version {before!r}, which cannot be counted on from: give --version")
+    return str(int(before) + 1)
+
+
+def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:
+    """What the run's own training pairs say about which token may call for which."""
+    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    return learn_shortlist(corpora, [corpus.weight for corpus in recipe.corpora], vocabulary)
+
+
+def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
+    """Development pairs spread evenly over all corpora, which stand one after the other."""
+    chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
+    return [(development.source[int(i)], development.target[int(i)]) for i in chosen]
+
+
+def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
+    """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
+    statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
+    legs, newest = load_legs(folder.legs), newest_checkpoint(folder)
+    if legs and legs[-1]["to_update"] is None and newest is not None:  # killed, or training still
+        legs = closed(legs, int(newest.stem))
+    return ModelCard(
+        data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
+        seed=recipe.seed,
+        git_revision=legs[-1]["git_revision"] if legs else git_revision(),
+        scores=scores,
+        notes=notes,
+        legs=legs,
+        exported_with=git_revision(),
+    )
+
+
+def read_scores(path: Path) -> tuple[Score, ...]:
+    """A report of ``evaluate``, or a list of scores measured elsewhere.
+
+    Raises ValueError naming a file that is neither.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, list):
+            return tuple(Score(**entry) for entry in content)
+        return tuple(
+            Score(
+                result["test_set"],
+                figure["metric"],
+                round(figure["score"], 2),
+                figure["signature"],
+                content["precision"],
+                result["beam_size"],
+            )
+            for result in content["results"]
+            for figure in result["scores"]
+        )
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a report of `evaluate` or a JSON list of scores: {error!r}") from error
+
+
+def read_alignment(path: Path, gold_path: Path | None = None) -> Alignment:
+    """The best reading that ``align`` found, with its error against gold where that was measured.
+
+    Raises ValueError naming a file that is no such report, or a gold report of another reading.
+    """
+    found = _read_alignment(path)
+    gold = found if gold_path is None else _read_alignment(gold_path)
+    same = (gold.layer, gold.head, gold.step, gold.threshold) == (found.layer, found.head, found.step, found.threshold)
+    if not same:
+        raise ValueError(f"{gold_path} measures another reading than {path}: give `align` that one as --reading")
+    if gold.against != "gold" or gold.aer is None or gold.measured_on is None:
+        if gold_path is not None:
+            raise ValueError(f"{gold_path} was not measured against gold: give `align` people's links as --gold")
+        return found
+    return replace(found, gold=Gold(gold.aer, gold.measured_on))
+
+
+def _read_alignment(path: Path) -> Alignment:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        best = content["readings"][0]
+        return Alignment(**best | {"measured_on": content["measured_on"], "against": content.get("against")})
+    except (IndexError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
+
+
+def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
+    """Whom to credit for a corpus of a recipe, and its licence: its origin's, if it is made from another."""
+    if corpus.origin is not None:
+        origin = next(other for other in recipe.corpora if other.name == corpus.origin)
+        credit = data_credit(recipe, origin, pairs)
+        return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
+    if corpus.number_templates:
+        return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random numbers")
+    if corpus.path is not None:
+        whom = corpus.credit or f"local file {corpus.path.name}"
+        return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
+    known = find_corpus(corpus.corpus or corpus.name)
+    return DataCredit(corpus.name, pairs, known.licence, known.credit)

@@ -1,0 +1,78 @@
+"""Which source token each target token of a training pair stands for, kept flat: what guides attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from training.alignment.word_alignment import Links
+from training.data.dataset import EncodedPairs
+from training.fingerprint import PreparedError
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTable:
+    """The links of a corpus: ``pairs`` [links, 2] (source, target) end to end, ``offsets`` [sentences + 1]."""
+
+    pairs: npt.NDArray[np.uint16]
+    offsets: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(sentences: Sequence[Links]) -> LinkTable:
+        """The table of a corpus, a set of links between tokens a sentence pair."""
+        offsets = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(links) for links in sentences], out=offsets[1:])
+        flat = [link for links in sentences for link in sorted(links)]
+        return LinkTable(np.array(flat, np.uint16).reshape(-1, 2), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> npt.NDArray[np.uint16]:
+        return self.pairs[self.offsets[index] : self.offsets[index + 1]]
+
+    def save(self, path: Path, corpus: EncodedPairs) -> None:
+        """Write one compressed .npz that remembers which ``corpus`` the links are of."""
+        np.savez_compressed(path, pairs=self.pairs, offsets=self.offsets, of=np.array(corpus.fingerprint))
+
+    @staticmethod
+    def load(path: Path, corpus: EncodedPairs) -> LinkTable:
+        """Read what ``save`` wrote for this ``corpus``.
+
+        Raises FileNotFoundError naming the command that makes it, PreparedError when the links are of other text.
+        """
+        if not path.exists():
+            raise FileNotFoundError(f"{path} is missing: guided alignment needs `python -m training links RUN` first")
+        with np.load(path) as data:
+            table = LinkTable(data["pairs"], data["offsets"])
+            of = str(data["of"]) if "of" in data else None
+        if not table.fits(corpus) or (of is not None and of != corpus.fingerprint):
+            raise PreparedError(f"{path} links other text than was prepared last: run `python -m training links` again")
+        return table
+
+    def fits(self, corpus: EncodedPairs) -> bool:
+        """Say whether every link is between tokens that there are."""
+        if len(self) != len(corpus):
+            return False
+        sentences = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        lengths = np.stack([corpus.source.lengths, corpus.target.lengths], axis=1)[sentences]
+        return bool((self.pairs < lengths).all())
+
+
+def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, source: int) -> Tensor:
+    """What guided attention should be: float32 [B, T, S], each linked target token's weight spread evenly.
+
+    Rows of target tokens without a link are zero.
+    """
+    rows = list(links)
+    wanted = torch.zeros(len(rows), target, source)
+    for row, pairs in enumerate(rows):
+        places = torch.from_numpy(pairs.astype(np.int64))
+        wanted[row, places[:, 1], places[:, 0]] = 1.0
+    return wanted / wanted.sum(-1, keepdim=True).clamp_min(1.0)

@@ -1,0 +1,1 @@
+"""Translating with a PyTorch network: greedy and beam search, as the service searches."""

@@ -1,0 +1,158 @@
+"""Batched beam search over either network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from training.data.subwords import BOS, EOS, PAD
+from training.decoding import repetition
+from training.decoding.wrapping import WRAP_TOKENS
+from training.networks.interface import Memory, Network, State
+
+PATIENCE = 2
+"""Tokens for which a live hypothesis that is behind is waited for, as the service does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How translations are searched for; the defaults are the service's."""
+
+    beam_size: int = 4
+    length_penalty: float = 1.0
+    """α: hypotheses are compared by log-probability / length^α, the end token counted."""
+    max_length: int = 256
+    """Tokens of a translation (and of a source), the end token counted."""
+    wrap_tokens: int = WRAP_TOKENS
+    """Sentences of more source tokens, the end token counted, are translated in parts."""
+
+
+def length_limit(source_length: int, max_length: int) -> int:
+    """Where a translation is cut off: the service's limit, twice its source and a little; end tokens counted.
+
+    One of ``max_length`` places is kept for the end token that a cut translation gets when it is scored.
+    """
+    return min(2 * source_length + 8, max_length - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One translation."""
+
+    ids: list[int]
+    """Without the end token."""
+    score: float
+    """Sum of log-probabilities (nats) / length^α."""
+    finished: bool
+    """False when the length limit cut it."""
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence being searched: its place in the batch, its limit and its results so far."""
+
+    index: int
+    limit: int
+    results: list[Hypothesis] = field(default_factory=list)
+
+    def best_first(self) -> list[Hypothesis]:
+        """The results in the order of their scores."""
+        return sorted(self.results, key=lambda hypothesis: -hypothesis.score)
+
+
+@dataclass(slots=True)
+class _Beams:
+    """The live rows: A sentences of K beams, N = A · K."""
+
+    sentences: list[_Sentence]
+    memory: Memory
+    state: State
+    scores: Tensor
+    """Summed log-probabilities [A, K]."""
+    ids: Tensor
+    """[A, K, steps so far]."""
+    most: Tensor
+    """How long a repetition may get, by its period [A, 16]."""
+
+    def keep(self, places: list[int]) -> None:
+        """Drop all sentences but these."""
+        kept = torch.tensor(places, dtype=torch.int64, device=self.scores.device)
+        beams = self.scores.shape[1]
+        rows = (kept[:, None] * beams + torch.arange(beams, device=kept.device)).flatten()
+        self.sentences = [self.sentences[place] for place in places]
+        self.memory = self.memory.select(rows)
+        self.state = tuple(array[rows] for array in self.state)
+        self.scores, self.ids, self.most = self.scores[kept], self.ids[kept], self.most[kept]
+
+
+def beam_search(network: Network, source: Tensor, lengths: Tensor, options: SearchOptions) -> list[list[Hypothesis]]:
+    """[B, S], [B] → up to ``beam_size`` hypotheses of each sentence, best first.
+
+    Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
+    hypothesis; the first K others live on. A sentence is done when no live hypothesis can beat its best finished
+    one, when K are finished and none would beat it by ending now, or at its limit, where the first K are taken as
+    they stand. No hypothesis repeats itself for ever (``training.decoding.repetition``).
+    """
+    beams = _start(network, source, lengths, options)
+    everyone = list(beams.sentences)
+    while beams.sentences:
+        tokens = beams.ids[:, :, -1] if beams.ids.shape[2] else torch.full_like(beams.scores, BOS, dtype=torch.int64)
+        logits, beams.state, _ = network.step(tokens.flatten(), beams.state, beams.memory)
+        logprobs = logits.float().log_softmax(-1).view(*beams.scores.shape, -1)  # [A, K, V]
+        logprobs[:, :, [PAD, BOS]] = float("-inf")
+        _advance(beams, logprobs, options)
+        best = beams.scores.amax(1).tolist()
+        live = [p for p, s in enumerate(beams.sentences) if not _is_done(s, best[p], beams.ids.shape[2], options)]
+        if len(live) < len(beams.sentences):
+            beams.keep(live)
+    return [sentence.best_first() for sentence in everyone]
+
+
+def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOptions) -> _Beams:
+    size = options.beam_size
+    rows = torch.arange(len(source), device=source.device).repeat_interleave(size)
+    memory = network.encode(source, lengths).select(rows)
+    scores = torch.full((len(source), size), float("-inf"), device=source.device)
+    scores[:, 0] = 0.0  # all beams are alike before the first step: one of them counts
+    limits = [length_limit(length, options.max_length) for length in lengths.tolist()]
+    sentences = [_Sentence(index, limit) for index, limit in enumerate(limits)]
+    ids = torch.zeros((len(source), size, 0), dtype=torch.int64, device=source.device)
+    most = repetition.limits_of(source, lengths)
+    return _Beams(sentences, memory, network.start(memory), scores, ids, most)
+
+
+def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
+    """Rank continuations, note finished hypotheses, move the K best others into the rows."""
+    size, vocabulary = logprobs.shape[1:]
+    repetition.forbid(logprobs, beams.ids, beams.most)
+    totals = (beams.scores[:, :, None] + logprobs).flatten(1)  # [A, K · V]
+    scores, order = totals.topk(min(2 * size, totals.shape[1]))  # [A, 2K]
+    parents, tokens = order // vocabulary, order % vocabulary
+    ended = tokens == EOS
+    steps = beams.ids.shape[2] + 1
+    at_limit = torch.tensor([steps >= sentence.limit for sentence in beams.sentences], device=scores.device)
+    for place, rank in ((ended | at_limit[:, None]) & scores.isfinite())[:, :size].nonzero().tolist():
+        ids, finished = beams.ids[place, parents[place, rank]].tolist(), bool(ended[place, rank])
+        score = float(scores[place, rank]) / steps**options.length_penalty
+        whole = ids if finished else [*ids, int(tokens[place, rank])]
+        beams.sentences[place].results.append(Hypothesis(whole, score, finished))
+    ranks = torch.arange(scores.shape[1], device=scores.device)
+    chosen = (ranks + ended * scores.shape[1]).sort(-1).values[:, :size] % scores.shape[1]  # those that go on, in order
+    parents, tokens = parents.gather(1, chosen), tokens.gather(1, chosen)
+    beams.scores = scores.gather(1, chosen)
+    before = beams.ids.gather(1, parents[:, :, None].expand(-1, -1, steps - 1))
+    beams.ids = torch.cat([before, tokens[:, :, None]], dim=2)
+    rows = (parents + torch.arange(len(parents), device=parents.device)[:, None] * size).flatten()
+    beams.state = tuple(array[rows] for array in beams.state)
+
+
+def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchOptions) -> bool:
+    """Whether waiting cannot pay; ``best_live`` is the largest sum of log-probabilities, which only falls."""
+    if steps >= sentence.limit:
+        return True
+    to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))
+    if to_beat >= best_live / min(steps + PATIENCE, sentence.limit) ** options.length_penalty:
+        return bool(sentence.results)
+    return len(sentence.results) >= options.beam_size and to_beat >= best_live / steps**options.length_penalty

@@ -1,0 +1,56 @@
+"""BLEU by sentence length of several systems, as table and plot: figure 2 of arXiv 1409.0473."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from training.evaluation.scores import Bucket
+
+Curves = Mapping[str, Sequence[Bucket]]
+"""The buckets of each system, by the name the legend shows."""
+
+
+def table(curves: Curves) -> str:
+    """A Markdown table: a row a system, a column a bucket, and what the longest bucket loses against two others."""
+    buckets = next(iter(curves.values()))
+    labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
+    head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
+    rows = [
+        [name, *("" if bucket.bleu is None else f"{bucket.bleu:.1f}" for bucket in own), *_lost(own)]
+        for name, own in curves.items()
+    ]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def _lost(buckets: Sequence[Bucket]) -> list[str]:
+    """How many points of BLEU the last bucket loses against the best and the first one; empty if it has no sentence."""
+    last, known = buckets[-1].bleu, [bucket.bleu for bucket in buckets if bucket.bleu is not None]
+    if last is None:
+        return ["", ""]
+    return [f"{max(known) - last:.1f}", f"{known[0] - last:.1f}"]
+
+
+def plot(curves: Curves, stem: Path) -> list[Path]:
+    """Draw one line a system and write ``stem``.png and .svg; the same curves give the same bytes."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for marker, (name, buckets) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
+        known = [(place, bucket.bleu) for place, bucket in enumerate(buckets) if bucket.bleu is not None]
+        axes.plot([place for place, _ in known], [bleu for _, bleu in known], marker=marker, label=name)
+    labels = [bucket.label for bucket in next(iter(curves.values()))]
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_xlabel("words in the source sentence")
+    axes.set_ylabel("BLEU")
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(frameon=False)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
+    with matplotlib.rc_context({"svg.hashsalt": "translucent", "svg.fonttype": "none"}):
+        figure.savefig(paths[0], dpi=150, metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths

@@ -1,0 +1,93 @@
+"""How good a bundle is at each kind of text: the report that a model card carries.
+
+The bundle translates through ``translucent translate``, so what is measured is what is served: int8, the bundle's own
+beam, long sentences cut as the server cuts them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from training.data.number_templates import LANGUAGES, TESTING, number_pairs
+from training.distillation import ask
+from training.evaluation.evaluate import TestSet, load_development, load_test
+from training.evaluation.numbers_kept import count_kept
+from training.evaluation.scores import score
+from training.export.card import Score
+from training.prepare import RunFolder
+
+PUBLIC_SETS = ("tatoeba", "newstest2014", "flores101")
+NUMBER_SENTENCES = 1000
+BEAM_SIZE = 4
+
+
+def public_sets(folder: Path, source: str, target: str) -> list[TestSet]:
+    """Return the public test sets of a language pair that ``folder`` holds, in either direction of the files.
+
+    ``folder`` is laid out as a mirror: ``test/NAME.en-XX.tsv.gz``, and Multi30k's files under ``multi30k/raw``.
+    """
+    found = [found for name in PUBLIC_SETS for found in _tsv(folder / "test", name, source, target)]
+    halves = [folder / "multi30k" / "raw" / f"test_2016_flickr.{language}.gz" for language in (source, target)]
+    if all(half.is_file() for half in halves):
+        loaded = load_test(halves[0], halves[1])
+        found.append(TestSet(f"multi30k-test2016.{source}-{target}", loaded.sources, loaded.references))
+    return found
+
+
+def _tsv(folder: Path, name: str, source: str, target: str) -> Iterator[TestSet]:
+    forth, back = (folder / f"{name}.{one}-{other}.tsv.gz" for one, other in ((source, target), (target, source)))
+    label = f"{name}.{source}-{target}"
+    if forth.is_file():
+        loaded = load_test(forth)
+        yield TestSet(label, loaded.sources, loaded.references)
+    elif back.is_file():
+        loaded = load_test(back)
+        yield TestSet(label, loaded.references, loaded.sources)
+
+
+def domain_scores(bundle: Path, sets: Iterable[TestSet], beam_size: int | None = None) -> list[Score]:
+    """Return BLEU and chrF of a bundle's int8 translations of every test set, with signatures."""
+    scores = []
+    for test in sets:
+        lines = translated(bundle, test.sources, beam_size)
+        for figure in score(lines, test.references):
+            rounded = round(figure.score, 2)
+            scores.append(Score(test.name, figure.metric, rounded, figure.signature, "int8", beam_size or BEAM_SIZE))
+    return scores
+
+
+def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score:
+    """Return the share of sentences with fresh random numbers in which every number arrives exactly once."""
+    pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
+    sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+    kept = count_kept(sources, references, translated(bundle, sources))
+    return Score(
+        f"numbers.{source}-{target}", "sentences with all numbers kept, %", round(kept.share, 2), None, "int8", 4
+    )
+
+
+def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
+    """Return every figure of a bundle's domain report.
+
+    ``run`` is the folder it was trained in (its held-out sentences, a slice of each corpus), ``tests`` a mirror.
+    """
+    recipe = RunFolder(run).load_recipe()
+    target = recipe.target_language
+    scores = []
+    for source in recipe.source_languages:
+        scores += domain_scores(bundle, public_sets(tests, source, target))
+        if source in LANGUAGES and target in LANGUAGES:
+            scores.append(number_score(bundle, source, target))
+    return scores + domain_scores(bundle, load_development(run))
+
+
+def translated(bundle: Path, sentences: Sequence[str], beam_size: int | None = None) -> list[str]:
+    """Return a bundle's translations, one line each; raises TeacherError with the reason when it cannot."""
+    with tempfile.TemporaryDirectory() as name:
+        source, target = Path(name) / "source", Path(name) / "target"
+        source.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
+        beam = [] if beam_size is None else ["--beam-size", str(beam_size)]
+        ask(bundle, source, "--output", target, *beam)
+        return target.read_text(encoding="utf-8").split("\n")[: len(sentences)]

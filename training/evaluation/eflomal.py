@@ -1,0 +1,130 @@
+"""A statistical aligner trained on the same text: to compare attention with, and as gold to choose a head on.
+
+eflomal is no dependency (it is under the GPL): its command is called if it is installed, ``pip install eflomal``.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+
+from training.alignment.word_alignment import AlignmentError, Gold, Links, read_pharaoh
+from training.data.batching import epoch_entries
+from training.data.dataset import EncodedPairs
+from training.evaluation.evaluate import load_development
+from training.prepare import RunFolder
+
+Texts = tuple[list[str], list[str]]
+"""Source and target lines, words set apart by spaces."""
+
+
+_WORD = re.compile(r"(?:[cdjlmnst]|qu|lorsqu|puisqu|jusqu)'(?=\w)|\w+(?:[-'.,]\w+)*|[^\w\s]", re.IGNORECASE)
+
+
+def split_words(text: str) -> str:
+    """Set words and marks apart with spaces; French elisions (l'ami) are two words, English ones (don't) are one."""
+    return " ".join(_WORD.findall(text))
+
+
+def training_text(run: Path, count: int) -> Texts:
+    """At most ``count`` pairs of the mix that a run was trained on, words set apart."""
+    folder = RunFolder(run)
+    recipe, tokenizer = folder.load_recipe(), folder.load_tokenizer()
+    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    entries = epoch_entries([len(c) for c in corpora], [min(1.0, c.weight) for c in recipe.corpora], recipe.seed, 0)
+    chosen = np.random.default_rng(recipe.seed).permutation(entries)[:count].tolist()
+    sides = [[side[i] for side in (corpora[c].source, corpora[c].target)] for c, i in chosen]
+    sources, targets = (
+        [split_words(text) for text in tokenizer.decode_batch([pair[side].tolist() for pair in sides])]
+        for side in (0, 1)
+    )
+    return sources, targets
+
+
+def development_text(run: Path) -> Texts:
+    """A run's held-out pairs, words set apart."""
+    sets = load_development(run)
+    sources = [split_words(text) for test in sets for text in test.sources]
+    return sources, [split_words(text) for test in sets for text in test.references]
+
+
+def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = ()) -> list[tuple[Links, Links]]:
+    """The links of the ``measured`` pairs from source to target and from target to source, learnt on both texts.
+
+    ``options`` go to eflomal-align as they are.
+    Raises AlignmentError when eflomal is missing or fails.
+    """
+    beside = Path(sys.executable).with_name("eflomal-align")
+    command = str(beside) if beside.exists() else which("eflomal-align")
+    if command is None:
+        raise AlignmentError("eflomal-align is not installed: pip install eflomal")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for side, lines in enumerate(zip(measured, training, strict=True)):
+            text = "".join(f"{line.lower()}\n" for line in (*lines[0], *lines[1]))
+            (folder / str(side)).write_text(text, encoding="utf-8")
+        files = ["-s", "0", "-t", "1", "-f", "forward", "-r", "reverse"]
+        result = subprocess.run([command, *files, *options], cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise AlignmentError(f"eflomal-align failed: {result.stderr.strip()[-500:]}")
+        forward, reverse = (read_pharaoh(folder / way)[: len(measured[0])] for way in ("forward", "reverse"))
+    return list(zip(forward, reverse, strict=True))
+
+
+def silver(forward: Links, reverse: Links) -> Gold:
+    """Links that both directions found are sure, links that either found are possible."""
+    return Gold(forward & reverse, forward | reverse)
+
+
+_NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+
+def grow_diagonal(forward: Links, reverse: Links) -> Links:
+    """grow-diag-final-and (Koehn et al. 2003): from what both found, grow along what either found."""
+    links, union = set(forward & reverse), forward | reverse
+    sources, targets = {source for source, _ in links}, {target for _, target in links}
+
+    def add(link: tuple[int, int]) -> None:
+        links.add(link)
+        sources.add(link[0])
+        targets.add(link[1])
+
+    grown = True
+    while grown:
+        grown = False
+        for link in [link for link in _around(links) if link in union]:
+            if link[0] not in sources or link[1] not in targets:
+                add(link)
+                grown = True
+    for link in (*sorted(forward), *sorted(reverse)):
+        if link[0] not in sources and link[1] not in targets:
+            add(link)
+    return frozenset(links)
+
+
+def _around(links: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for source, target in sorted(links):
+        yield from ((source + down, target + right) for down, right in _NEIGHBOURS)
+
+
+def gold_line(gold: Gold) -> str:
+    """One line of ``i-j`` (sure) and ``ipj`` (possible), 1-based."""
+    kinds = [(link, "-" if link in gold.sure else "p") for link in sorted(gold.possible | gold.sure)]
+    return " ".join(f"{source + 1}{kind}{target + 1}" for (source, target), kind in kinds)
+
+
+def compare(links: Sequence[tuple[Links, Links]]) -> dict[str, list[Links]]:
+    """The rival's alignments: each direction, what both found, and grow-diag-final-and."""
+    return {
+        "source to target": [forward for forward, _ in links],
+        "target to source": [reverse for _, reverse in links],
+        "intersection": [forward & reverse for forward, reverse in links],
+        "grow-diag-final-and": [grow_diagonal(forward, reverse) for forward, reverse in links],
+    }

@@ -1,0 +1,67 @@
+"""Given translations through a trained network: their scores, and their words' alignments from attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from training.alignment.word_alignment import Gold, Groups, Links, Reading, Sample, word_groups
+from training.decoding.translate import Forced, force
+from training.evaluation.evaluate import Trained
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """One sentence pair; ``forced`` is None when either side is empty."""
+
+    forced: Forced | None
+    sources: Groups
+    """Token indices of each white-space word."""
+    targets: Groups
+
+    def links(self, reading: Reading) -> Links:
+        """Word alignment, 0-based; none for an empty side."""
+        if self.forced is None:
+            return frozenset()
+        return reading.links(self.forced.attention, self.targets, self.sources)
+
+    def score(self, length_penalty: float = 1.0) -> float:
+        """Sum of log-probabilities / length^α, the end token counted; 0 for an empty side."""
+        if self.forced is None:
+            return 0.0
+        total, length = float(self.forced.logprobs.sum()), len(self.forced.logprobs)
+        return total / float(length**length_penalty)
+
+
+def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]) -> list[ScoredPair]:
+    """Force every target onto its source.
+
+    Raises ValueError when the numbers of lines differ or a line has more tokens than the network has positions.
+    """
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} source lines, but {len(targets)} target lines")
+    encoded = [[trained.tokenizer.encode(text) for text in side] for side in (sources, targets)]
+    whole = [i for i, pair in enumerate(zip(*encoded, strict=True)) if all(side.ids for side in pair)]
+    too_long = [i + 1 for i in whole if max(len(side[i].ids) for side in encoded) >= trained.recipe.max_tokens]
+    if too_long:
+        raise ValueError(f"line {too_long[0]} has more than {trained.recipe.max_tokens - 1} tokens")
+    forced = force(trained.network, *([side[i].ids for i in whole] for side in encoded))
+    results = dict(zip(whole, forced, strict=True))
+    return [
+        ScoredPair(results.get(i), word_groups(source, one.offsets), word_groups(target, two.offsets))
+        for i, (source, target, one, two) in enumerate(zip(sources, targets, *encoded, strict=True))
+    ]
+
+
+def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
+    """What readings are measured on; pairs with an empty side are left out.
+
+    Raises ValueError when the numbers of pairs differ.
+    """
+    if len(pairs) != len(gold):
+        raise ValueError(f"{len(pairs)} sentence pairs, but {len(gold)} lines of gold alignments")
+    return [
+        Sample(pair.forced.attention, pair.sources, pair.targets, truth)
+        for pair, truth in zip(pairs, gold, strict=True)
+        if pair.forced is not None
+    ]

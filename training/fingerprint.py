@@ -1,0 +1,100 @@
+"""What a run folder was prepared from and what came out: a fingerprint that checkpoints and links are held to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.recipe import CorpusConfig, Recipe
+
+_FREE = ("weight", "licence", "credit")
+"""Keys of a corpus that act, or are only told, without preparing the text again."""
+
+Fingerprint = Mapping[str, str]
+"""Hashes of the vocabulary, of the development pairs and of each corpus, by name."""
+
+
+class PreparedError(ValueError):
+    """Prepared text that does not belong to the recipe, the checkpoints or the links at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The record that ``prepare`` leaves: the part of the recipe that it used, and the fingerprint of what it made."""
+
+    recipe: Mapping[str, Any]
+    fingerprint: Fingerprint
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        content = {"recipe": self.recipe, "fingerprint": self.fingerprint}
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path) -> Prepared | None:
+        """Return what ``save`` wrote; None for a folder that was prepared before there was a record."""
+        if not path.exists():
+            return None
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Prepared(content["recipe"], content["fingerprint"])
+
+    def require(self, recipe: Recipe) -> None:
+        """Raise PreparedError naming the keys of ``recipe`` that differ from those that the text was prepared with."""
+        changed = list(_changed(self.recipe, prepared_part(recipe)))
+        if changed:
+            raise PreparedError(
+                f"this run was prepared with other values ({'; '.join(changed)}), which only `prepare` can change: "
+                "take them back, or give the recipe another name and prepare that (`start_from` takes parameters along)"
+            )
+
+
+def prepared_part(recipe: Recipe) -> dict[str, Any]:
+    """Return what of a recipe `prepare` uses, as plain data; files and folders by name, wherever they lie."""
+    return {
+        "source_languages": list(recipe.source_languages),
+        "target_language": recipe.target_language,
+        "max_tokens": recipe.max_tokens,
+        "cleaning": recipe.cleaning.model_dump(mode="json"),
+        "vocabulary": _named(recipe.vocabulary.model_dump()),
+        "corpora": {corpus.name: _corpus(corpus) for corpus in recipe.corpora},
+    }
+
+
+def _corpus(corpus: CorpusConfig) -> dict[str, Any]:
+    return _named({key: value for key, value in corpus.model_dump().items() if key not in _FREE})
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value.name if isinstance(value, Path) else value for key, value in values.items()}
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[str]:
+    """Yield ``key: before → now`` for what differs; a corpus that is left out of training changes nothing."""
+    for key, value in now.items():
+        place = f"{where}{key}"
+        if isinstance(value, dict):
+            yield from _changed(before.get(key, {}), value, f"{place}.")
+        elif key in before and before[key] != value:
+            yield f"{place}: {before[key]} → {value}"
+
+
+def hash_of(*contents: bytes | memoryview) -> str:
+    """Return a short hash of bytes."""
+    digest = hashlib.blake2b(digest_size=16)
+    for content in contents:
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def require_same(before: Fingerprint, now: Fingerprint, what: str) -> None:
+    """Raise PreparedError when ``what`` was made from other text than the folder holds; corpora may come and go."""
+    others = [name for name, value in before.items() if name in now and now[name] != value]
+    if others:
+        raise PreparedError(
+            f"{what} were made with other text than this folder holds now (different: {', '.join(others)}): give the "
+            "recipe another name and prepare that (`start_from` takes parameters along), or delete them to begin anew"
+        )

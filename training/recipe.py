@@ -1,0 +1,368 @@
+"""The recipe of a training run: every key, its meaning and its limits, read from YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be used; the message names the key and what is accepted."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CorpusConfig(_Section):
+    """One source of sentence pairs: a named corpus, a local TSV, or a pair of line-aligned files."""
+
+    name: str
+    """Name in ``training.data.corpora``, or any label when ``path`` or ``corpus`` is given."""
+    corpus: str | None = None
+    """Name in ``training.data.corpora`` where it differs from ``name``: one corpus may serve several language pairs."""
+    source_language: str | None = None
+    """Of this corpus, where the recipe has several source languages."""
+    path: Path | None = None
+    """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files.
+
+    Relative to the recipe.
+    """
+    target_path: Path | None = None
+    """The target half of a pair of line-aligned files."""
+    licence: str | None = None
+    """Of the text at ``path``, for the model card; named corpora have theirs."""
+    credit: str | None = None
+    """Whom to credit for the text at ``path``, for the model card."""
+    weight: float = Field(1.0, gt=0)
+    """How often each pair is seen an epoch: 2 is twice, 0.25 a random quarter, drawn anew every epoch."""
+    max_words: int = Field(80, ge=1)
+    """Pairs with more white-space words than this on either side are left out."""
+    max_pairs: int | None = Field(None, ge=1)
+    """Keep at most this many pairs, chosen by hash so that the choice is stable."""
+    variants_of: str | None = None
+    """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
+    with things to copy (``training.data.augmentation``). The vocabulary is not learnt from them."""
+    number_templates: bool = False
+    """``max_pairs`` of our own sentences with random numbers, amounts, times, dates and codes
+    (``training.data.number_templates``), in English, French and German."""
+    same_pairs_as: str | None = None
+    """The training pairs of the corpus of this name once more: to have them cut into subwords in several ways. The
+    vocabulary is not learnt from them."""
+    subword_dropout: float = Field(0.0, ge=0, lt=1)
+    """Each merge of the sources' byte-pair encoding is left out with this probability (BPE-dropout, 1910.13267), once,
+    when the pairs are encoded: rare words are then met in the pieces that unknown ones are made of. 0.1 is usual."""
+    development: int = Field(0, ge=0)
+    """How many distinct source sentences of this corpus are held out as development data."""
+
+    @model_validator(mode="after")
+    def _variants_are_counted(self) -> CorpusConfig:
+        if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
+            raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
+        return self
+
+    @model_validator(mode="after")
+    def _templates_are_counted(self) -> CorpusConfig:
+        if self.number_templates and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
+            raise ValueError("a corpus with number_templates needs max_pairs, and neither path, corpus nor variants_of")
+        return self
+
+    @model_validator(mode="after")
+    def _borrowed_pairs_are_taken_whole(self) -> CorpusConfig:
+        if self.same_pairs_as is not None and (self.path or self.max_pairs or self.development or self.variants_of):
+            raise ValueError("a corpus with same_pairs_as has no path, max_pairs, development or variants_of")
+        return self
+
+    @property
+    def origin(self) -> str | None:
+        """The name of the corpus it is made from, if it has no text of its own."""
+        return self.variants_of or self.same_pairs_as
+
+    @model_validator(mode="after")
+    def _terms_are_of_own_text(self) -> CorpusConfig:
+        if self.path is None and (self.licence or self.credit):
+            raise ValueError("licence and credit are for text given by path: named corpora have theirs")
+        return self
+
+
+class CleaningConfig(_Section):
+    """What a pair must satisfy to be trained on."""
+
+    max_ratio: float = Field(3.0, ge=1)
+    """Longest allowed ratio between the two sides, in characters, once either has ``ratio_from`` characters."""
+    ratio_from: int = Field(40, ge=1)
+    """Short pairs such as "Go." / "Vas-y !" are not judged by their ratio."""
+
+
+class VocabularyConfig(_Section):
+    """The joint subword vocabulary (byte-pair encoding)."""
+
+    size: int = Field(8000, ge=300, le=65_535)
+    """Entries, with 3 special tokens and 256 bytes among them; ids are kept in 16 bits."""
+    min_frequency: int = Field(2, ge=1)
+    """A merge is learnt only when its pair occurs this often."""
+    lowercase: bool = False
+    """Lower-case the text: only for benchmarks whose metric ignores case."""
+    pretokenised: bool = False
+    """The text is already tokenised by white space: do not split punctuation or digits again."""
+    same_as: Path | None = None
+    """A run folder or bundle whose vocabulary is taken as it is, in place of learning one: with ``start_from`` the same
+    folder, every parameter finds its place. Relative to where the command is given, as ``start_from`` is."""
+
+
+class TransformerConfig(_Section):
+    """arXiv 1706.03762, section 3."""
+
+    kind: Literal["transformer"]
+    encoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1)
+    width: int = Field(512, ge=8)
+    """d_model."""
+    heads: int = Field(8, ge=1)
+    feed_forward: int = Field(2048, ge=1)
+    """d_ff."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """After each sub-layer and after embeddings plus positions (section 5.4)."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """On attention weights (not in the paper's text, in its code)."""
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
+    """Inside the feed-forward network (not in the paper's text, in its code)."""
+    norm: Literal["pre", "post"] = "post"
+    """Where LayerNorm stands: after the residual sum as in the paper, or before the sub-layer."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> TransformerConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
+        return self
+
+
+class BahdanauConfig(_Section):
+    """arXiv 1409.0473, appendix A, and the variants people compare it with."""
+
+    kind: Literal["bahdanau"]
+    embedding: int = Field(620, ge=4)
+    encoder_hidden: int = Field(1000, ge=4)
+    """Units of one direction."""
+    decoder_hidden: int = Field(1000, ge=4)
+    attention_size: int = Field(1000, ge=4)
+    """Width of the alignment model's hidden layer."""
+    output_size: int = Field(500, ge=4)
+    """Width after maxout in the deep output layer; with ``tie_embeddings`` it must equal ``embedding``."""
+    cell: Literal["gru", "lstm"] = "gru"
+    conditional: bool = False
+    """Read the previous word before looking at the source (Nematus' conditional GRU, 1703.04357), so that attention
+    knows it; the paper's decoder looks first. GRU with one decoder layer only."""
+    encoder_layers: int = Field(1, ge=1)
+    decoder_layers: int = Field(1, ge=1)
+    bidirectional: bool = True
+    score: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
+    attention: Literal["global", "local", "hard", "none"] = "global"
+    """``local`` is local-p of arXiv 1508.04025; ``none`` is the plain encoder–decoder with one fixed context."""
+    window: int = Field(10, ge=1)
+    """D of local attention: positions on each side of the predicted centre."""
+    dropout: float = Field(0.2, ge=0, lt=1)
+    """On embeddings, encoder outputs and the deep output layer."""
+    tie_embeddings: bool = False
+    """Share source, target and output embeddings (needs a joint vocabulary)."""
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> BahdanauConfig:
+        if self.tie_embeddings and self.output_size != self.embedding:
+            raise ValueError(f"tie_embeddings needs output_size {self.output_size} == embedding {self.embedding}")
+        if self.conditional and (self.cell != "gru" or self.decoder_layers != 1):
+            raise ValueError("conditional needs cell gru and decoder_layers 1")
+        outputs = self.encoder_hidden * (2 if self.bidirectional else 1)
+        if self.attention != "none" and self.score in ("dot", "scaled_dot") and outputs != self.decoder_hidden:
+            raise ValueError(f"score {self.score} needs encoder outputs ({outputs}) == decoder_hidden")
+        return self
+
+
+NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminator="kind")]
+
+
+class GuidedHead(_Section):
+    """One head of the decoder's attention over the source that is told where to look."""
+
+    layer: int = Field(ge=0)
+    head: int = Field(ge=0)
+    step: Literal["produce", "consume"] = "produce"
+    """``produce``: at the step that predicts a token it looks at what that token will translate. ``consume``: at the
+    step that reads the token it looks at what it has translated (easier to know, so better for alignments)."""
+
+
+class GuidedAlignmentConfig(_Section):
+    """Guided alignment (Garg et al. 2019, 1909.02074; Chen et al. 2016): `links` must have been run."""
+
+    weight: float = Field(0.05, gt=0)
+    """What the heads' cross-entropy, a linked target token, is multiplied by before it joins the loss."""
+    heads: tuple[GuidedHead, ...] = Field(min_length=1)
+
+
+class OptimisationConfig(_Section):
+    """How the parameters are moved."""
+
+    batch_tokens: int = Field(4096, ge=8)
+    """Tokens a batch and process, padding counted: neither the source nor the target side has more."""
+    accumulate: int = Field(1, ge=1)
+    """Batches added up before one update. Each counts the same whatever its tokens, and so does each process."""
+    max_updates: int = Field(100_000, ge=1)
+    peak_rate: float = Field(1e-3, gt=0)
+    """Learning rate at the end of warm-up; afterwards it falls with the inverse square root of the update."""
+    warmup_updates: int = Field(4000, ge=1)
+    cooldown_updates: int = Field(0, ge=0)
+    """The last updates, in which the rate falls in a straight line to zero."""
+    beta2: float = Field(0.98, gt=0, lt=1)
+    """Adam's second moment (section 5.3 of 1706.03762)."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Of matrices alone, decoupled from the gradient (AdamW): not of biases, layer norms and embeddings."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    sampled_pieces: int = Field(0, ge=0)
+    """The softmax covers the batch's own target pieces and this many random ones, which stand for all others
+    (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
+    whole_softmax_updates: int | None = Field(None, ge=0)
+    """The last updates, whose softmax covers the whole vocabulary; as many as ``cooldown_updates`` if not given."""
+    guided_alignment: GuidedAlignmentConfig | None = None
+    clip_norm: float = Field(1.0, gt=0)
+    precision: Literal["fp32", "bf16", "fp16", "auto"] = "fp32"
+    """``bf16`` and ``fp16`` are mixed precision: products in half precision, parameters in fp32; fp16 needs a GPU.
+    ``auto`` measures some updates when a run begins, takes the quickest, and keeps to it when the run is resumed."""
+
+
+class ValidationConfig(_Section):
+    """How often the model is looked at while it trains."""
+
+    every_updates: int = Field(1000, ge=1)
+    sentences: int = Field(500, ge=1)
+    """Development sentences that are translated (greedily) for BLEU, of each corpus its share; the loss uses all."""
+    patience: int = Field(10, ge=1)
+    """After this many looks without a better development BLEU the cooldown begins (without one, the run ends)."""
+    keep_checkpoints: int = Field(5, ge=1)
+    """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept beside
+    them."""
+
+
+class Recipe(_Section):
+    """A whole run."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    source_language: str | tuple[str, ...]
+    """One language, or several for a model that translates all of them into one (each corpus then names its own)."""
+    target_language: str
+    seed: int = 1
+    corpora: tuple[CorpusConfig, ...] = Field(min_length=1)
+    cleaning: CleaningConfig = CleaningConfig()
+    vocabulary: VocabularyConfig = VocabularyConfig()
+    network: NetworkConfig
+    optimisation: OptimisationConfig = OptimisationConfig()
+    validation: ValidationConfig = ValidationConfig()
+    max_tokens: int = Field(256, ge=8, le=512)
+    """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
+    start_from: Path | None = None
+    """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """The source languages, one or several."""
+        return (self.source_language,) if isinstance(self.source_language, str) else self.source_language
+
+    def language_of(self, corpus: CorpusConfig) -> str:
+        """Return the source language of a corpus of this recipe."""
+        return corpus.source_language or self.source_languages[0]
+
+    @model_validator(mode="after")
+    def _corpora_name_their_language(self) -> Recipe:
+        known = self.source_languages
+        for corpus in self.corpora:
+            if corpus.source_language is None and len(known) > 1 and corpus.origin is None:
+                raise ValueError(f"corpus {corpus.name}: source_language must be one of {', '.join(known)}")
+            if corpus.source_language is not None and corpus.source_language not in known:
+                raise ValueError(
+                    f"corpus {corpus.name}: source_language must be one of {', '.join(known)}, "
+                    f"not {corpus.source_language}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _guided_heads_exist(self) -> Recipe:
+        guided = self.optimisation.guided_alignment
+        if guided is None:
+            return self
+        network, layers, heads = self.network, 1, 1
+        if isinstance(network, TransformerConfig):
+            layers, heads = network.decoder_layers, network.heads
+        elif network.attention != "global":
+            raise ValueError(
+                f"guided_alignment needs attention global: with {network.attention} a place of weight 0 learns nothing"
+            )
+        for head in guided.heads:
+            if head.layer >= layers or head.head >= heads:
+                raise ValueError(
+                    f"guided_alignment: no layer {head.layer}, head {head.head}: attention over the source has "
+                    f"{layers} layers of {heads} heads, counted from 0"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _origins_have_text(self) -> Recipe:
+        origins = {corpus.name for corpus in self.corpora if corpus.origin is None}
+        for corpus in self.corpora:
+            if corpus.origin is not None and corpus.origin not in origins:
+                key = "variants_of" if corpus.variants_of is not None else "same_pairs_as"
+                known = ", ".join(sorted(origins))
+                raise ValueError(f"corpus {corpus.name}: {key} must be one of {known}, not {corpus.origin}")
+        return self
+
+
+def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
+    """Read a YAML recipe and apply ``key.subkey=value`` overrides.
+
+    Raises RecipeError with the offending key when the file is missing, no YAML, or has unknown or bad values.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RecipeError(f"no recipe at {path}; recipes live in training/recipes/") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path} is not valid UTF-8 YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise RecipeError(f"{path} must hold a mapping of keys, not {type(content).__name__}")
+    for override in overrides or []:
+        _apply(content, override)
+    return _resolve(parse_recipe(content, str(path)), path.parent)
+
+
+def _resolve(recipe: Recipe, folder: Path) -> Recipe:
+    """Make the paths of local corpora absolute: they are given relative to the recipe."""
+
+    def absolute(path: Path | None) -> Path | None:
+        return path and (folder / path).resolve()
+
+    corpora = [
+        c.model_copy(update={"path": absolute(c.path), "target_path": absolute(c.target_path)}) for c in recipe.corpora
+    ]
+    return recipe.model_copy(update={"corpora": tuple(corpora)})
+
+
+def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
+    """Check a recipe given as plain data; ``where`` names it in errors."""
+    try:
+        return Recipe.model_validate(content)
+    except ValidationError as error:
+        lines = [f"  {'.'.join(str(p) for p in e['loc']) or '(recipe)'}: {e['msg']}" for e in error.errors()]
+        raise RecipeError(f"{where}:\n" + "\n".join(lines)) from error
+
+
+def _apply(content: dict[str, Any], override: str) -> None:
+    key, separator, value = override.partition("=")
+    if not separator:
+        raise RecipeError(f"override {override!r} must look like optimisation.max_updates=1000")
+    *parents, last = key.split(".")
+    for parent in parents:
+        content = content.setdefault(parent, {})
+        if not isinstance(content, dict):
+            raise RecipeError(f"override {override!r}: {parent} is not a section")
+    content[last] = yaml.safe_load(value)

@@ -1,0 +1,177 @@
+"""One update and one look at the development data, for either network."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import lightning
+import sacrebleu
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from training.data.batching import Batch
+from training.data.sampling import spread
+from training.decoding.translate import translate_greedy
+from training.fingerprint import Fingerprint
+from training.networks.attention import valid_positions
+from training.networks.build import build_network
+from training.networks.interface import Network
+from training.recipe import OptimisationConfig, Recipe
+from training.trainer.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
+from training.trainer.optimiser import Parts, make_optimiser, parts_of
+from training.trainer.schedule import last_update, rate_factor, sampled_pieces
+
+
+class Losses(NamedTuple):
+    """What one batch costs."""
+
+    smoothed: Tensor
+    """Sum over the target tokens, in nats: what is minimised."""
+    likelihood: Tensor
+    """Summed negative log-likelihood, in nats."""
+    tokens: Tensor
+    """How many target tokens."""
+    guided: Tensor | None
+    """What guided alignment adds to the mean loss, where there is any."""
+
+    @property
+    def mean(self) -> Tensor:
+        """What an update makes smaller: the mean over the batch's tokens, and guidance."""
+        mean = self.smoothed / self.tokens
+        return mean if self.guided is None else mean + self.guided
+
+
+def batch_losses(
+    network: Network, batch: Batch, config: OptimisationConfig, vocabulary: int, sampled: int = 0
+) -> Losses:
+    """Return the losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
+    decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
+    valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
+    targets, pieces, counts = batch.target_out[valid], None, None
+    if sampled:
+        pieces, counts = sample_pieces(targets, vocabulary, sampled)
+        targets = torch.searchsorted(pieces, targets)
+    logits = network.logits(decoded.hidden[valid], pieces)  # [tokens, C]: no product for padding
+    smoothed, likelihood = smoothed_cross_entropy(logits, targets, config.label_smoothing, counts)
+    return Losses(smoothed, likelihood, valid.sum(), _guided(decoded.cross_attention, batch, config))
+
+
+def _guided(attention: Tensor, batch: Batch, config: OptimisationConfig) -> Tensor | None:
+    """What guided heads add to the loss; attention [B, L, H, T, S]."""
+    guided = config.guided_alignment
+    if guided is None or batch.links is None:
+        return None
+    losses = []
+    for head in guided.heads:
+        weights = attention[:, head.layer, head.head]  # [B, T, S]
+        if head.step == "produce":
+            losses.append(guided_cross_entropy(weights, batch.links))
+        else:
+            losses.append(guided_cross_entropy(weights[:, 1:], batch.links[:, :-1]))
+    return guided.weight * torch.stack(losses).sum()
+
+
+class TranslationModule(lightning.LightningModule):
+    """A network with its loss, its optimiser and its development scores."""
+
+    def __init__(self, recipe: Recipe, tokenizer: Tokenizer, development: list[tuple[str, str, str]]) -> None:
+        super().__init__()
+        torch.manual_seed(recipe.seed)
+        self.recipe, self.tokenizer = recipe, tokenizer
+        self.last_update = last_update(recipe.optimisation)
+        self.network = build_network(recipe.network, tokenizer.get_vocab_size())
+        self.development = development
+        self._totals = [0.0, 0.0]
+        self._parts: Parts = []
+        self.fingerprint: Fingerprint = {}
+        """Of the text that is trained on: checkpoints carry it."""
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what a checkpoint must fit: the text and the network."""
+        checkpoint["fingerprint"] = dict(self.fingerprint)
+        checkpoint["network"] = self.recipe.network.model_dump(mode="json")
+
+    def losses(self, batch: Batch, sampled: int = 0) -> Losses:
+        """The losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
+        return batch_losses(self.network, batch, self.recipe.optimisation, self.tokenizer.get_vocab_size(), sampled)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Make the random state a function of the position, so that a resumed run draws the same numbers."""
+        torch.manual_seed((self.recipe.seed * 1_000_003 + batch_idx) * 1009 + self.global_rank)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The mean smoothed loss of a batch's tokens, in nats; every batch of an update counts the same."""
+        losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation, self.last_update))
+        self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
+        if losses.guided is not None:
+            self.log("guided_loss", losses.guided.detach(), prog_bar=True)
+        return losses.mean
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add up the development loss."""
+        losses = self.losses(batch)
+        self._totals[0] += float(losses.likelihood)
+        self._totals[1] += float(losses.tokens)
+
+    def on_validation_epoch_end(self) -> None:
+        """Log development loss (nats a token) and greedy BLEU: of the whole sample, and of each corpus in it."""
+        self.log("dev_loss", self._totals[0] / max(1.0, self._totals[1]), prog_bar=True)
+        self._totals = [0.0, 0.0]
+        scores = self._bleu()
+        self.log("dev_bleu", scores.pop(""), prog_bar=True)
+        self.log_dict({f"dev_bleu/{corpus}": score for corpus, score in scores.items()})
+
+    def _bleu(self) -> dict[str, float]:
+        """BLEU by corpus, and of all the chosen sentences under an empty name."""
+        corpora = [corpus for corpus, _, _ in self.development]
+        chosen = [self.development[i] for i in spread(corpora, self.recipe.validation.sentences)]
+        sources = [self.tokenizer.encode(source).ids for _, source, _ in chosen]
+        translated = translate_greedy(self.network, sources, max_length=self.recipe.max_tokens)
+        texts = [self.tokenizer.decode(ids) for ids in translated]
+        found: dict[str, float] = {}
+        for name in ("", *dict.fromkeys(corpora)):
+            own = [i for i, (corpus, _, _) in enumerate(chosen) if name in ("", corpus)]
+            if own:
+                references = [[chosen[i][2] for i in own]]
+                found[name] = sacrebleu.corpus_bleu([texts[i] for i in own], references, lowercase=False).score
+        return found
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """Adam with the paper's schedule (1706.03762, section 5.3); AdamW if there is weight decay."""
+        config = self.recipe.optimisation
+        optimiser = make_optimiser(self.network, config, fused=self._may_fuse())
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimiser, lambda update: rate_factor(update, config, self.last_update)
+        )
+        self._parts = parts_of(optimiser)
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _may_fuse(self) -> bool:
+        """Say whether one kernel may do the update: where the loss is scaled (fp16) it could not be clipped before."""
+        return str(self.trainer.precision) != "16-mixed"
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the norm of all gradients together.
+
+        Lightning's own clipping refuses fused optimisers under mixed precision, because a gradient scaler may still
+        have scaled the gradients. bf16 has no scaler; with fp16 the optimiser is not fused and Lightning has unscaled.
+        """
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.optimisation.clip_norm)
+
+    def on_train_start(self) -> None:
+        """Go on with the recipe's rate, betas and decay, whatever the checkpoint was trained with."""
+        schedule: Any = self.lr_schedulers()
+        for group, own in zip(schedule.optimizer.param_groups, self._parts, strict=True):
+            group.update(own)
+        schedule.base_lrs = [group["initial_lr"] for group in schedule.optimizer.param_groups]
+        factor = rate_factor(schedule.last_epoch, self.recipe.optimisation, self.last_update)
+        for group in schedule.optimizer.param_groups:
+            group["lr"] = group["initial_lr"] * factor
+        schedule._last_lr = [group["lr"] for group in schedule.optimizer.param_groups]

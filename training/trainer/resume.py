@@ -1,0 +1,73 @@
+"""What a run goes on from, and what it refuses to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from training.fingerprint import Fingerprint, Prepared, PreparedError, require_same
+from training.prepare import RunFolder
+from training.recipe import Recipe
+
+FREE_NETWORK_KEYS = ("dropout", "attention_dropout", "activation_dropout")
+"""What of a network may change while it is trained: nothing that a parameter depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Where a run stands before it goes on."""
+
+    update: int
+    fingerprint: Fingerprint
+    """Of the text as it is prepared now."""
+    warnings: tuple[str, ...]
+
+
+def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resumed:
+    """Check a prepared folder and its newest checkpoint against a recipe.
+
+    Raises PreparedError for text prepared with other values, or anew under the checkpoint; ValueError for another
+    network. A folder from before fingerprints passes with a warning.
+    """
+    prepared = Prepared.load(folder.prepared)
+    if prepared is not None:
+        prepared.require(recipe)
+    if not folder.load_development():
+        raise PreparedError(f"{folder.path} holds no sentences out: give a corpus `development` and prepare it again")
+    fingerprint = folder.fingerprint() if prepared is None else prepared.fingerprint
+    if newest is None:
+        return Resumed(0, fingerprint, () if prepared else (_unrecorded(folder),))
+    checkpoint = torch.load(newest, map_location="cpu", mmap=True, weights_only=False)
+    if "fingerprint" in checkpoint:
+        require_same(checkpoint["fingerprint"], fingerprint, f"the checkpoints of {folder.path}")
+    if "network" in checkpoint:
+        require_network(checkpoint["network"], recipe)
+    known = prepared is not None and "fingerprint" in checkpoint
+    return Resumed(int(checkpoint["global_step"]), fingerprint, () if known else (_unrecorded(folder),))
+
+
+def require_network(before: Mapping[str, Any], recipe: Recipe) -> None:
+    """Raise ValueError in one line when a run would go on with another network than it began with."""
+    changed = list(_changed(before, recipe.network.model_dump(mode="json")))
+    if changed:
+        raise ValueError(
+            f"a run cannot change its network ({', '.join(changed)}): take that back, or give the recipe another name "
+            "(`start_from` takes along what fits)"
+        )
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in now.items():
+        if key not in FREE_NETWORK_KEYS and key in before and before[key] != value:
+            yield f"network.{key}: {before[key]} → {value}"
+
+
+def _unrecorded(folder: RunFolder) -> str:
+    return (
+        f"{folder.path} was prepared or trained by an older version, without a fingerprint: nobody can tell whether "
+        "its text, links and checkpoints belong together"
+    )

@@ -1,0 +1,159 @@
+"""Start or go on with the run of a prepared folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import lightning
+import torch
+import yaml
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_only
+from torch import Tensor, nn
+
+from training.export.card import recipe_text
+from training.prepare import RunFolder
+from training.recipe import Recipe
+from training.stages import closed, extend, load_legs, new_leg, origin, save_legs, unrecorded_leg
+from training.trainer.callbacks import AttentionPictures, RunLog, Speed
+from training.trainer.checkpoints import newest_checkpoint, write_average
+from training.trainer.data import PairData
+from training.trainer.log import open_log, tell
+from training.trainer.module import TranslationModule, batch_losses
+from training.trainer.precision import PLUGINS, Precision, choose, chosen_before, require_possible, wait_for_choice
+from training.trainer.resume import Resumed, resumed_from
+from training.trainer.schedule import sampled_pieces
+from training.trainer.stopping import Stopping, nothing_left
+from training.trainer.warm_start import start_from
+
+MEASURED_BATCHES = 2
+
+
+def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1, progress: bool = True) -> None:
+    """Train until the recipe's last update or until the cooldown that its patience began ends; average the last
+    checkpoints.
+
+    Goes on from the newest checkpoint where there is one: parameters, optimiser, data position and random state are
+    those of a run that was never stopped; rate, betas, decay and patience are the recipe's. Raises ValueError when the
+    recipe, the processes or the prepared text do not fit the run, before anything is changed.
+    """
+    require_world(processes * nodes)
+    require_possible(recipe.optimisation.precision, torch.cuda.is_available())
+    newest = newest_checkpoint(folder)
+    before = resumed_from(folder, newest, recipe)  # refuses what does not fit, before the recipe is replaced
+    open_log(folder)
+    for warning in before.warnings:
+        tell(folder, warning)
+    tokenizer = folder.load_tokenizer()
+    module = TranslationModule(recipe, tokenizer, folder.load_development())
+    module.fingerprint = before.fingerprint
+    if newest is None and recipe.start_from is not None:
+        start_from(module.network, tokenizer, recipe.start_from)
+    data = PairData(recipe, folder)
+    precision = _precision(recipe, folder, module, data)
+    _record(recipe, folder, before, precision)
+    stopping = Stopping(recipe, folder)
+    trainer = lightning.Trainer(
+        max_steps=recipe.optimisation.max_updates,
+        accumulate_grad_batches=recipe.optimisation.accumulate,
+        gradient_clip_val=recipe.optimisation.clip_norm,
+        precision=PLUGINS[precision],  # type: ignore[arg-type]
+        devices=processes,
+        num_nodes=nodes,
+        strategy="ddp" if processes * nodes > 1 else "auto",
+        val_check_interval=recipe.validation.every_updates * recipe.optimisation.accumulate,
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        log_every_n_steps=20,
+        enable_model_summary=False,
+        enable_progress_bar=progress,
+        use_distributed_sampler=False,
+        logger=TensorBoardLogger(folder.path, name="tensorboard", version=""),
+        callbacks=_callbacks(recipe, folder, stopping, progress),
+    )
+    trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
+    if trainer.global_step == before.update:
+        tell(folder, nothing_left(before.update, stopping.looks.ended_at))
+    trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
+    if trainer.is_global_zero:
+        write_average(folder, recipe.validation.keep_checkpoints)
+        save_legs(folder.legs, closed(load_legs(folder.legs), trainer.global_step))
+
+
+def require_world(processes: int) -> None:
+    """Raise ValueError when a launcher such as torchrun started another number of processes than was asked for."""
+    started = int(os.environ.get("WORLD_SIZE", processes))
+    if started != processes:
+        raise ValueError(
+            f"{started} processes were started, but --processes and --nodes say {processes}: give "
+            "`--processes` (a machine) and `--nodes` as torchrun has them, or each would train for itself"
+        )
+
+
+def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
+    """The recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
+    if recipe.optimisation.precision != "auto":
+        return recipe.optimisation.precision
+    before = chosen_before(folder)
+    if before is not None:
+        require_possible(before, torch.cuda.is_available())
+        tell(folder, f"precision auto: {before}, as chosen when this run began")
+        return before
+    if getattr(rank_zero_only, "rank", 0) != 0:
+        return wait_for_choice(folder)
+    device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    batches = [batch.to(device) for batch in islice(data.batches().stream(), MEASURED_BATCHES)]
+    vocabulary, sampled = module.tokenizer.get_vocab_size(), sampled_pieces(0, recipe.optimisation)
+
+    def losses(network: nn.Module) -> Iterator[Tensor]:
+        for batch in batches:
+            yield batch_losses(network, batch, recipe.optimisation, vocabulary, sampled).mean  # type: ignore[arg-type]
+
+    precision, line = choose(folder, module.network, losses, device)
+    tell(folder, line)
+    return precision
+
+
+@rank_zero_only
+def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
+    """Keep the recipe and the leg that begins; what the last leg left behind no longer stands for the run."""
+    told: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
+    old: dict[str, Any] | None = None
+    if before.update:
+        old = yaml.safe_load(recipe_text(folder.load_recipe()))
+    else:
+        folder.best.unlink(missing_ok=True)
+        folder.best_score.unlink(missing_ok=True)
+        folder.looks.unlink(missing_ok=True)
+        folder.legs.unlink(missing_ok=True)
+    folder.averaged.unlink(missing_ok=True)
+    folder.save_recipe(recipe)
+    leg = new_leg(before.update, precision, old, told)
+    if not before.update and recipe.start_from is not None:
+        leg["began_from"] = origin(recipe.start_from)
+    legs = load_legs(folder.legs)
+    if old is not None and not legs:
+        legs = [unrecorded_leg(before.update, old)]
+    save_legs(folder.legs, extend(legs, leg))
+
+
+def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:
+    validation = recipe.validation
+    checkpoints = ModelCheckpoint(
+        folder.checkpoints,
+        filename="{step:08d}",
+        auto_insert_metric_name=False,
+        every_n_train_steps=validation.every_updates,
+        monitor="step",
+        mode="max",
+        save_top_k=validation.keep_checkpoints,
+    )
+    watching: list[lightning.Callback] = [Speed(), RunLog(folder), AttentionPictures(), LearningRateMonitor("step")]
+    if progress:
+        watching.append(TQDMProgressBar(refresh_rate=20))
+    # The checkpoint comes last, so that it holds what the others know of the same update.
+    return [stopping, *watching, checkpoints]

@@ -1,0 +1,56 @@
+"""Begin from the parameters of another run or bundle of the same network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from training.export.dequantise import dequantise_bundle
+from training.networks.bahdanau import Bahdanau
+from training.networks.transformer import Transformer
+from training.prepare import RunFolder
+from training.trainer.checkpoints import load_parameters, trained_parameters
+
+
+def start_from(network: Transformer | Bahdanau, tokenizer: Tokenizer, folder: Path) -> None:
+    """Copy every parameter of the same name and shape; rows of vocabulary matrices are matched by piece.
+
+    ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). So English to
+    German can begin with the encoder that English to French has learnt.
+    Raises FileNotFoundError when it holds neither.
+    """
+    parameters, other = _read(folder)
+    own = network.state_dict()
+    matched = _matching_rows(tokenizer, other)
+    for name, value in parameters.items():
+        if name not in own:
+            continue
+        if name in network.by_piece:
+            mine, theirs = matched
+            if own[name].shape[1:] == value.shape[1:]:
+                own[name][mine] = value[theirs].to(own[name].dtype)
+        elif own[name].shape == value.shape:
+            own[name].copy_(value)
+    network.load_state_dict(own)
+
+
+def _matching_rows(tokenizer: Tokenizer, other: Tokenizer) -> tuple[Tensor, Tensor]:
+    theirs = other.get_vocab()
+    pairs = [(i, theirs[piece]) for piece, i in tokenizer.get_vocab().items() if piece in theirs]
+    mine, yours = zip(*pairs, strict=True)
+    return torch.tensor(mine), torch.tensor(yours)
+
+
+def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
+    run = RunFolder(folder)
+    if not run.tokenizer.exists():
+        raise FileNotFoundError(f"start_from: {folder} is neither a run folder nor a bundle (no tokenizer.json)")
+    if (folder / "manifest.json").exists():
+        return dequantise_bundle(folder), run.load_tokenizer()
+    newest = trained_parameters(run)
+    if newest is None:
+        raise FileNotFoundError(f"start_from: {folder} has no checkpoint yet")
+    return load_parameters(newest), run.load_tokenizer()
