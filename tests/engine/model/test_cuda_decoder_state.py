@@ -14,7 +14,7 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import SearchOptions, SentenceJob
 from tests.engine.decoding import decode
-from tests.engine.test_onnx_model import sentences
+from tests.engine.model.test_onnx_model import sentences
 from tests.engine.toy_onnx import write_toy_bundle
 
 

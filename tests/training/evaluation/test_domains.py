@@ -16,8 +16,8 @@ from training.evaluation.domains import public_sets, translated
 from training.prepare import RunFolder, prepare
 from training.recipe import load_recipe
 
-TOY = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml"
-BUNDLE = Path(__file__).parents[1] / "data" / "bundles" / "multi30k-transformer-en-de"
+TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
+BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
 
 
 @pytest.fixture
