@@ -50,7 +50,7 @@ USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 # Ready, not merely alive: whoever waits for `healthy` wants to send work.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.probe"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.cli.probe"]
 ENTRYPOINT ["translucent"]
 CMD ["serve"]
 

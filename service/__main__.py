@@ -12,11 +12,13 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from service import __version__, bulk, catalogue
+from service import __version__
 from service.access.keys import KeyFileError
+from service.cli import models as catalogue
+from service.cli import translate as bulk
+from service.cli.find_model import Wanted
+from service.cli.keys import keys
 from service.engine.errors import EngineError, InvalidOption, UnsupportedPair
-from service.finding import Wanted
-from service.keys import keys
 from service.logs import configure_logging
 from service.settings import Settings, SettingsError, load_settings, settings_rows, settings_table
 from service.tracing import TracingError
@@ -96,7 +98,7 @@ def serve(
         host=host, port=port, models_dir=models_dir, device=device, threads=threads, log_level=log_level
     )
     # Only serving needs the HTTP libraries; the other commands start faster without them.
-    from service.api.server import serve_models
+    from service.server.main import serve_models
 
     try:
         code = serve_models(settings)

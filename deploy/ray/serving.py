@@ -41,10 +41,10 @@ def build() -> FastAPI:
 
     from service.api.app import create_app
     from service.api.ports import Service
-    from service.api.server import STALLED_SECONDS, engine_settings
     from service.engine.registry import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics
+    from service.server.main import STALLED_SECONDS, engine_settings
     from service.settings import load_settings
     from service.tracing import start_tracing
 

@@ -17,7 +17,7 @@ from service.api.documents import errors_of, example, json_body
 from service.api.errors import ApiError, invalid
 from service.api.fields import flag
 from service.api.middleware.access import ADMIN
-from service.api.reloading import reload_models, unload_model
+from service.api.model_changes import reload_models, unload_model
 from service.api.schemas import IndexRequest, LoadRequest, Schema
 from service.api.state import service_of
 from service.engine.errors import BundleMissing

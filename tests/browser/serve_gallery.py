@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from service.api.ports import Service
-from service.api.server import run
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -25,6 +24,7 @@ from service.engine.types import (
 )
 from service.logs import configure_logging
 from service.metrics import Metrics
+from service.server.main import run
 from service.settings import load_settings
 from tests.api.dummy import DummyRegistry, DummyTranslator, words_of
 

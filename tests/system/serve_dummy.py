@@ -9,9 +9,9 @@ import asyncio
 import sys
 
 from service.api.ports import Service
-from service.api.server import run
 from service.logs import configure_logging
 from service.metrics import Metrics
+from service.server.main import run
 from service.settings import load_settings
 from tests.api.dummy import DummyRegistry
 

@@ -12,8 +12,6 @@ import sys
 import time
 from typing import Any
 
-from service.api import server
-from service.api.server import serve_models
 from service.engine import translator
 from service.engine.bundle import Bundle
 from service.engine.model import onnx_model
@@ -21,6 +19,8 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.interface import Candidates, DecoderState
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import IntArray
+from service.server import main as server
+from service.server.main import serve_models
 from service.settings import load_settings
 
 THREE_FAILURES = signal.SIGRTMIN + 1

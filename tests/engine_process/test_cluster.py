@@ -31,11 +31,12 @@ from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import WorkerSettings
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
-from service.processes import parent, restarts
-from service.processes.fleet import Fleet
-from service.processes.messages import Vitals
-from service.processes.pool import Pool
-from service.processes.remote import RemoteWorker
+from service.engine_process.client import restarts
+from service.engine_process.client import supervisor as parent
+from service.engine_process.client.cluster import Fleet
+from service.engine_process.client.pool import Pool
+from service.engine_process.client.remote_worker import RemoteWorker
+from service.engine_process.protocol import Vitals
 from tests.engine.toy_onnx import VOCABULARY, write_toy_bundle
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
@@ -347,7 +348,7 @@ def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
 
 def test_processes_end_with_whoever_started_them(bundle: Bundle) -> None:
     program = (
-        "import time\nfrom service.processes.fleet import Fleet\n"
+        "import time\nfrom service.engine_process.client.cluster import Fleet\n"
         "with Fleet(2) as fleet:\n    print(*fleet.process_ids, flush=True)\n    time.sleep(600)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

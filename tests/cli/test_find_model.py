@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from service.cli.find_model import Wanted, find_bundle, source_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.model.device import ModelSettings
 from service.engine.registry import info_of
-from service.finding import Wanted, find_bundle, source_of
 from tests.engine.manifests import manifest_document, write_bundle
 
 CPU = ModelSettings("cpu")

@@ -1,4 +1,4 @@
-"""Asks the server of this container whether it is ready: `python -m service.probe`, exit code 0 or 1.
+"""Asks the server of this container whether it is ready: `python -m service.cli.probe`, exit code 0 or 1.
 
 Only the standard library and nothing to install, because base images have no curl and this runs every few seconds.
 """

@@ -18,6 +18,16 @@ from typing import Literal, NoReturn
 
 from tqdm import tqdm
 
+from service.cli.find_model import Wanted, find_bundle, source_of
+from service.cli.lines import (
+    STANDARD,
+    LineReader,
+    LineWriter,
+    Reader,
+    Texts,
+    check_paths_differ,
+    quiet_when_nobody_reads,
+)
 from service.engine.attention.alignment import pharaoh, white_space_words
 from service.engine.errors import EmptyInput, InvalidInput, InvalidOption
 from service.engine.loader import EngineSettings
@@ -28,8 +38,6 @@ from service.engine.scheduling.worker import WorkerSettings
 from service.engine.search.options import normalised_score
 from service.engine.translator import Translator
 from service.engine.types import Translation, TranslationOptions
-from service.finding import Wanted, find_bundle, source_of
-from service.lines import STANDARD, LineReader, LineWriter, Reader, Texts, check_paths_differ, quiet_when_nobody_reads
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call

@@ -1,7 +1,7 @@
-"""A worker in an engine process, as seen from here: the same calls, answered over the wire.
+"""A worker in an engine process, seen from the client: the same calls, answered over the channel.
 
-The process may end and be started again under it (service.processes.parent): meanwhile it is "restarting", whoever
-was being served gets Interrupted, and it goes on when the process has loaded the model anew.
+The supervisor may restart the process. Meanwhile the worker is "restarting" and its requests in flight fail with
+Interrupted; it goes on when the process has loaded the model anew.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from service.engine.errors import EngineError, EngineFailure, Interrupted, NotRe
 from service.engine.model.device import Placement
 from service.engine.scheduling.admission import QueueStatus, overloaded, refusal, require_running
 from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
-from service.processes.messages import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
-from service.processes.outstanding import Outstanding
+from service.engine_process.client.pending_calls import Outstanding
+from service.engine_process.protocol import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 
 GRACE_SECONDS = 12.0  # for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process is not relied upon to take more

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.api.exposure import exposure, few_descriptors
+from service.server.exposure import exposure, few_descriptors
 from service.settings import Settings
 from tests.system.process import running_dummy
 

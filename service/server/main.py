@@ -1,6 +1,6 @@
 """Runs the application in one process and stops it without losing a request.
 
-On SIGHUP what has changed in the folder of models is loaded; see service.api.reloading.
+On SIGHUP what has changed in the folder of models is loaded; see service.server.reload.
 On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
 the server stops listening and what runs may finish within `drain_seconds`. A second signal stops it now.
 """
@@ -24,20 +24,21 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.api.app import create_app
-from service.api.exposure import exposure, few_descriptors
+from service.api.model_changes import reload_models
 from service.api.ports import RegistryPort, Service
-from service.api.protocol import BoundedProtocol, Door
-from service.api.reloading import Hangup, reload_models
 from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import WorkerSettings
+from service.engine_process.client.cluster import Fleet
+from service.engine_process.client.connection import LogStyle
+from service.engine_process.server.main import SWITCH_SECONDS
 from service.logs import configure_logging, describe_exception, get_logger
 from service.metrics import Metrics
-from service.processes.child import SWITCH_SECONDS
-from service.processes.fleet import Fleet
-from service.processes.link import LogStyle
+from service.server.exposure import exposure, few_descriptors
+from service.server.http_protocol import BoundedProtocol, Door
+from service.server.reload import Hangup
 from service.settings import Settings, forget_secrets
 from service.tracing import start_tracing
 
@@ -289,7 +290,7 @@ def serve_models(settings: Settings) -> int:
 def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None) -> Iterator[WorkerFactory]:
     """Give what opens bundles: here, or in engine processes that last as long as this context.
 
-    `told` hears of every restart of a process or of a model in one; see service.processes.parent.
+    `told` hears of every restart of a process or of a model in one; see service.engine_process.client.supervisor.
     """
     if not settings.engine_processes:
         yield load_worker

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from service import bulk
 from service.__main__ import cli
+from service.cli import translate as bulk
+from service.cli.find_model import Wanted
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
-from service.finding import Wanted
 from tests import log_state
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

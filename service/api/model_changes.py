@@ -1,11 +1,8 @@
-"""Changing models while the server runs: on SIGHUP, and by the routes of service.api.repository."""
+"""Changing models while the server runs: logged and counted, whether a signal or a route asks for it."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from service.api.ports import Service
 from service.engine.errors import EngineError
@@ -13,8 +10,6 @@ from service.engine.folder import Change
 from service.logs import get_logger
 
 log = get_logger(__name__)
-
-TERMINAL = "/dev/tty"
 
 
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:
@@ -53,34 +48,3 @@ async def _reload(service: Service, name: str | None) -> list[Change]:
     service.metrics.show_models(service.registry.models())
     log.info("models reloaded", **{each.name: each.outcome for each in changes})
     return changes
-
-
-class Hangup:
-    """What to do on SIGHUP: reload, or stop when it means that the terminal the server was started from is gone."""
-
-    def __init__(self, reload: Callable[[], Coroutine[Any, Any, object]], leave: Callable[[], None]) -> None:
-        self._reload, self._leave = reload, leave
-        self._had_terminal = _has_terminal()
-        self._tasks: set[asyncio.Task[object]] = set()
-
-    def __call__(self) -> None:
-        """Handle the signal, on the event loop."""
-        if self._had_terminal and not _has_terminal():
-            self._leave()
-            return
-        task = asyncio.create_task(self._reload())
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[object]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # it has been logged
-
-
-def _has_terminal() -> bool:
-    try:
-        os.close(os.open(TERMINAL, os.O_RDONLY | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from service import bulk
-from service.bulk import BulkOptions, run
+from service.cli import translate as bulk
+from service.cli.find_model import Wanted
+from service.cli.translate import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translator import Translator
-from service.finding import Wanted
 from tests.engine.manifests import write_bundle
 from tests.engine.mirror import MirrorWorker
 from tests.engine.test_translator import translator_of

@@ -15,7 +15,7 @@ from service.engine.errors import EngineError, EngineFailure, NotReady
 from service.engine.loader import load_worker
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.types import SentenceJob
-from service.processes.messages import (
+from service.engine_process.protocol import (
     Cancel,
     Chosen,
     Done,
@@ -33,7 +33,7 @@ from service.processes.messages import (
     Translate,
     Vitals,
 )
-from service.processes.relay import Relay
+from service.engine_process.server.event_relay import Relay
 
 _LOG = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from service.engine.errors import EngineError, EngineFailure
 from service.engine.events import Observer
 from service.engine.loader import EngineSettings, LoadedWorker
 from service.engine.model.device import Placement
-from service.processes.link import LogStyle
-from service.processes.parent import EngineProcess
-from service.processes.pool import Pool
+from service.engine_process.client.connection import LogStyle
+from service.engine_process.client.pool import Pool
+from service.engine_process.client.supervisor import EngineProcess
 
 
 class Fleet:

@@ -9,7 +9,7 @@ import pytest
 from service.engine.errors import NotReady
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
-from service.processes.pool import Pool
+from service.engine_process.client.pool import Pool
 from tests.engine.mirror import MirrorWorker
 
 

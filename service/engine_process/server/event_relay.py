@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from service.engine.events import FinishedSentence, Observer
-from service.processes.messages import Told
+from service.engine_process.protocol import Told
 
 
 class Relay(Observer):

@@ -13,10 +13,10 @@ import sys
 import threading
 from typing import Literal, cast
 
+from service.engine_process.channel import Wire
+from service.engine_process.protocol import FromEngine, ToEngine
+from service.engine_process.server.engine_server import Host
 from service.logs import configure_logging
-from service.processes.host import Host
-from service.processes.messages import FromEngine, ToEngine
-from service.processes.wire import Wire
 
 VITALS_SECONDS = 0.25  # between two reports
 SWITCH_SECONDS = 0.0001  # that a thread may keep others waiting for the interpreter's lock; Python's own is 0.005

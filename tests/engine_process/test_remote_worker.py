@@ -10,10 +10,10 @@ import pytest
 from service.engine.errors import Interrupted, NotReady, Overloaded
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
-from service.processes import remote
-from service.processes.messages import Cancel, Start, ToEngine, Translate, Vitals
-from service.processes.outstanding import Outstanding
-from service.processes.remote import RemoteWorker
+from service.engine_process.client import remote_worker as remote
+from service.engine_process.client.pending_calls import Outstanding
+from service.engine_process.client.remote_worker import RemoteWorker
+from service.engine_process.protocol import Cancel, Start, ToEngine, Translate, Vitals
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 

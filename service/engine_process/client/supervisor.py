@@ -17,9 +17,11 @@ from service.engine.bundle import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.loader import EngineSettings
 from service.engine.model.device import Placement
-from service.logs import describe_exception, get_logger
-from service.processes.link import Link, LogStyle
-from service.processes.messages import (
+from service.engine_process.client.connection import Link, LogStyle
+from service.engine_process.client.pending_calls import Outstanding
+from service.engine_process.client.remote_worker import Hear, RemoteWorker
+from service.engine_process.client.restarts import Restarts, Revivals
+from service.engine_process.protocol import (
     Cancel,
     Chosen,
     Done,
@@ -36,9 +38,7 @@ from service.processes.messages import (
     Translate,
     Vitals,
 )
-from service.processes.outstanding import Outstanding
-from service.processes.remote import Hear, RemoteWorker
-from service.processes.restarts import Restarts, Revivals
+from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as engine.translator has it
 LOOK_SECONDS = 0.5  # between two looks at the workers

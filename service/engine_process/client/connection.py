@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable
 from typing import NamedTuple
 
-from service.processes.messages import FromEngine, ToEngine
-from service.processes.wire import Wire
+from service.engine_process.channel import Wire
+from service.engine_process.protocol import FromEngine, ToEngine
 
 LEAVE_SECONDS = 5.0  # that a process has to end before it is killed
 
@@ -34,7 +34,7 @@ class Link:
         undelivered: Callable[[ToEngine], None],
     ) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "service.processes.child", str(theirs.fileno()), *log_style]
+        command = [sys.executable, "-m", "service.engine_process.server.main", str(theirs.fileno()), *log_style]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
         theirs.close()
         self.wire: Wire[ToEngine, FromEngine] = Wire(ours, receive, lambda: ended(self), undelivered)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from service.processes import wire as wire_module
-from service.processes.wire import Wire
+from service.engine_process import channel as wire_module
+from service.engine_process.channel import Wire
 
 
 @dataclass

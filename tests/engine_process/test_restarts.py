@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.processes.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts, Revivals
+from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts, Revivals
 
 
 def test_each_restart_in_vain_waits_longer_until_there_are_no_more() -> None:

@@ -1,0 +1,1 @@
+"""The side of the engine process: runs the models and answers calls."""
