@@ -35,7 +35,8 @@ def engines(server: ServerProcess) -> list[int]:
     """The engine processes of a server."""
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")  # a child belongs to the thread that started it
     children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
-    return [child for child in sorted(children) if "engine_process.server" in Path(f"/proc/{child}/cmdline").read_text()]
+    commands = {child: Path(f"/proc/{child}/cmdline").read_text() for child in sorted(children)}
+    return [child for child, command in commands.items() if "engine_process.server" in command]
 
 
 def seconds_of(process: int) -> float:
