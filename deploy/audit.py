@@ -33,13 +33,13 @@ class Findings:
 
     @property
     def code(self) -> int:
-        """The exit code; a vulnerability says more than an incomplete answer."""
+        """Return the exit code; a vulnerability says more than an incomplete answer."""
         if self.vulnerable:
             return VULNERABLE
         return NOT_AUDITED if self.error or self.unknown or not self.audited else CLEAN
 
     def __str__(self) -> str:
-        """Say it in words."""
+        """Return it in words."""
         if self.vulnerable:
             return "VULNERABLE:\n" + "\n".join(f"  {line}" for line in self.vulnerable)
         if self.code == NOT_AUDITED:

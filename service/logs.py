@@ -19,7 +19,7 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 def describe_exception(error: BaseException) -> dict[str, Any]:
-    """An exception as type, frames and causes, without messages and without source lines."""
+    """Return an exception as type, frames and causes, without messages and without source lines."""
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
     described: dict[str, Any] = {"type": f"{type(error).__module__}.{type(error).__qualname__}", "frames": frames}
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -98,6 +98,6 @@ def configure_logging(
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """A logger that takes an event and named values: `log.info("stopped", seconds=1.2)`."""
+    """Return a logger that takes an event and named values: `log.info("stopped", seconds=1.2)`."""
     logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
     return logger

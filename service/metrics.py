@@ -47,7 +47,7 @@ OTHER = "other"
 
 
 def engine_codes(root: type[EngineError] = EngineError) -> set[str]:
-    """The stable codes of the engine's error tree, which are the reasons a job may be refused for."""
+    """Return the stable codes of the engine's error tree, which are the reasons a job may be refused for."""
     return {root.code}.union(*(engine_codes(child) for child in root.__subclasses__()))
 
 
@@ -224,7 +224,7 @@ class Metrics(Observer):
         self._restarts.labels(what if what in RESTARTS else OTHER).inc()
 
     def render(self) -> bytes:
-        """All metrics in Prometheus' text format, UTF-8."""
+        """Return all metrics in Prometheus' text format, UTF-8."""
         return generate_latest(self.registry)
 
     # The engine's events, from its threads; prometheus_client locks for itself.

@@ -92,7 +92,7 @@ def choose(
 
 
 def surest(pairs: Sequence[Distilled], share: float) -> list[Distilled]:
-    """The given share (0 to 1) of the translated pairs that the teachers are surest of, in their order."""
+    """Return the given share (0 to 1) of the translated pairs that the teachers are surest of, in their order."""
     translated = [pair for pair in pairs if pair.target.strip()]
     ranked = sorted(range(len(translated)), key=lambda i: -translated[i].score)
     return [translated[i] for i in sorted(ranked[: round(share * len(ranked))])]

@@ -48,7 +48,7 @@ def make_links(run: Path) -> dict[str, float]:
 
 
 def _seen(size: int, epochs: float, seed: int) -> npt.NDArray[np.int64]:
-    """The pairs of a corpus that are aligned: as many as some epochs draw of it, ascending."""
+    """Return the pairs of a corpus that are aligned: as many as some epochs draw of it, ascending."""
     count = min(size, math.ceil(size * epochs))
     return np.sort(np.random.default_rng(seed).permutation(size)[:count])
 

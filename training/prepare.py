@@ -46,16 +46,16 @@ class RunFolder:
         self.log = path / "train.log"
 
     def corpus(self, name: str) -> Path:
-        """The encoded training pairs of one corpus."""
+        """Return the encoded training pairs of one corpus."""
         return self.path / f"corpus-{name}.npz"
 
     def links(self, name: str) -> Path:
-        """What each target token of one corpus stands for: made by ``links``, read by guided alignment."""
+        """Return what each target token of one corpus stands for: made by ``links``, read by guided alignment."""
         return self.path / f"links-{name}.npz"
 
     @property
     def has_parameters(self) -> bool:
-        """Whether something was trained here."""
+        """Return whether something was trained here."""
         return self.averaged.exists() or any(self.checkpoints.glob("*.ckpt"))
 
     def fingerprint(self) -> Fingerprint:
@@ -68,7 +68,7 @@ class RunFolder:
         }
 
     def load_recipe(self) -> Recipe:
-        """The recipe this folder was prepared with."""
+        """Return the recipe this folder was prepared with."""
         return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))
 
     def save_recipe(self, recipe: Recipe) -> None:
@@ -76,7 +76,7 @@ class RunFolder:
         self.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
 
     def load_tokenizer(self) -> Tokenizer:
-        """The vocabulary; special tokens in text are text."""
+        """Return the vocabulary; special tokens in text are text."""
         tokenizer = Tokenizer.from_file(str(self.tokenizer))
         tokenizer.encode_special_tokens = True
         return tokenizer
@@ -164,7 +164,7 @@ def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[C
 
 
 def _vocabulary_text(training: dict[str, list[Pair]], corpora: list[CorpusConfig], seed: int) -> Iterator[str]:
-    """The text of one epoch, so that the vocabulary fits the mix that is trained on."""
+    """Yield the text of one epoch, so that the vocabulary fits the mix that is trained on."""
     texts = [training[corpus.name] for corpus in corpora]
     entries = epoch_entries([len(pairs) for pairs in texts], [corpus.weight for corpus in corpora], seed, 0)
     for corpus, pair in entries.tolist():

@@ -78,7 +78,7 @@ class CorpusConfig(_Section):
 
     @property
     def origin(self) -> str | None:
-        """The name of the corpus it is made from, if it has no text of its own."""
+        """Return the name of the corpus it is made from, if it has no text of its own."""
         return self.variants_of or self.same_pairs_as
 
     @model_validator(mode="after")
@@ -266,7 +266,7 @@ class Recipe(_Section):
 
     @property
     def source_languages(self) -> tuple[str, ...]:
-        """The source languages, one or several."""
+        """Return the source languages, one or several."""
         return (self.source_language,) if isinstance(self.source_language, str) else self.source_language
 
     def language_of(self, corpus: CorpusConfig) -> str:

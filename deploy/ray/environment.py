@@ -24,7 +24,7 @@ def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable holds a secret; a Redis without a password is none."""
+    """Return whether a variable holds a secret; a Redis without a password is none."""
     if name == "TRANSLUCENT_RATE_LIMIT_STORAGE":
         return "@" in value
     return bool(value) and (name in SECRETS or (name.startswith("OTEL_") and name.endswith(HEADERS)))

@@ -33,7 +33,7 @@ DRAIN_SECONDS = 40.0
 
 
 def build() -> FastAPI:
-    """The application with its engine; runs once in each replica."""
+    """Yield the application with its engine; runs once in each replica."""
     import asyncio
     import contextlib
     import time
@@ -77,7 +77,7 @@ def build() -> FastAPI:
 
 
 def scaling() -> dict[str, object]:
-    """How many replicas: a fixed number, or as many as the load wants."""
+    """Return how many replicas: a fixed number, or as many as the load wants."""
     if "RAY_REPLICAS" in os.environ:
         return {"num_replicas": int(os.environ["RAY_REPLICAS"])}
     return {

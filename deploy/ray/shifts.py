@@ -16,7 +16,7 @@ class Shift:
 
     @property
     def occupied(self) -> float:
-        """How long it had a batch in hand."""
+        """Return how long it had a batch in hand."""
         return sum(ended - began for began, (ended, _) in self.batches.items())
 
     @property
@@ -45,7 +45,7 @@ class Shifts:
         return max(ended for _, ended in batches) - min(began for began, _ in batches) if batches else 0.0
 
     def report(self) -> dict[str, Any]:
-        """All of it, as numbers: shares are of the working seconds."""
+        """Return all of it, as numbers: shares are of the working seconds."""
         whole = self.working_seconds
         return {
             "working_seconds": round(whole, 1),
@@ -62,7 +62,7 @@ class Shifts:
         }
 
     def as_text(self) -> str:
-        """One line for each worker."""
+        """Return one line for each worker."""
         return "".join(
             f"{one['worker']}: {one['lines']} lines, a batch in hand {one['occupied_share']:.0%} of the time, "
             f"{one['processor_seconds']} s of processor time ({one['processor_share']:.0%})\n"

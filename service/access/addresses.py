@@ -22,7 +22,7 @@ def parse_networks(text: str) -> tuple[Network, ...]:
 
 
 def client_address(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network]) -> str:
-    """The address, or IPv6 network, that limits count for.
+    """Return the address, or IPv6 network, that limits count for.
 
     `forwarded` holds the X-Forwarded-For headers. They are read from the right, and only as far as trusted proxies
     wrote them: what stands further left is what the client itself claims.
@@ -38,7 +38,7 @@ def client_address(peer: str | None, forwarded: Sequence[str], trusted: Sequence
 
 
 def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
-    """Whether a connection comes from a trusted proxy."""
+    """Return whether a connection comes from a trusted proxy."""
     address = _parse(peer)
     return address is not None and _is_trusted(address, trusted)
 

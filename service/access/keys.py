@@ -47,12 +47,12 @@ class ApiKey:
 
 
 def digest(key: str) -> str:
-    """The hash that is stored."""
+    """Return the hash that is stored."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_keys(path: Path) -> list[ApiKey]:
-    """All keys of a file; raises KeyFileError when there is none or it cannot be read."""
+    """Return all keys of a file; raises KeyFileError when there is none or it cannot be read."""
     try:
         entries = json.loads(path.read_text("utf-8"))["keys"]
         return [ApiKey(str(entry["name"]), str(entry["sha256"]), str(entry["created"])) for entry in entries]
@@ -132,7 +132,7 @@ class KeyRing:
         self._on_read(True)
 
     def owner(self, key: str) -> str | None:
-        """The name that a key belongs to; takes as long for a wrong key as for a right one."""
+        """Return the name that a key belongs to; takes as long for a wrong key as for a right one."""
         offered = digest(key)
         found = None
         for known in self._keys:

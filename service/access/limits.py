@@ -93,7 +93,7 @@ async def _wait_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, fits: 
 
 
 def open_redis(uri: str) -> RedisStorage:
-    """The storage behind a redis:// or rediss:// address; connects when it is first used."""
+    """Return the storage behind a redis:// or rediss:// address; connects when it is first used."""
     return RedisStorage(
         f"async+{uri}",
         implementation="redispy",

@@ -64,7 +64,7 @@ def with_own_parts(limits: RateLimits, tracing: Tracing, lifespan: Lifespan) -> 
 
 
 def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
-    """The methods of each path, over all routes that share it."""
+    """Return the methods of each path, over all routes that share it."""
     found: dict[str, tuple[str, ...]] = {}
     for router in routers:
         for route in router.routes:
@@ -74,7 +74,7 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
-    """The application over one service; the caller loads the registry, `lifespan` starts and stops it.
+    """Return the application over one service; the caller loads the registry, `lifespan` starts and stops it.
 
     Raises KeyFileError when there is to be a file of API keys and it cannot be read.
     """

@@ -230,14 +230,14 @@ def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
 
 
 def entity_tag(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
-    """A strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
+    """Return a strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
     anonymous = asdict(replace(job, model=None))
     serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
     return f'"{hashlib.sha256(serialised.encode("ascii")).hexdigest()[:32]}"'
 
 
 def matches(if_none_match: str | None, tag: str) -> bool:
-    """Whether a client already has this answer."""
+    """Return whether a client already has this answer."""
     if if_none_match is None:
         return False
     known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]

@@ -108,7 +108,7 @@ FILES = {
 
 
 def other_contents() -> dict[str, Any]:
-    """What /attention answers with beside JSON, by media type."""
+    """Return what /attention answers with beside JSON, by media type."""
     binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
     specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
     texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in FILES.items()}

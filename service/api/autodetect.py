@@ -12,7 +12,7 @@ from service.engine.languages.tags import Languages
 
 
 def detector_of(app: FastAPI) -> Detector:
-    """The detector among the languages that are served now."""
+    """Return the detector among the languages that are served now."""
     languages = Languages.of(app.state.service.registry.models())
     codes = frozenset(languages.targets)
     known: tuple[frozenset[str], Detector] | None = getattr(app.state, "detector", None)
@@ -23,6 +23,6 @@ def detector_of(app: FastAPI) -> Detector:
 
 
 async def detect_all(app: FastAPI, texts: Sequence[str]) -> list[list[Guess]]:
-    """The guesses for each text, worked out in a thread: the first call loads the model."""
+    """Return the guesses for each text, worked out in a thread: the first call loads the model."""
     detector = detector_of(app)
     return await DETECTION.run(lambda: [detector.detect(text) for text in texts])

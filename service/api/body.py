@@ -24,7 +24,7 @@ MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 
 async def read_body(request: Request) -> bytes:
-    """The body; raises ApiError (415) where it is compressed: nothing is ever unpacked here."""
+    """Return the body; raises ApiError (415) where it is compressed: nothing is ever unpacked here."""
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity"}:
         raise ApiError(
@@ -37,7 +37,7 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
-    """All fields of a request; raises ApiError (400) for what cannot be read."""
+    """Return all fields of a request; raises ApiError (400) for what cannot be read."""
     if FIELDS in request.scope:
         read: dict[str, Any] = request.scope[FIELDS]
         return read
@@ -60,12 +60,12 @@ async def read_fields(request: Request) -> dict[str, Any]:
 
 
 def query_fields(request: Request) -> dict[str, str]:
-    """The fields of the query string."""
+    """Return the fields of the query string."""
     return decode_urlencoded(request.scope.get("query_string", b""), "query string")
 
 
 def decode_json(body: bytes) -> dict[str, Any]:
-    """A JSON object from UTF-8; raises ApiError for anything that is not exactly one such object."""
+    """Return a JSON object from UTF-8; raises ApiError for anything that is not exactly one such object."""
     try:
         fields = json.loads(
             body.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole
@@ -125,7 +125,7 @@ def refuse_surrogates(value: object) -> None:
 
 
 def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
-    """The first value of each name in a query string or an urlencoded form."""
+    """Return the first value of each name in a query string or an urlencoded form."""
     try:
         pairs = parse_qsl(data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError as error:
@@ -136,7 +136,7 @@ def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
 
 
 def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
-    """The first value of each field of a multipart form; files are left out."""
+    """Return the first value of each field of a multipart form; files are left out."""
     if not boundary:
         raise ApiError("The multipart form has no boundary in its content type.", code="invalid_form")
     parts = _Parts()
@@ -152,12 +152,12 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
 
 
 def first_values(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """One value for each name: the first."""
+    """Return one value for each name: the first."""
     return dict(reversed(pairs))
 
 
 def not_utf8(part: str, error: UnicodeDecodeError) -> ApiError:
-    """The refusal of bytes that are no text."""
+    """Return the refusal of bytes that are no text."""
     return ApiError(f"The {part} is not valid UTF-8: see byte {error.start}.", code="invalid_text")
 
 

@@ -33,18 +33,18 @@ class RequestContext:
 
 
 def new_request_id(offered: str | None) -> str:
-    """The client's own X-Request-ID when it is short and plain, a new one otherwise."""
+    """Return the client's own X-Request-ID when it is short and plain, a new one otherwise."""
     return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else uuid.uuid4().hex
 
 
 def trace_id_of(traceparent: str | None) -> str | None:
-    """The trace that a caller's `traceparent` header (W3C Trace Context) says this request belongs to."""
+    """Return the trace that a caller's `traceparent` header (W3C Trace Context) says this request belongs to."""
     found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
     return found[1] if found else None
 
 
 def context_of(scope: Scope) -> RequestContext:
-    """The context of a request; one is made where no middleware ran."""
+    """Return the context of a request; one is made where no middleware ran."""
     context = scope.setdefault(KEY, RequestContext(uuid.uuid4().hex))
     assert isinstance(context, RequestContext)
     return context

@@ -39,7 +39,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 def page(document: dict[str, Any], address: str) -> str:
-    """The whole page."""
+    """Return the whole page."""
     info = document["info"]
     paragraphs = "".join(f"<p>{_code(part)}</p>" for part in info["description"].strip().split("\n\n"))
     sections = "".join(

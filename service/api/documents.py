@@ -106,12 +106,12 @@ Every error has the body `{"error", "code", "request_id"}`, and every answer the
 
 
 def example(value: Any) -> dict[str, Any]:
-    """The example of a JSON answer."""
+    """Return the example of a JSON answer."""
     return {"content": {"application/json": {"example": value}}}
 
 
 def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The documentation of the errors a route can answer with."""
+    """Return the documentation of the errors a route can answer with."""
     documented: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         description, message, code = ERRORS[status]
@@ -158,7 +158,7 @@ def describe_request_ids(document: dict[str, Any]) -> None:
 
 
 def form_name(model: type[BaseModel]) -> str:
-    """What the schema of a request's form is called."""
+    """Return what the schema of a request's form is called."""
     return model.__name__.replace("Request", "Form")
 
 
@@ -170,14 +170,14 @@ def without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def form_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a form."""
+    """Return the schema of a form."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     properties = {name: without_null(field) for name, field in schema["properties"].items()}
     return {**schema, "title": form_name(model), "properties": properties}
 
 
 def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    """A body in JSON, urlencoded or multipart; not required where the query string will do."""
+    """Return a body in JSON, urlencoded or multipart; not required where the query string will do."""
     reference = {"$ref": REFERENCE.format(model=model.__name__)}
     form_reference = {"$ref": REFERENCE.format(model=form_name(model))}
     first = next(iter(examples.values()))["value"]
@@ -192,14 +192,14 @@ def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: 
 
 
 def json_body(model: type[BaseModel], summary: str, value: dict[str, Any]) -> dict[str, Any]:
-    """A body in JSON that may be left out, with one example."""
+    """Return a body in JSON that may be left out, with one example."""
     reference = {"$ref": REFERENCE.format(model=model.__name__)}
     content = {"schema": reference, "examples": {"one": {"summary": summary, "value": value}}}
     return {"required": False, "content": {"application/json": content}}
 
 
 def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> list[dict[str, Any]]:
-    """The fields of a model as query parameters; none is required where they may stand in the body instead."""
+    """Return the fields of a model as query parameters; none is required where they may stand in the body instead."""
     schema = model.model_json_schema()
     needed = set(schema.get("required", ())) if required else set()
     return [

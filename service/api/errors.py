@@ -77,17 +77,17 @@ class ApiError(Exception):
 
 
 def invalid(message: str, code: str = "invalid_parameter", param: str | None = None) -> ApiError:
-    """A 400 in the wording that clients of this dialect know."""
+    """Return a 400 in the wording that clients of this dialect know."""
     return ApiError(f"Invalid request: {message}", code=code, param=param)
 
 
 def status_of(error: engine.EngineError) -> int:
-    """The status of an engine error: that of its class, or of the nearest ancestor in the table."""
+    """Return the status of an engine error: that of its class, or of the nearest ancestor in the table."""
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
 def body_of(message: str, code: str, request_id: str, param: str | None = None) -> dict[str, str]:
-    """The one error body; `param` only where one field is wrong."""
+    """Return the one error body; `param` only where one field is wrong."""
     body = {"error": message, "code": code, "request_id": request_id}
     return body if param is None else {**body, "param": param}
 
@@ -102,7 +102,7 @@ def error_response(
 
 
 async def handle_api_error(request: Request, error: ApiError) -> Response:
-    """A refusal of our own."""
+    """Return a refusal of our own."""
     context = context_of(request.scope)
     context.error_code = error.code
     body = body_of(error.message, error.code, context.request_id, error.param)
@@ -110,7 +110,7 @@ async def handle_api_error(request: Request, error: ApiError) -> Response:
 
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
-    """An error of the engine; what is our fault is logged and not told."""
+    """Return an error of the engine; what is our fault is logged and not told."""
     status = status_of(error)
     headers = {}
     if status == 503:
@@ -128,7 +128,7 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
 
 
 async def handle_http_error(request: Request, error: HTTPException) -> Response:
-    """What the framework refuses: unknown routes and methods."""
+    """Return what the framework refuses: unknown routes and methods."""
     code = HTTP_CODES.get(error.status_code, "http_error")
     message, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
@@ -142,7 +142,7 @@ async def handle_http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
-    """What the framework's own validation refuses: 400, because 422 breaks the clients of this dialect."""
+    """Return what the framework's own validation refuses: 400, because 422 breaks the clients of this dialect."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first.get("loc", ()) if part not in {"body", "query", "path"})
     message = f"Invalid request: {where or 'the request'}: {first.get('msg', 'is not valid')}"

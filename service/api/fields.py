@@ -20,17 +20,17 @@ def _given(fields: Mapping[str, Any], name: str) -> Any:
 
 
 def wrong(name: str, what: str) -> ApiError:
-    """The refusal of one field's value."""
+    """Return the refusal of one field's value."""
     return invalid(f"{name} {what}", param=name)
 
 
 def missing(name: str) -> ApiError:
-    """The refusal of a request without a required field, in LibreTranslate's words."""
+    """Return the refusal of a request without a required field, in LibreTranslate's words."""
     return invalid(f"missing {name} parameter", "missing_parameter", name)
 
 
 def required_text(fields: Mapping[str, Any], name: str) -> str:
-    """A string that must be there and not be empty."""
+    """Return a string that must be there and not be empty."""
     value = _given(fields, name)
     if value is None:
         raise missing(name)
@@ -40,14 +40,14 @@ def required_text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def own_text(fields: Mapping[str, Any], name: str) -> str:
-    """A required string of a route of our own, which tells an empty one from one that is not there."""
+    """Return a required string of a route of our own, which tells an empty one from one that is not there."""
     if fields.get(name) == "":
         raise invalid(f"{name} is empty; send a text", "missing_parameter", name)
     return required_text(fields, name)
 
 
 def optional_text(fields: Mapping[str, Any], name: str) -> str | None:
-    """A string, or None."""
+    """Return a string, or None."""
     value = _given(fields, name)
     if value is not None and not isinstance(value, str):
         raise wrong(name, "must be a string")
@@ -89,7 +89,7 @@ def as_number(value: Any) -> float | None:
 
 
 def sizes_of(shape: Any) -> list[int] | None:
-    """The sizes of a tensor's axes; None for anything that is no shape."""
+    """Return the sizes of a tensor's axes; None for anything that is no shape."""
     if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
         return None
     sizes = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= 2**31]
@@ -97,7 +97,7 @@ def sizes_of(shape: Any) -> list[int] | None:
 
 
 def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int | None) -> int | None:
-    """A whole number within bounds, also as a string of digits, or None."""
+    """Return a whole number within bounds, also as a string of digits, or None."""
     given = _given(fields, name)
     if given is None:
         return None
@@ -109,7 +109,7 @@ def whole_number(fields: Mapping[str, Any], name: str, lowest: int, highest: int
 
 
 def count(fields: Mapping[str, Any], name: str) -> int:
-    """A number of things as LibreTranslate reads it: rounded down, and none where it is negative or absent."""
+    """Return a number of things as LibreTranslate reads it: rounded down, and none where it is negative or absent."""
     given = _given(fields, name)
     if given is None:
         return 0
@@ -122,7 +122,7 @@ def count(fields: Mapping[str, Any], name: str) -> int:
 
 
 def number(fields: Mapping[str, Any], name: str, lowest: float, highest: float) -> float | None:
-    """A number within bounds, also as a string, or None."""
+    """Return a number within bounds, also as a string, or None."""
     given = _given(fields, name)
     if given is None:
         return None
@@ -149,7 +149,7 @@ def flag(fields: Mapping[str, Any], name: str) -> bool:
 
 
 def choice(fields: Mapping[str, Any], name: str, accepted: tuple[str, ...]) -> str:
-    """One of a few words, the first of them when absent."""
+    """Return one of a few words, the first of them when absent."""
     value = _given(fields, name)
     if value is None:
         return accepted[0]

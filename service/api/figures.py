@@ -71,7 +71,7 @@ class Drawing:
 
     @property
     def anonymous(self) -> tuple[object, ...]:
-        """What decides over the bytes of an answer, and nothing else."""
+        """Return what decides over the bytes of an answer, and nothing else."""
         scale = self.scale if self.form == "png" else 1.0
         theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
         return (self.form, self.view, theme, scale, self.other_text, REVISION)
@@ -99,7 +99,7 @@ def read_drawing(fields: Mapping[str, Any], accept: str) -> Drawing:
 
 
 def negotiated(accept: str) -> str:
-    """The format that an Accept header likes best; JSON where it has no opinion. Raises ApiError (406)."""
+    """Return the format that an Accept header likes best; JSON where it has no opinion. Raises ApiError (406)."""
     offers = {media_type: form for form, media_type in reversed(MEDIA_TYPES.items())}
     best: tuple[float, str] | None = None
     for part in filter(None, (part.strip().lower() for part in accept.split(","))):
@@ -141,14 +141,14 @@ def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
 
 
 def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
-    """Each map with the name it has in files."""
+    """Return each map with the name it has in files."""
     if drawing.view == "contrast":
         return list(zip(("first", "second"), maps, strict=True))
     return [(found.model, found) for found in maps]
 
 
 def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
-    """What figures call translations, layers and heads."""
+    """Return what figures call translations, layers and heads."""
     aligning: dict[str, tuple[int, int]] = {}
     for info in infos:
         align = info.attention.get("align") or {}
@@ -159,7 +159,7 @@ def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
 
 
 def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:
-    """The figure of a view; raises InvalidOption, TooLargeToDraw."""
+    """Return the figure of a view; raises InvalidOption, TooLargeToDraw."""
     if drawing.view == "compare":
         return compare(maps[0], maps[1], naming)
     if drawing.view == "contrast":
@@ -168,7 +168,7 @@ def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) ->
 
 
 async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, artist: Artist) -> Response:
-    """The answer in the form asked for."""
+    """Return the answer in the form asked for."""
     size = sum(found.weights.size for found in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
@@ -220,7 +220,7 @@ _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
 
 
 def artist_of(request: Request) -> Artist:
-    """The application's drawing process."""
+    """Return the application's drawing process."""
     artist = request.app.state.artist
     assert isinstance(artist, Artist)
     return artist
@@ -229,7 +229,7 @@ def artist_of(request: Request) -> Artist:
 def with_artist(
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """A lifespan that also ends the drawing process."""
+    """Yield a lifespan that also ends the drawing process."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> Any:

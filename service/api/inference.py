@@ -239,7 +239,7 @@ async def infer(request: Request, model: str) -> Response:
 
 
 def find(request: Request, name: str) -> ModelInfo:
-    """The loaded model of a name and, if the path has one, a version; raises UnknownModel."""
+    """Return the loaded model of a name and, if the path has one, a version; raises UnknownModel."""
     version = request.path_params.get("version")
     for info in service_of(request).registry.models():
         if info.name == name and version in {None, info.version}:

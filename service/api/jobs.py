@@ -121,7 +121,7 @@ async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str],
 
 
 def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
-    """The parts with white space smoothed; what is nothing but white space stays exactly as it is."""
+    """Return the parts with white space smoothed; what is nothing but white space stays exactly as it is."""
     prepared: list[markup.Part] = []
     for part in parts:
         if isinstance(part, str):
@@ -147,14 +147,14 @@ def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Transla
 
 
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:
-    """The answer; long ones are made in a thread."""
+    """Return the answer; long ones are made in a thread."""
     if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
         return await REPRESENTATIONS.run(lambda: JSONResponse(answer(job, outcome)))
     return JSONResponse(answer(job, outcome))
 
 
 def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """The answer's JSON: plain values for a string, lists for a list."""
+    """Return the answer's JSON: plain values for a string, lists for a list."""
     translations = outcome.translations
     parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
     if outcome.guesses:

@@ -35,7 +35,7 @@ SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
 
 
 def language_name(tag: str) -> str:
-    """The English name of a language, with its script or region if it has any, or its tag."""
+    """Return the English name of a language, with its script or region if it has any, or its tag."""
     if tag in ENGLISH_NAMES:
         return ENGLISH_NAMES[tag]
     base, _, rest = tag.partition("-")
@@ -63,7 +63,7 @@ def check_languages(known: Languages, **tags: str) -> None:
 
 
 def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """The served languages that two known tags mean; raises ApiError for two that no model joins."""
+    """Return the served languages that two known tags mean; raises ApiError for two that no model joins."""
     found = known.pair(source, target)
     if found is None:
         own, wanted = known.match(source) or source, known.match(target) or target
@@ -76,7 +76,7 @@ def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
 
 
 def shortened(value: str) -> str:
-    """A value of the caller's as an error may quote it."""
+    """Return a value of the caller's as an error may quote it."""
     return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…"
 
 

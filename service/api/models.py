@@ -30,7 +30,7 @@ async def models(request: Request) -> JSONResponse:
 
 
 def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
-    """A model as JSON."""
+    """Return a model as JSON."""
     defaults = [registry.resolve(source, target).info.name for source, target in info.pairs]
     return {
         "name": info.name,

@@ -58,7 +58,7 @@ class Asset:
 
 @cache
 def files() -> dict[str, Asset]:
-    """Every file of the page by its name."""
+    """Return every file of the page by its name."""
     return {
         path.name: Asset.of(path.read_bytes(), MEDIA_TYPES[path.suffix])
         for path in sorted(FOLDER.iterdir())
@@ -93,7 +93,7 @@ async def file(request: Request, name: str) -> Response:
 
 
 def _send(request: Request, asset: Asset) -> Response:
-    """A file, unless the browser has it already."""
+    """Return a file, unless the browser has it already."""
     packed = "gzip" in request.headers.get("accept-encoding", "")
     headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **SECURITY}
     if matches(request.headers.get("if-none-match"), asset.tag):

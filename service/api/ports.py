@@ -29,7 +29,7 @@ class TranslatorPort(Protocol):
 
     @property
     def info(self) -> ModelInfo:
-        """What the model says about itself."""
+        """Return what the model says about itself."""
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
@@ -66,22 +66,22 @@ class RegistryPort(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether the models have been started and one of them takes requests now."""
+        """Return whether the models have been started and one of them takes requests now."""
 
     def states(self) -> list[ModelState]:
-        """The state of every model that is served, and of the bundles that were refused."""
+        """Return the state of every model that is served, and of the bundles that were refused."""
 
     def models(self) -> list[ModelInfo]:
-        """The loaded models."""
+        """Return the loaded models."""
 
     def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
-        """The model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
+        """Return the model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
 
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
 
     async def unused(self) -> list[str]:
-        """The names of the bundles in the folder that are neither served nor refused."""
+        """Return the names of the bundles in the folder that are neither served nor refused."""
 
     async def unload(self, name: str) -> None:
         """Serve a model no more; raises UnknownModel or LastModel."""
@@ -99,11 +99,11 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether new work should be sent here: one model that takes it is enough."""
+        """Return whether new work should be sent here: one model that takes it is enough."""
         return not self.draining and self.registry.ready
 
     def model_ready(self, name: str) -> bool:
-        """Whether new work for one model should be sent here."""
+        """Return whether new work for one model should be sent here."""
         return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
 
     def deadline(self, context: RequestContext) -> float:

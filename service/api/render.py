@@ -14,18 +14,18 @@ DIGITS = 6
 
 
 def finite(value: float) -> float:
-    """A number that JSON can hold: six digits, and a very small one for what has no probability at all."""
+    """Return a number that JSON can hold: six digits, and a very small one for what has no probability at all."""
     return round(value, DIGITS) if math.isfinite(value) else -1e9
 
 
 def render_token(token: Token) -> dict[str, Any]:
-    """A token; `special` only where it is one."""
+    """Return a token; `special` only where it is one."""
     rendered = {"id": token.id, "text": token.text, "piece": token.piece, "start": token.start, "end": token.end}
     return rendered if token.special is None else {**rendered, "special": token.special}
 
 
 def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
-    """One side of a sentence pair."""
+    """Return one side of a sentence pair."""
     return {"text": text, "tokens": [render_token(token) for token in tokens]}
 
 
@@ -42,7 +42,7 @@ def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
-    """One translated sentence; token positions count in the caller's own text and in the whole translation."""
+    """Return one translated sentence; token positions count in the caller's own text and in the whole translation."""
     return {
         "source": render_side(sentence.source_text, sentence.source_tokens),
         "target": render_side(sentence.target_text, sentence.target_tokens),
@@ -55,7 +55,7 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
 
 
 def render_details(translation: Translation) -> dict[str, Any]:
-    """All sentences of a text."""
+    """Return all sentences of a text."""
     return {"sentences": [render_sentence(sentence) for sentence in translation.sentences]}
 
 

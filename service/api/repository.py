@@ -96,12 +96,12 @@ async def index(request: Request) -> JSONResponse:
 
 
 def entry(name: str, version: str, state: Availability, reason: str) -> dict[str, str]:
-    """One line of the index."""
+    """Return one line of the index."""
     return {"name": name, "version": version, "state": state, "reason": reason}
 
 
 async def read_message(request: Request) -> dict[str, Any]:
-    """The JSON of a request that may have none."""
+    """Return the JSON of a request that may have none."""
     body = await read_body(request)
     return decode_json(body) if body.strip() else {}
 

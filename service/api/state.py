@@ -8,7 +8,7 @@ from service.api.ports import Service
 
 
 def service_of(request: Request) -> Service:
-    """The service that the application was made for."""
+    """Return the service that the application was made for."""
     service = request.app.state.service
     assert isinstance(service, Service)
     return service

@@ -44,7 +44,7 @@ EVENTS: dict[str, type[BaseModel]] = {
 
 
 def event_schema(reference: str) -> dict[str, Any]:
-    """The schema of one event; `reference` has a place for the name of a model.
+    """Return the schema of one event; `reference` has a place for the name of a model.
 
     It belongs under `itemSchema`, which OpenAPI 3.2 has for streams and FastAPI writes already.
     """

@@ -57,7 +57,7 @@ class Tensor:
         return list(self.values)
 
     def as_bytes(self) -> bytes:
-        """The same as the binary tensor data extension has it."""
+        """Return the same as the binary tensor data extension has it."""
         if isinstance(self.values, np.ndarray):
             return encode_numbers(self.values)
         return encode_strings(self.values)
@@ -133,7 +133,7 @@ def _texts(name: str, tensor: Mapping[str, Any], data: BinaryData) -> tuple[str,
 
 
 def _flat(data: Any) -> list[str] | None:
-    """The strings of a list, or of a list of lists; None for anything else."""
+    """Return the strings of a list, or of a list of lists; None for anything else."""
     if not isinstance(data, list):
         return None
     items = [item for part in data for item in part] if data and all(isinstance(part, list) for part in data) else data
@@ -141,7 +141,7 @@ def _flat(data: Any) -> list[str] | None:
 
 
 def _outputs(given: Any, *, all_binary: bool) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The outputs that are wanted, and those of them that are wanted as bytes."""
+    """Return the outputs that are wanted, and those of them that are wanted as bytes."""
     if given is None or given == []:
         return DEFAULT_OUTPUTS, frozenset(DEFAULT_OUTPUTS if all_binary else ())
     if not isinstance(given, list) or not all(isinstance(tensor, dict) for tensor in given):
@@ -155,7 +155,7 @@ def _outputs(given: Any, *, all_binary: bool) -> tuple[tuple[str, ...], frozense
 
 
 async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:
-    """The output tensors that were asked for, in that order."""
+    """Return the output tensors that were asked for, in that order."""
     if inference.target_texts is None and "attention" not in inference.outputs:
         options = replace(inference.options, details="score" in inference.outputs)
         found = await translator.translate(inference.texts, options, deadline=deadline)
@@ -183,12 +183,12 @@ async def infer_with(translator: TranslatorPort, inference: Inference, deadline:
 
 
 def numbers(name: str, values: Sequence[float]) -> Tensor:
-    """A tensor of numbers."""
+    """Return a tensor of numbers."""
     return Tensor(name, "FP32", np.array([finite(value) for value in values], dtype=np.float32))
 
 
 def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset[str]) -> tuple[bytes, int | None]:
-    """The body of an answer and, where it has tensors as bytes, the length of the JSON before them."""
+    """Return the body of an answer and, where it has tensors as bytes, the length of the JSON before them."""
     described, behind = [], []
     for tensor in tensors:
         entry: dict[str, Any] = {"name": tensor.name, "shape": tensor.shape, "datatype": tensor.datatype}
@@ -203,7 +203,7 @@ def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset
 
 
 def _score(translation: Translation) -> float:
-    """The mean of the sentences' scores, each for as many tokens as it has; 0 where nothing was translated."""
+    """Return the mean of the sentences' scores, each for as many tokens as it has; 0 where nothing was translated."""
     sizes = [len(sentence.target_tokens) for sentence in translation.sentences]
     scores = (sentence.score for sentence in translation.sentences)
     return sum(score * size for score, size in zip(scores, sizes, strict=True)) / max(sum(sizes), 1)

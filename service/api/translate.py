@@ -91,7 +91,7 @@ def read_job(fields: Mapping[str, Any], settings: Settings, known: Languages) ->
 
 
 def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The decoding options that were given, by their names in TranslationOptions."""
+    """Return the decoding options that were given, by their names in TranslationOptions."""
     given = {
         "beam_size": whole_number(fields, "beam_size", 1, MAX_BEAM_SIZE),
         "length_penalty": number(fields, "length_penalty", 0.0, MAX_LENGTH_PENALTY),
@@ -101,7 +101,7 @@ def read_search(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_texts(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
-    """The texts in `q`, and whether they were a list; raises ApiError."""
+    """Return the texts in `q`, and whether they were a list; raises ApiError."""
     given = fields.get("q")
     if given is None or given in ("", []):
         raise missing("q")

@@ -21,14 +21,14 @@ Name = Annotated[str, typer.Argument(help="Whose key it is; it appears in the lo
 
 
 def fail(message: str) -> typer.Exit:
-    """Say on standard error what is wrong; the exit is to be raised."""
+    """Return on standard error what is wrong; the exit is to be raised."""
     for line in message.splitlines():
         typer.echo(f"translucent: {line}", err=True)
     return typer.Exit(WRONG)
 
 
 def key_file(given: Path | None) -> Path:
-    """The file to work on, or a clear exit."""
+    """Return the file to work on, or a clear exit."""
     try:
         found = given or load_settings().api_keys_file
     except SettingsError as error:

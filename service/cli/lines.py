@@ -25,13 +25,13 @@ class Reader(Protocol):
 
     @property
     def is_terminal(self) -> bool:
-        """Say whether somebody is typing the lines."""
+        """Return whether somebody is typing the lines."""
 
     def window(self, size: int) -> list[str]:
-        """Give the next lines, at most `size`; none at the end."""
+        """Return the next lines, at most `size`; none at the end."""
 
     def count(self) -> int | None:
-        """Give how many lines there are, None where that cannot be known."""
+        """Return how many lines there are, None where that cannot be known."""
 
 
 class Texts:
@@ -45,11 +45,11 @@ class Texts:
         self._texts = iter(texts)
 
     def window(self, size: int) -> list[str]:
-        """Give the next texts, at most `size`."""
+        """Return the next texts, at most `size`."""
         return list(islice(self._texts, size))
 
     def count(self) -> int:
-        """Give how many texts there were."""
+        """Return how many texts there were."""
         return self._count
 
 
@@ -67,7 +67,7 @@ class LineReader:
         self._lines = self._decoded()
 
     def window(self, size: int) -> list[str]:
-        """Give the next lines without their line feeds, at most `size`; none at the end of the file.
+        """Return the next lines without their line feeds, at most `size`; none at the end of the file.
 
         Raises InvalidText for a line that is not UTF-8.
         """
@@ -86,11 +86,11 @@ class LineReader:
 
     @property
     def is_terminal(self) -> bool:
-        """Say whether somebody is typing the lines."""
+        """Return whether somebody is typing the lines."""
         return self._file.isatty()
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,7 +130,7 @@ class LineWriter:
             self._file.flush()
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:

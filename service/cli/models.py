@@ -13,7 +13,7 @@ from service.engine.errors import BundleError, BundleMissing
 
 
 def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
-    """All bundles of a folder in the order of their names, and why the others cannot be served.
+    """Return all bundles of a folder in the order of their names, and why the others cannot be served.
 
     Raises BundleMissing when there is no folder, or none in it that means to be a bundle.
     """
@@ -32,13 +32,13 @@ def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
 
 
 def as_json(bundles: Sequence[Bundle]) -> str:
-    """The manifests, each with its folder and its digest, as a JSON list."""
+    """Return the manifests, each with its folder and its digest, as a JSON list."""
     entries = [{"folder": str(item.folder), "digest": item.digest, **item.manifest.raw} for item in bundles]
     return json.dumps(entries, indent=2, ensure_ascii=False)
 
 
 def as_table(bundles: Sequence[Bundle]) -> str:
-    """One line for each bundle, in columns."""
+    """Return one line for each bundle, in columns."""
     header = ("name", "version", "pair", "architecture", "precisions", "parameters", "best score")
     rows = [header, *(_row(bundle) for bundle in bundles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]

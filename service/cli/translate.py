@@ -193,7 +193,7 @@ async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[InputLine]]:
 
 
 def _progress(reader: Reader, options: BulkOptions) -> tqdm[NoReturn]:
-    """Give a bar on a terminal, unless the translations themselves are shown there."""
+    """Return a bar on a terminal, unless the translations themselves are shown there."""
     elsewhere = options.target_file or options.output not in (None, STANDARD) or not sys.stdout.isatty()
     shown = sys.stderr.isatty() and elsewhere and not options.texts
     return tqdm(total=reader.count() if shown else None, unit=" lines", smoothing=0.05, disable=not shown)
@@ -258,6 +258,6 @@ class _Work:
 
 
 def _places(line: str, sentence: str, start: int) -> list[int]:
-    """Give for each word of a sentence, which begins at `start` of the line, which word of the line it is."""
+    """Return for each word of a sentence, which begins at `start` of the line, which word of the line it is."""
     begins = [begin for begin, _ in white_space_words(line)]
     return [bisect_right(begins, start + begin) - 1 for begin, _ in white_space_words(sentence)]

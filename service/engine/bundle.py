@@ -144,17 +144,17 @@ class Bundle:
     digest: str  # "sha256:" and the hash of manifest.json, which pins every other file
 
     def path(self, file_name: str) -> Path:
-        """Give the path of one of the bundle's files."""
+        """Return the path of one of the bundle's files."""
         return self.folder / file_name
 
     @property
     def tokenizer_path(self) -> Path:
-        """Give the path of tokenizer.json."""
+        """Return the path of tokenizer.json."""
         return self.path(TOKENIZER_NAME)
 
 
 def is_bundle(folder: Path) -> bool:
-    """Say whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
+    """Return whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
 
     Hidden folders do not: an export that is under way, or was broken off, has one.
     """
@@ -245,7 +245,7 @@ def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Map
 
 
 def parse_manifest(document: dict[str, Any]) -> Manifest:
-    """Give the typed form of a manifest that has passed check_manifest."""
+    """Return the typed form of a manifest that has passed check_manifest."""
     attention = document["attention"]
     sizes = {kind: AttentionSize(**attention[kind]) if attention[kind] else None for kind in ("encoder", "decoder")}
     return Manifest(

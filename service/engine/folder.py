@@ -59,7 +59,7 @@ def find_bundles(folder: Path) -> list[Bundle]:
 
 
 def look_through(folder: Path) -> list[Found]:
-    """Give every bundle of a folder by the bytes of its manifest alone, which pin all its other files.
+    """Return every bundle of a folder by the bytes of its manifest alone, which pin all its other files.
 
     Raises BundleMissing when there is no folder.
     """

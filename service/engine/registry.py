@@ -112,27 +112,27 @@ class Registry:
 
     @property
     def translators(self) -> Sequence[Translator]:
-        """Give the loaded translators, in the order of their names."""
+        """Return the loaded translators, in the order of their names."""
         return self._translators
 
     @property
     def ready(self) -> bool:
-        """Say whether all models have been started and one of them, at least, takes requests now."""
+        """Return whether all models have been started and one of them, at least, takes requests now."""
         return self._started and any(translator.ready for translator in self._translators)
 
     @property
     def dead(self) -> bool:
-        """Say whether every model has failed for good, so that the process should be replaced."""
+        """Return whether every model has failed for good, so that the process should be replaced."""
         return bool(self._translators) and all(translator.dead for translator in self._translators)
 
     @property
     def stalled(self) -> bool:
-        """Say whether every model that has not failed seems to hang."""
+        """Return whether every model that has not failed seems to hang."""
         left = [translator for translator in self._translators if not translator.dead]
         return bool(left) and all(translator.stalled for translator in left)
 
     def states(self) -> list[ModelState]:
-        """Give the state of every model that is served, and of the bundles that were refused when last looked at."""
+        """Return the state of every model that is served, and of the bundles that were refused when last looked at."""
         served = {
             translator.name: ModelState(
                 translator.name, translator.info.version, translator.state, REASONS[translator.state]
@@ -197,7 +197,7 @@ class Registry:
         return changes
 
     async def unused(self) -> list[str]:
-        """Give the names of the bundles in the folder that are neither served nor refused; none without a folder."""
+        """Return the names of the bundles in the folder that are neither served nor refused; none without a folder."""
         try:
             found = await self._in_time(alone(lambda: look_through(self._models_dir), "looking"), self._models_dir)
         except EngineError:
@@ -240,7 +240,7 @@ class Registry:
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
 
     def _lock(self, name: str) -> asyncio.Lock:
-        """Give the lock of one name; nothing else may be loaded or unloaded under it meanwhile."""
+        """Return the lock of one name; nothing else may be loaded or unloaded under it meanwhile."""
         return self._changing.setdefault(name, asyncio.Lock())
 
     async def _in_time(self, work: Coroutine[object, object, Result], path: Path) -> Result:
@@ -285,15 +285,15 @@ class Registry:
         self._pairs = None  # it would keep a model that was unloaded in memory until the next request
 
     def models(self) -> list[ModelInfo]:
-        """Give what the loaded models say about themselves."""
+        """Return what the loaded models say about themselves."""
         return [translator.info for translator in self._translators]
 
     def languages(self) -> Languages:
-        """Give the languages of the models that are served."""
+        """Return the languages of the models that are served."""
         return Languages.of(self.models())
 
     def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
-        """Give the translator for a pair: the one named by its bundle or architecture, else the pair's default.
+        """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
 
         Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """

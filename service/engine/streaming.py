@@ -100,7 +100,7 @@ async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
 
 
 def _rest(result: SentenceResult, sentence: _Sentence) -> list[Chosen]:
-    """Give the tokens of the result that have not been given out."""
+    """Return the tokens of the result that have not been given out."""
     best = result.hypotheses[0]
     known = len(sentence.ids)
     return list(zip(best.ids[known:], best.logprobs[known:], strict=True))

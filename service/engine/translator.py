@@ -112,32 +112,32 @@ class Translator:
 
     @property
     def name(self) -> str:
-        """Give the bundle's name."""
+        """Return the bundle's name."""
         return self._info.name
 
     @property
     def info(self) -> ModelInfo:
-        """Give what the model says about itself."""
+        """Return what the model says about itself."""
         return self._info
 
     @property
     def ready(self) -> bool:
-        """Say whether it is warmed up and its worker alive."""
+        """Return whether it is warmed up and its worker alive."""
         return self._warm.is_set() and self._worker.state == "running" and self._worker.alive and not self.stalled
 
     @property
     def stalled(self) -> bool:
-        """Say whether its worker has shown no sign of life for too long, so that it seems to hang in a run."""
+        """Return whether its worker has shown no sign of life for too long, so that it seems to hang in a run."""
         return self._worker.alive and time.monotonic() - self._worker.heartbeat >= STALLED_SECONDS
 
     @property
     def dead(self) -> bool:
-        """Say whether its worker has failed for good."""
+        """Return whether its worker has failed for good."""
         return self._worker.state == "dead"
 
     @property
     def state(self) -> State:
-        """Give the state that callers are told of."""
+        """Return the state that callers are told of."""
         own: dict[str, State] = {
             "dead": "failed",
             "restarting": "restarting",
@@ -199,7 +199,7 @@ class Translator:
         deadline: float | None = None,
         most_weights: int | None = None,
     ) -> AttentionMap:
-        """Give the attention of one sentence and its own translation, or of the given one; texts are never split.
+        """Return the attention of one sentence and its own translation, or of the given one; texts are never split.
 
         Raises EmptyInput, InputTooLong, TooManyWeights, and what `translate` raises.
         """
@@ -343,7 +343,7 @@ class Translator:
         return [SentenceJob(ids, settle(options, len(ids), limit), deadline) for ids in sources]
 
     def _closed(self, hypothesis: Hypothesis) -> tuple[int, ...]:
-        """Give the ids with </s> at the end, also where the search was cut off before it."""
+        """Return the ids with </s> at the end, also where the search was cut off before it."""
         ends = hypothesis.finish_reason == "eos"
         return hypothesis.ids if ends else (*hypothesis.ids, self._tokenizer.eos)
 

@@ -52,7 +52,7 @@ class Wire(Generic[Outgoing, Incoming]):
 
     @property
     def full(self) -> bool:
-        """Say whether the other end is so far behind that no more work should be sent to it."""
+        """Return whether the other end is so far behind that no more work should be sent to it."""
         return len(self._waiting) >= MOST_WAITING
 
     def start(self) -> None:

@@ -46,7 +46,7 @@ class Artist:
 
     @property
     def process_id(self) -> int | None:
-        """The drawing process, if there is one."""
+        """Return the drawing process, if there is one."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     async def draw(self, spec: dict[str, Any], form: Literal["svg", "png"], scale: float = 1.0) -> bytes:
@@ -54,7 +54,7 @@ class Artist:
         return await self._ask({"kind": form, "spec": spec, "scale": scale})
 
     async def script(self) -> bytes:
-        """The libraries that draw the same specification in a browser, as one script."""
+        """Return the libraries that draw the same specification in a browser, as one script."""
         if self._script is None:
             self._script = await alone(kept, "figures-library")
         if self._script is None:
@@ -98,7 +98,7 @@ class Artist:
         return result
 
     def _ask_once(self, job: dict[str, Any], seconds: float) -> tuple[tuple[bytes, bytes] | None, bool]:
-        """Give the process' answer, None if it died, and whether it was not too late; what failed is ended."""
+        """Return the process' answer, None if it died, and whether it was not too late; what failed is ended."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -28,7 +28,7 @@ _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
 
 
 def read(stream: BinaryIO) -> bytes | None:
-    """The next message, or None at the end."""
+    """Return the next message, or None at the end."""
     header = stream.read(4)
     if len(header) < 4:
         return None
@@ -44,7 +44,7 @@ def write(stream: BinaryIO, *messages: bytes) -> None:
 
 
 def settled(svg: str) -> str:
-    """The same picture with its definitions numbered from 0: the library goes on counting from call to call."""
+    """Return the same picture with its definitions numbered from 0: the library goes on counting from call to call."""
     known: dict[str, int] = {}
 
     def renumbered(found: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def settled(svg: str) -> str:
 
 
 def still(spec: Any) -> Any:
-    """The specification without what shows only when somebody points at it: an eighth of the work."""
+    """Return the specification without what shows only when somebody points at it: an eighth of the work."""
     if isinstance(spec, list):
         return [still(item) for item in spec]
     if not isinstance(spec, dict):
@@ -87,11 +87,11 @@ class Studio:
         }  # fmt: skip
 
     def svg(self, job: dict[str, Any]) -> bytes:
-        """A specification as SVG."""
+        """Return a specification as SVG."""
         return self._drawn(job["spec"], outlined=False).encode("utf-8")
 
     def png(self, job: dict[str, Any]) -> bytes:
-        """A specification as PNG, `scale` pixels for each of the SVG's."""
+        """Return a specification as PNG, `scale` pixels for each of the SVG's."""
         svg = joined(self._drawn(job["spec"], outlined=True))
         return bytes(self._library.svg_to_png(svg, scale=job["scale"]))
 

@@ -63,12 +63,12 @@ class Panel:
 
     @property
     def unknown(self) -> tuple[int, ...]:
-        """The rows that nothing is known of."""
+        """Return the rows that nothing is known of."""
         return tuple(np.flatnonzero(np.isnan(self.weights).all(axis=1)).tolist())
 
     @property
     def largest(self) -> float:
-        """The largest weight or difference without its sign; 0 where none is known."""
+        """Return the largest weight or difference without its sign; 0 where none is known."""
         return float(np.nanmax(np.abs(self.weights), initial=0.0))
 
 
@@ -83,12 +83,12 @@ class Figure:
 
     @property
     def cells(self) -> int:
-        """The number of weights."""
+        """Return the number of weights."""
         return sum(panel.weights.size for panel in self.panels)
 
 
 def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
-    """A map as a heatmap, as small multiples if it has layers or heads left, or as lines between tokens."""
+    """Return a map as a heatmap, as small multiples if it has layers or heads left, or as lines between tokens."""
     panels = _panels(found)
     several = found.weights.ndim > 2
     if view == "lines" and several:
@@ -130,7 +130,7 @@ def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT
 
 
 def comparable(first: AttentionMap, second: AttentionMap) -> bool:
-    """Whether two maps have the same tokens on the same axes."""
+    """Return whether two maps have the same tokens on the same axes."""
     return (
         first.axes == second.axes
         and first.weights.ndim == 2
@@ -141,7 +141,7 @@ def comparable(first: AttentionMap, second: AttentionMap) -> bool:
 
 
 def checked(figure: Figure) -> Figure:
-    """Give the figure back; raises TooLargeToDraw for one that nobody could read."""
+    """Return the figure back; raises TooLargeToDraw for one that nobody could read."""
     for panel in figure.panels:
         if not panel.rows or not panel.columns:
             raise InvalidOption("There is no token left to draw; use specials=keep.")
@@ -156,12 +156,12 @@ def checked(figure: Figure) -> Figure:
 
 
 def column_tokens(found: AttentionMap) -> tuple[Token, ...]:
-    """The tokens of the last axis."""
+    """Return the tokens of the last axis."""
     return found.column_tokens or found.source_tokens
 
 
 def row_tokens(found: AttentionMap) -> tuple[Token, ...]:
-    """The tokens of the last axis but one."""
+    """Return the tokens of the last axis but one."""
     return found.source_tokens if found.kind == "encoder" else found.target_tokens
 
 
@@ -171,7 +171,7 @@ def digest(found: AttentionMap) -> str:
 
 
 def headline(found: AttentionMap) -> tuple[str, ...]:
-    """The two texts, on one line if they are short, or the one that attends to itself."""
+    """Return the two texts, on one line if they are short, or the one that attends to itself."""
     source, target = (shorten(clean(text).strip(), TITLE_LENGTH) for text in (found.source_text, found.target_text))
     if found.kind == "encoder":
         return (source,)
@@ -259,7 +259,7 @@ def _selector(name: str, chosen: Selector) -> str:
 
 
 def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:
-    """The score, and what a reader of the picture has to know."""
+    """Return the score, and what a reader of the picture has to know."""
     score = _score(found) if found.kind == "cross" else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
     marks = "outlined: aligned words" if panel.marked and view == "heatmap" else ""
@@ -267,7 +267,7 @@ def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -
 
 
 def _score(found: AttentionMap) -> str:
-    """The score as a heading has it."""
+    """Return the score as a heading has it."""
     return f"score {found.score:.2f}"
 
 

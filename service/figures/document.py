@@ -44,7 +44,7 @@ def in_script(value: object) -> str:
 
 
 def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: ThemeName) -> bytes:
-    """The whole file; `library` is the script that defines vegaEmbed."""
+    """Return the whole file; `library` is the script that defines vegaEmbed."""
     theme = THEMES[theme_name]
     style = _STYLE.format(background=theme.background, ink=theme.ink, muted=theme.muted, font=FONT)
     script, policy = _library(library)
@@ -77,7 +77,7 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
 
 @functools.lru_cache(1)
 def _library(library: bytes) -> tuple[str, str]:
-    """The script as it may stand in HTML, and the policy that allows it and ours."""
+    """Return the script as it may stand in HTML, and the policy that allows it and ours."""
     script = library.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
     script = script.replace("\r\n", "\n").replace("\r", "\n")  # as browsers read it before they make its digest
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, _DRAW))

@@ -61,11 +61,11 @@ class Face:
     outlines: dict[int, str] = field(default_factory=dict)
 
     def has(self, character: str) -> bool:
-        """Whether there is a glyph for a character."""
+        """Return whether there is a glyph for a character."""
         return bool(self.font.get_nominal_glyph(ord(character)))
 
     def outline(self, glyph: int) -> str:
-        """The path of a glyph, in the font's units with y pointing up."""
+        """Return the path of a glyph, in the font's units with y pointing up."""
         if glyph not in self.outlines:
             pen = _Pen()
             self.font.draw_glyph_with_pen(glyph, pen)
@@ -73,7 +73,7 @@ class Face:
         return self.outlines[glyph]
 
     def shape(self, text: str) -> tuple[float, list[tuple[int, float, float]]]:
-        """The width in ems, and each glyph with its place."""
+        """Return the width in ems, and each glyph with its place."""
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
@@ -201,7 +201,7 @@ def _runs(text: str, chain: Sequence[Face]) -> Iterator[tuple[Face | None, str]]
 
 @cache
 def _script(character: str) -> str:
-    """The first word of a letter's name, such as ARABIC; nothing for what is no letter."""
+    """Return the first word of a letter's name, such as ARABIC; nothing for what is no letter."""
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 

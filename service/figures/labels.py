@@ -38,13 +38,13 @@ def shorten(text: str, longest: int) -> str:
 
 
 def label(token: Token) -> str:
-    """What stands beside a row or a column; never empty."""
+    """Return what stands beside a row or a column; never empty."""
     shown = token.special or token.text or token.piece
     return shorten(clean(shown), LONGEST).strip() or "␣"
 
 
 def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
-    """The labels of an axis; tokens that are bytes of one character are numbered, as "🐶 2/4"."""
+    """Return the labels of an axis; tokens that are bytes of one character are numbered, as "🐶 2/4"."""
     found: list[str] = []
     for _, group in groupby(enumerate(tokens), key=_place):
         same = [token for _, token in group]
@@ -61,12 +61,12 @@ def _place(numbered: tuple[int, Token]) -> tuple[int, int, int]:
 
 
 def right_to_left(text: str) -> bool:
-    """Whether a text has letters of a script that is written from right to left."""
+    """Return whether a text has letters of a script that is written from right to left."""
     return any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
 
 
 def pictorial(text: str) -> bool:
-    """Whether a text has emoji, which no bold face has."""
+    """Return whether a text has emoji, which no bold face has."""
     return any(character > "\uffff" or unicodedata.category(character) == "So" for character in text)
 
 

@@ -39,7 +39,7 @@ class Lettering:
     # --- before ---
 
     def measured(self, spec: Spec) -> Spec:
-        """The specification with stand-ins for its texts; what is not one of ours comes back as it was."""
+        """Return the specification with stand-ins for its texts; what is not one of ours comes back as it was."""
         config = spec.get("config", {})
         self._family = config.get("font", FONT)
         given = {"labelFont": ruler.FAMILY, "titleFont": ruler.FAMILY}
@@ -51,7 +51,7 @@ class Lettering:
         return {**self._inside(spec, weight), "config": config}
 
     def _inside(self, part: Spec, weight: object) -> Spec:
-        """A chart with the charts in it."""
+        """Return a chart with the charts in it."""
         done = dict(part)
         for name, work in (("title", self._title), ("params", self._params)):
             if name in part:
@@ -93,7 +93,7 @@ class Lettering:
         return done
 
     def stand_in(self, text: str, bold: bool = False) -> str:
-        """What stands for a text: as wide, and of no other text."""
+        """Return what stands for a text: as wide, and of no other text."""
         known = self._stand_ins.get((text, bold))
         if known is not None or not text.strip():
             return known or text
@@ -111,12 +111,12 @@ class Lettering:
     # --- after ---
 
     def restored(self, svg: str) -> str:
-        """A drawn picture with its texts."""
+        """Return a drawn picture with its texts."""
         family = escape(self._family, quote=False)
         return _STAND_IN.sub(self._written, svg.replace(_FAMILY, f'font-family="{family}"'))
 
     def outlined(self, svg: str) -> str:
-        """A drawn picture with outlines of its letters; text remains where shaping alone does not decide."""
+        """Return a drawn picture with outlines of its letters; text remains where shaping alone does not decide."""
         return self.restored(_TEXT.sub(self._drawn, svg))
 
     def _written(self, found: re.Match[str]) -> str:

@@ -12,13 +12,13 @@ from service.figures.child import VEGA_LITE
 
 
 def cache_file() -> Path:
-    """Where the bundle of the installed version is kept; bundling takes some seconds."""
+    """Return where the bundle of the installed version is kept; bundling takes some seconds."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(folder) / "translucent" / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
 
 
 def kept() -> bytes | None:
-    """The bundle, if it was made before."""
+    """Return the bundle, if it was made before."""
     with contextlib.suppress(OSError, RuntimeError):  # no such file, no home
         return cache_file().read_bytes() or None
     return None

@@ -13,7 +13,7 @@ STEPS = ((20, 24, 13), (40, 19, 12), (1000, 15, 10))
 
 
 def line_layers(panel: Panel, cells: list[dict[str, Any]], theme: Theme, top: float) -> dict[str, Any]:
-    """The body of the specification of a head view."""
+    """Return the body of the specification of a head view."""
     tokens = max(len(panel.rows), len(panel.columns))
     step, font = next((step, font) for limit, step, font in STEPS if tokens <= limit)
     # The shorter side stands in the middle.

@@ -18,14 +18,14 @@ _CELL = re.compile(r'<path d="([^"]*)" fill="([^"]*)"/>')
 
 
 def placed(outline: str, scale: float, x: float, y: float) -> str:
-    """An outline of a font, y pointing up, as a path in steps (`FINE`) at a place in pixels, y pointing down."""
+    """Return an outline of a font, y pointing up, as a path in steps (`FINE`) at a place in pixels, y pointing down."""
     (left, top), rest = _relative(outline, scale)
     return f"M{round(x * FINE) + left} {round(y * FINE) + top}{rest}"
 
 
 @lru_cache(8192)  # letters of a size; some hundred characters each
 def _relative(outline: str, scale: float) -> tuple[tuple[int, int], str]:
-    """Where an outline begins, and how it goes on from there."""
+    """Return where an outline begins, and how it goes on from there."""
     at = begin = first = (0, 0)
     steps = list[str]()
     for letter, numbers in _STEP.findall(outline):
@@ -49,7 +49,7 @@ def _relative(outline: str, scale: float) -> tuple[tuple[int, int], str]:
 
 
 def joined(svg: str) -> str:
-    """The same picture with cells of one colour as one path; no two cells lie on each other."""
+    """Return the same picture with cells of one colour as one path; no two cells lie on each other."""
     return _CELLS.sub(lambda found: found.group(1) + _by_colour(found.group(2)), svg)
 
 

@@ -62,7 +62,7 @@ def font() -> bytes:
 
 
 def _bar(width: int) -> bytes:
-    """The outline of a letter: a bar, because what is blank is taken for a missing letter."""
+    """Return the outline of a letter: a bar, because what is blank is taken for a missing letter."""
     flags = bytes([0x31, 0x21, 0x35, 0x21])  # on the curve; which coordinates are left out or short
     outline = struct.pack(">5h2H", 1, 0, 0, width, 1, 3, 0) + flags + struct.pack(">2hB", width, -width, 1)
     return outline + bytes(-len(outline) % 4)

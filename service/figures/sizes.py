@@ -28,7 +28,7 @@ class Sizes:
 
     @classmethod
     def of(cls, panels: Sequence[Panel], *, small: bool = False) -> Sizes:
-        """The measures that keep these panels readable."""
+        """Return the measures that keep these panels readable."""
         most = max(max(panel.weights.shape) for panel in panels)
         table = _SMALL if small else _BESIDE if len(panels) > 1 else _SINGLE
         step, font = next((step, font) for limit, step, font in table if most <= limit)

@@ -23,7 +23,7 @@ Spec = dict[str, Any]
 
 
 def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
-    """The specification of a figure; the same figure gives the same specification."""
+    """Return the specification of a figure; the same figure gives the same specification."""
     theme = THEMES[theme_name]
     top = _ceiling(max((panel.largest for panel in figure.panels if not panel.signed), default=1.0))
     body = {"grid": _grid, "row": _row, "single": _row, "lines": _lines}[figure.arrangement](figure, theme, top)
@@ -45,12 +45,12 @@ def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
 
 
 def _ceiling(largest: float) -> float:
-    """The top of the colour scale: the next tenth, so that pictures of like texts share it."""
+    """Return the top of the colour scale: the next tenth, so that pictures of like texts share it."""
     return min(max(math.ceil(largest * 10 - 1e-6) / 10, 0.1), 1.0)
 
 
 def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
-    """The known weights of a panel as records; t counts rows, s columns, w is the weight."""
+    """Return the known weights of a panel as records; t counts rows, s columns, w is the weight."""
     return [
         {"t": row, "s": column, "w": weight, **more}
         for row, weights in enumerate(panel.weights.tolist())
@@ -205,7 +205,7 @@ def _legend_title(panel: Panel) -> str:
 
 
 def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
-    """The weights as numbers in the cells, where there is room for them."""
+    """Return the weights as numbers in the cells, where there is room for them."""
     bound = _ceiling(panel.largest) if panel.signed else top
     shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
     return {
@@ -227,7 +227,7 @@ def _short(weight: float) -> str:
 
 
 def _marks(panel: Panel, theme: Theme) -> Spec:
-    """An outline around the cells that the alignment links."""
+    """Return an outline around the cells that the alignment links."""
     return {
         "data": {"values": [{"t": row, "s": column} for row, column in panel.marked]},
         "mark": {"type": "rect", "fill": None, "stroke": theme.accent, "strokeWidth": 1.6, "aria": False},
@@ -236,7 +236,7 @@ def _marks(panel: Panel, theme: Theme) -> Spec:
 
 
 def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
-    """A dashed outline in the cells that nothing is known of."""
+    """Return a dashed outline in the cells that nothing is known of."""
     side = max(sizes.step - sizes.gap - 2, 2)
     return {
         "data": {"values": [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]},
@@ -276,7 +276,7 @@ def _told(score: Score) -> str:
 
 
 def percent(chance: float) -> str:
-    """A probability in percent as people write it: whole numbers, below 1 % with one digit that counts."""
+    """Return a probability in percent as people write it: whole numbers, below 1 % with one digit that counts."""
     if chance >= 0.01:
         return f"{chance:.0%}"
     if chance < LEAST_CHANCE * 0.95:  # it would be rounded to less

@@ -133,5 +133,5 @@ def as_bertviz(found: AttentionMap) -> bytes:
 
 
 def as_pharaoh(found: AttentionMap) -> bytes:
-    """The alignment as `source-target` pairs of positions in the two token lists, from 0, on one line."""
+    """Return the alignment as `source-target` pairs of positions in the two token lists, from 0, on one line."""
     return (" ".join(f"{source}-{target}" for source, target in sorted(found.alignment)) + "\n").encode("ascii")

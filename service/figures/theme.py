@@ -14,7 +14,7 @@ FONT_RIGHT_TO_LEFT = f"'DejaVu Sans', {FONT}"
 
 
 def families(family_list: str) -> list[str]:
-    """The families of a list like the ones above, without the generic one at its end."""
+    """Return the families of a list like the ones above, without the generic one at its end."""
     return [name.strip().strip("'") for name in family_list.split(",")][:-1]
 
 
@@ -59,7 +59,7 @@ THEMES: dict[ThemeName, Theme] = {"light": LIGHT, "dark": DARK}
 
 
 def config(theme: Theme, font: str = FONT) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme."""
+    """Return the Vega-Lite configuration of a theme."""
     text = {"labelColor": theme.ink, "titleColor": theme.muted, "labelFont": font, "titleFont": font, "labelLimit": 0}
     return {
         "font": font,

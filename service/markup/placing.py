@@ -11,7 +11,7 @@ from service.markup.document import Node, Unit, escape
 
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
-    """A translated unit as HTML; without `sentences` (nothing was translated) every tag is where it was."""
+    """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag is where it was."""
     places = _Places(unit.text, text, sentences)
     return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
 
@@ -74,7 +74,7 @@ class _Places:
         self.ahead = list(firsts)[::-1]
 
     def of(self, node: Node, source: Extent, within: Extent) -> Extent:
-        """The target extent of a node, inside the extent of its parent."""
+        """Return the target extent of a node, inside the extent of its parent."""
         if self.same:
             return node.start, node.end
         if node.start == node.end:
@@ -89,7 +89,7 @@ class _Places:
         return self._shaped(node, min(start for start, _ in found), max(end for _, end in found), within)
 
     def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
-        """What no link names: the words between those that come from before it and from after it."""
+        """Return what no link names: the words between those that come from before it and from after it."""
         start = self.reached[bisect_right(self.ends, node.start)]
         end = self.ahead[bisect_left(self.starts, node.end)]
         words = self.target[start:end].strip()

@@ -33,12 +33,12 @@ class HtmlToken:
 
     @property
     def untranslated(self) -> bool:
-        """Whether a tag says that what is in it must not be translated."""
+        """Return whether a tag says that what is in it must not be translated."""
         return NO_TRANSLATION.search(self.text) is not None
 
 
 def scan(document: str) -> Iterator[HtmlToken]:
-    """All tokens in their order; what only looks like a tag is text."""
+    """Return all tokens in their order; what only looks like a tag is text."""
     return _Scanner(document).run()
 
 
@@ -53,7 +53,7 @@ class _Scanner:
         self.last_comment_end = document.rfind("-->")
 
     def run(self) -> Iterator[HtmlToken]:
-        """Give every token."""
+        """Yield every token."""
         text_from = 0
         while (found := self.document.find("<", self.at)) >= 0:
             token = self._token(found)
@@ -88,7 +88,7 @@ class _Scanner:
         return HtmlToken(kind, match[0], match[2].lower())
 
     def _raw(self, name: str) -> Iterator[HtmlToken]:
-        """What is in an element that holds no tags, up to its end."""
+        """Yield what is in an element that holds no tags, up to its end."""
         end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.document, self.at)
         stop = end.start() if end else len(self.document)
         if stop > self.at:

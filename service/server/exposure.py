@@ -21,7 +21,7 @@ def exposure(settings: Settings) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine as only its own programs reach it."""
+    """Return whether a host is this machine as only its own programs reach it."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -62,19 +62,19 @@ class Bounds:
 
     @property
     def long_url(self) -> Refusal:
-        """The answer to a URL beyond the limit."""
+        """Return the answer to a URL beyond the limit."""
         message = f"The URL is larger than {self.url} bytes; send the text in the body of a POST request."
         return Refusal(414, "url_too_long", message)
 
     @property
     def large_headers(self) -> Refusal:
-        """The answer to headers beyond a limit."""
+        """Return the answer to headers beyond a limit."""
         message = f"The headers are more than {self.header_count}, or larger than {self.headers} bytes; send fewer."
         return Refusal(431, "headers_too_large", message)
 
     @property
     def late_head(self) -> Refusal:
-        """The answer to a head that is not complete in time."""
+        """Return the answer to a head that is not complete in time."""
         message = f"The head of the request did not arrive within {self.head_seconds:g} seconds; send it faster."
         return Refusal(408, "head_timeout", message)
 
@@ -337,7 +337,7 @@ def in_pieces(app: ASGIApp) -> ASGIApp:
 
 
 def rendered(refusal: Refusal) -> bytes:
-    """A whole HTTP/1.1 answer, after which the connection is closed."""
+    """Return a whole HTTP/1.1 answer, after which the connection is closed."""
     request_id = uuid.uuid4().hex
     body = json.dumps(body_of(refusal.message, refusal.code, request_id)).encode()
     lines = [

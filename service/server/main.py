@@ -56,11 +56,11 @@ class ManagedRegistry(RegistryPort, Protocol):
 
     @property
     def dead(self) -> bool:
-        """Whether every model has failed for good, so that the process should be replaced."""
+        """Return whether every model has failed for good, so that the process should be replaced."""
 
     @property
     def stalled(self) -> bool:
-        """Whether a model seems to hang in a run."""
+        """Return whether a model seems to hang in a run."""
 
     async def start(self) -> None:
         """Start the workers and warm them up."""
@@ -224,7 +224,7 @@ class Server(uvicorn.Server):
 
 
 def browsable(address: str) -> str:
-    """The address of the page for a browser on this machine: one cannot go to "every interface"."""
+    """Return the address of the page for a browser on this machine: one cannot go to "every interface"."""
     return f"{address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/"
 
 
@@ -242,7 +242,7 @@ def waiting_connections(listener: int) -> Iterator[socket.socket]:
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
-    """The engine's share of the settings."""
+    """Return the engine's share of the settings."""
     model = ModelSettings(
         device=settings.device,
         precision=None if settings.precision == "auto" else settings.precision,

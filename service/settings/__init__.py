@@ -193,12 +193,12 @@ class Settings(ConnectionSettings):
 
     @property
     def default_bundles(self) -> tuple[str, ...]:
-        """The names in `default_models`."""
+        """Return the names in `default_models`."""
         return tuple(name.strip() for name in self.default_models.split(",") if name.strip())
 
 
 def accepted(field: FieldInfo) -> str:
-    """What a field takes, in words."""
+    """Return what a field takes, in words."""
     extra = field.json_schema_extra
     assert isinstance(extra, dict)
     return str(extra["accepted"])
@@ -256,7 +256,7 @@ def _default(info: FieldInfo) -> str:
 
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
-    """All settings: variable, default (code stands between backquotes), accepted, meaning."""
+    """Return all settings: variable, default (code stands between backquotes), accepted, meaning."""
     rows = []
     for name in _in_order():
         info = Settings.model_fields[name]
@@ -266,12 +266,12 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
 
 
 def settings_table() -> str:
-    """All settings as a Markdown table: variable, default, accepted, meaning."""
+    """Return all settings as a Markdown table: variable, default, accepted, meaning."""
     lines = ["| variable | default | accepted | meaning |", "|---|---|---|---|"]
     lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in settings_rows()]
     return "\n".join(lines) + "\n"
 
 
 def _in_order() -> list[str]:
-    """All fields; pydantic begins with what a class inherits, readers begin with host and port."""
+    """Return all fields; pydantic begins with what a class inherits, readers begin with host and port."""
     return sorted(Settings.model_fields, key=lambda name: name not in Settings.__annotations__)

@@ -35,14 +35,14 @@ class Tracing:
     """Traces nothing."""
 
     def request(self, headers: Mapping[str, str]) -> AbstractContextManager[RequestSpan]:
-        """A request, which goes on with its caller's trace and is the parent of the stages inside."""
+        """Return a request, which goes on with its caller's trace and is the parent of the stages inside."""
         return nullcontext(RequestSpan())
 
     def stage(self, stage: CallStage, model: str | None = None) -> None:
         """A stage of the request that the calling task belongs to."""
 
     def observing(self, observer: Observer) -> Observer:
-        """What the engine should tell its events to, so that its stages are traced as well."""
+        """Return what the engine should tell its events to, so that its stages are traced as well."""
         return observer
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Tracing:
 
 
 def start_tracing(settings: Settings) -> Tracing:
-    """The tracer that the settings ask for; raises TracingError."""
+    """Return the tracer that the settings ask for; raises TracingError."""
     if not settings.tracing:
         return Tracing()
     try:

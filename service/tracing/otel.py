@@ -40,7 +40,7 @@ class OpenTelemetry(Tracing):
         self._tracer = provider.get_tracer("translucent", __version__)
 
     def request(self, headers: Mapping[str, str]) -> AbstractContextManager[RequestSpan]:
-        """A server span."""
+        """Return a server span."""
         return self._request(headers)
 
     @contextmanager
@@ -62,7 +62,7 @@ class OpenTelemetry(Tracing):
         span.end(began + round((stage.ended - stage.began) * 1e9))
 
     def observing(self, observer: Observer) -> Observer:
-        """The observer, and beside it one for stages."""
+        """Return the observer, and beside it one for stages."""
         return Both(observer, _Stages(self))
 
     def close(self) -> None:
@@ -101,12 +101,12 @@ class _Stages(Observer):
 
 
 def _wall_clock(moment: float) -> int:
-    """A moment of time.monotonic in nanoseconds since 1970."""
+    """Return a moment of time.monotonic in nanoseconds since 1970."""
     return time.time_ns() - round((time.monotonic() - moment) * 1e9)
 
 
 def open_tracing() -> OpenTelemetry:
-    """The tracer of the environment; raises TracingError for a way of sending that there is not."""
+    """Return the tracer of the environment; raises TracingError for a way of sending that there is not."""
     for name, only in ACCEPTED.items():
         if os.environ.get(name, only).strip().lower() not in ("", only):
             raise TracingError(f"{name} must be {only} or left out: there is no other way to send traces here.")

@@ -25,7 +25,7 @@ class AlignmentError(ValueError):
 
 
 def word_groups(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
-    """The tokens of each white-space word of a line, from the tokenizer's offsets.
+    """Return the tokens of each white-space word of a line, from the tokenizer's offsets.
 
     A token belongs to the word in which its first character that is not a space stands.
     """
@@ -128,7 +128,7 @@ class Reading:
         return f"layer {self.layer}, head {self.head}, read where it is {self.step}d{least}{rate}"
 
     def links(self, attention: Weights, targets: Groups, sources: Groups) -> Links:
-        """The alignment of one sentence pair."""
+        """Return the alignment of one sentence pair."""
         return links(reading(attention, self.layer, self.head, self.step), targets, sources, self.threshold)
 
 
@@ -178,7 +178,7 @@ def read_pharaoh(path: Path) -> list[Links]:
 
 
 def pharaoh(found: Links) -> str:
-    """One line of ``i-j``, 0-based source–target."""
+    """Return one line of ``i-j``, 0-based source–target."""
     return " ".join(f"{source}-{target}" for source, target in sorted(found))
 
 

@@ -92,17 +92,17 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
 
 
 def lowered(pair: Pair, _draw: random.Random) -> Pair:
-    """All of the source in lower case; its translation as it was."""
+    """Return all of the source in lower case; its translation as it was."""
     return pair[0].lower(), pair[1]
 
 
 def raised(pair: Pair, _draw: random.Random) -> Pair:
-    """Both sides in capitals."""
+    """Return both sides in capitals."""
     return pair[0].upper(), pair[1].upper()
 
 
 def unfinished(pair: Pair, _draw: random.Random) -> Pair | None:
-    """Both sides without the mark that ends them, where it is the same."""
+    """Return both sides without the mark that ends them, where it is the same."""
     ends = [_FINAL.search(side) for side in pair]
     if ends[0] is None or ends[1] is None or ends[0].group(1) != ends[1].group(1):
         return None

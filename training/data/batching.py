@@ -36,13 +36,13 @@ class Batch:
     """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where nobody knows)."""
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch on another device."""
+        """Return the same batch on another device."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: array.to(device) for name, array in arrays.items() if array is not None})
 
 
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
-    """Which pairs are seen this epoch: each ``floor(weight)`` times, the fraction drawn at random.
+    """Return which pairs are seen this epoch: each ``floor(weight)`` times, the fraction drawn at random.
 
     Returns [pairs, 2] in corpus order; a pure function of its arguments.
     """

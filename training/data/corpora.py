@@ -43,7 +43,7 @@ class Corpus:
     note: str = ""
 
     def languages(self, source: str, target: str) -> Languages:
-        """The pair as it is published, in either direction; raises CorpusError when there is none."""
+        """Return the pair as it is published, in either direction; raises CorpusError when there is none."""
         for pair in ((source, target), (target, source)):
             if pair in self.downloads:
                 return pair
@@ -69,7 +69,7 @@ _MULTI30K_SPLITS = {
 
 
 def _multi30k(text: str, split: str) -> Corpus:
-    """One split of Multi30k; ``tok`` is lowercased, punctuation-normalised, Moses-tokenised by its makers."""
+    """Return one split of Multi30k; ``tok`` is lowercased, punctuation-normalised, Moses-tokenised by its makers."""
     stem = _MULTI30K_SPLITS[split]
     ending = ".{}.gz" if text == "raw" else ".lc.norm.tok.{}"
     files = {

@@ -59,7 +59,7 @@ class EncodedPairs:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all ids and of where each sentence ends."""
+        """Return a hash of all ids and of where each sentence ends."""
         arrays = (self.source.ids, self.source.offsets, self.target.ids, self.target.offsets)
         return hash_of(*(np.ascontiguousarray(array).data for array in arrays))
 

@@ -25,7 +25,7 @@ class LinkTable:
 
     @staticmethod
     def of(sentences: Sequence[Links]) -> LinkTable:
-        """The table of a corpus, a set of links between tokens a sentence pair."""
+        """Return the table of a corpus, a set of links between tokens a sentence pair."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(links) for links in sentences], out=offsets[1:])
         flat = [link for links in sentences for link in sorted(links)]
@@ -57,7 +57,7 @@ class LinkTable:
         return table
 
     def fits(self, corpus: EncodedPairs) -> bool:
-        """Say whether every link is between tokens that there are."""
+        """Return whether every link is between tokens that there are."""
         if len(self) != len(corpus):
             return False
         sentences = np.repeat(np.arange(len(self)), np.diff(self.offsets))
@@ -66,7 +66,7 @@ class LinkTable:
 
 
 def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, source: int) -> Tensor:
-    """What guided attention should be: float32 [B, T, S], each linked target token's weight spread evenly.
+    """Return what guided attention should be: float32 [B, T, S], each linked target token's weight spread evenly.
 
     Rows of target tokens without a link are zero.
     """

@@ -28,7 +28,7 @@ _CURRENCIES = ("$", "€", "£")
 
 
 def _translated(lines: str) -> tuple[Value, ...]:
-    """One value a line, its words in the order of ``LANGUAGES``."""
+    """Return one value a line, its words in the order of ``LANGUAGES``."""
     return tuple(dict(zip(LANGUAGES, line.split(), strict=True)) for line in lines.strip().splitlines())
 
 
@@ -111,7 +111,7 @@ def _same(text: str) -> Value:
 
 
 def _whole(number: int, grouped: bool) -> Value:
-    """A whole number, with each language's mark between groups of three digits where ``grouped``."""
+    """Return a whole number, with each language's mark between groups of three digits where ``grouped``."""
     if not grouped:
         return _same(str(number))
     english = f"{number:,}"

@@ -9,7 +9,7 @@ from training.data.cleaning import Pair
 
 
 def sentence_hash(sentence: str) -> int:
-    """A number that depends on nothing but the sentence, case and final punctuation aside (64 bits)."""
+    """Return a number that depends on nothing but the sentence, case and final punctuation aside (64 bits)."""
     key = sentence.lower().rstrip(" .!?").encode()
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
 

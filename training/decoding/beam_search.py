@@ -30,7 +30,7 @@ class SearchOptions:
 
 
 def length_limit(source_length: int, max_length: int) -> int:
-    """Where a translation is cut off: the service's limit, twice its source and a little; end tokens counted.
+    """Return where a translation is cut off: the service's limit, twice its source and a little; end tokens counted.
 
     One of ``max_length`` places is kept for the end token that a cut translation gets when it is scored.
     """
@@ -58,7 +58,7 @@ class _Sentence:
     results: list[Hypothesis] = field(default_factory=list)
 
     def best_first(self) -> list[Hypothesis]:
-        """The results in the order of their scores."""
+        """Return the results in the order of their scores."""
         return sorted(self.results, key=lambda hypothesis: -hypothesis.score)
 
 
@@ -149,7 +149,7 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
 
 
 def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchOptions) -> bool:
-    """Whether waiting cannot pay; ``best_live`` is the largest sum of log-probabilities, which only falls."""
+    """Return whether waiting cannot pay; ``best_live`` is the largest sum of log-probabilities, which only falls."""
     if steps >= sentence.limit:
         return True
     to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))

@@ -60,7 +60,7 @@ def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Itera
 
 
 def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
-    """The most likely token at every step: [B, S], [B] → ids without the end token.
+    """Return the most likely token at every step: [B, S], [B] → ids without the end token.
 
     A row also ends at its ``length_limit``, so that an untrained network is not waited for, and does not repeat itself
     for ever, as the service's does not.
@@ -129,7 +129,7 @@ def translate(
     options: SearchOptions,
     progress: Callable[[int], object] | None = None,
 ) -> list[str]:
-    """One translation for each sentence; an empty one stays empty.
+    """Return one translation for each sentence; an empty one stays empty.
 
     A sentence over the limits of ``options`` is translated in parts, as the service does.
     """

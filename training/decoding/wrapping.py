@@ -106,7 +106,7 @@ def wrapped(text: str, starts: Sequence[int], limit: int) -> list[tuple[int, int
 
 
 def _best_cut(text: str, starts: Sequence[int], at: tuple[int, int], limit: int) -> int:
-    """Where to end a range that begins ``at`` a position and the token that stands there."""
+    """Return where to end a range that begins ``at`` a position and the token that stands there."""
     begin, first = at
     left = len(starts) - first
     target = first + math.ceil(left / math.ceil(left / limit))
@@ -149,5 +149,5 @@ def _has_letter(text: str) -> bool:
 
 
 def _first_visible(text: str, start: int, end: int) -> int:
-    """Where a token's text begins, spaces before it left out."""
+    """Return where a token's text begins, spaces before it left out."""
     return next((place for place in range(start, end) if not text[place].isspace()), start)

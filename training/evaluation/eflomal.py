@@ -49,14 +49,14 @@ def training_text(run: Path, count: int) -> Texts:
 
 
 def development_text(run: Path) -> Texts:
-    """A run's held-out pairs, words set apart."""
+    """Return a run's held-out pairs, words set apart."""
     sets = load_development(run)
     sources = [split_words(text) for test in sets for text in test.sources]
     return sources, [split_words(text) for test in sets for text in test.references]
 
 
 def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = ()) -> list[tuple[Links, Links]]:
-    """The links of the ``measured`` pairs from source to target and from target to source, learnt on both texts.
+    """Return the links of the ``measured`` pairs from source to target and from target to source, learnt on both texts.
 
     ``options`` go to eflomal-align as they are.
     Raises AlignmentError when eflomal is missing or fails.
@@ -115,13 +115,13 @@ def _around(links: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def gold_line(gold: Gold) -> str:
-    """One line of ``i-j`` (sure) and ``ipj`` (possible), 1-based."""
+    """Return one line of ``i-j`` (sure) and ``ipj`` (possible), 1-based."""
     kinds = [(link, "-" if link in gold.sure else "p") for link in sorted(gold.possible | gold.sure)]
     return " ".join(f"{source + 1}{kind}{target + 1}" for (source, target), kind in kinds)
 
 
 def compare(links: Sequence[tuple[Links, Links]]) -> dict[str, list[Links]]:
-    """The rival's alignments: each direction, what both found, and grow-diag-final-and."""
+    """Return the rival's alignments: each direction, what both found, and grow-diag-final-and."""
     return {
         "source to target": [forward for forward, _ in links],
         "target to source": [reverse for _, reverse in links],

@@ -113,7 +113,7 @@ def _stem(path: Path) -> str:
 
 
 def load_development(path: Path) -> list[TestSet]:
-    """The held-out pairs of a run folder, one test set a corpus."""
+    """Return the held-out pairs of a run folder, one test set a corpus."""
     rows = RunFolder(path).load_development()
     names = dict.fromkeys(corpus for corpus, _, _ in rows)
     return [
@@ -158,7 +158,7 @@ def evaluate_lines(
 
 
 def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[TeachingResult]:
-    """The four teaching sentences; empty for languages that have no accepted answers listed."""
+    """Return the four teaching sentences; empty for languages that have no accepted answers listed."""
     language = trained.recipe.target_language
     if trained.recipe.source_languages != ("en",) or language not in TEACHING_LABELS:
         return []
@@ -191,7 +191,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def as_text(results: Sequence[Result], teaching: Sequence[TeachingResult]) -> str:
-    """The same for people: a line a figure."""
+    """Return the same for people: a line a figure."""
     lines = []
     for result in results:
         lines.append(f"{result.test_set}: {result.sentences} sentences")

@@ -78,7 +78,7 @@ def score_by_length(
 
 
 def bigram_bleu(prediction: Sequence[str], label: Sequence[str], longest: int = 2) -> float:
-    """The metric of the classic teaching example, between 0 and 1.
+    """Return the metric of the classic teaching example, between 0 and 1.
 
     exp(min(0, 1 − |label| / |prediction|)) · Π over n of p_n ^ (1 / 2ⁿ), where p_n is the share of the prediction's
     n-grams that the label has; n goes up to ``longest``, or to the prediction's length if that is smaller.
@@ -122,7 +122,7 @@ class TeachingResult:
 
 
 def score_teaching(translations: Sequence[str], language: str) -> list[TeachingResult]:
-    """The four sentences' bigram BLEU, and whether each is one of the accepted translations."""
+    """Return the four sentences' bigram BLEU, and whether each is one of the accepted translations."""
     results = []
     for source, translation, labels in zip(TEACHING_SOURCES, translations, TEACHING_LABELS[language], strict=True):
         tokens = teaching_tokens(translation)

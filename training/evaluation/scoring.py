@@ -54,7 +54,7 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
 
 
 def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
-    """What readings are measured on; pairs with an empty side are left out.
+    """Return what readings are measured on; pairs with an empty side are left out.
 
     Raises ValueError when the numbers of pairs differ.
     """

@@ -33,11 +33,11 @@ class Graphs(Protocol):
 
     @property
     def memory(self) -> Arrays:
-        """What the encoder gives to every step."""
+        """Return what the encoder gives to every step."""
 
     @property
     def state(self) -> Arrays:
-        """What a step gives to the next one."""
+        """Return what a step gives to the next one."""
 
     def encoder(self, graph: GraphBuilder) -> None:
         """Source → memory and initial states."""
@@ -50,14 +50,14 @@ class Graphs(Protocol):
 
 
 def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
-    """The graph builder of the architecture that the recipe names."""
+    """Return the graph builder of the architecture that the recipe names."""
     if isinstance(config, TransformerConfig):
         return TransformerGraphs(config, arithmetic)
     return BahdanauGraphs(config, arithmetic)
 
 
 def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> Parameters:
-    """A trained network's parameters, laid out for the graphs."""
+    """Return a trained network's parameters, laid out for the graphs."""
     state: StateArrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in network.state_dict().items()}
     if isinstance(config, TransformerConfig):
         return transformer_parameters(config, state, positions)
@@ -65,7 +65,7 @@ def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> 
 
 
 def state_of(config: NetworkConfig, parameters: Parameters) -> StateArrays:
-    """The inverse of ``parameters_of``: arrays under the network's own names."""
+    """Return the inverse of ``parameters_of``: arrays under the network's own names."""
     if isinstance(config, TransformerConfig):
         return transformer_state(config, parameters)
     return bahdanau_state(config, parameters)

@@ -124,7 +124,7 @@ class BahdanauGraphs:
     def _advance(
         self, graph: GraphBuilder, embedded: str, state: list[str], source: Source
     ) -> tuple[str, list[str], str]:
-        """One step: embedded [N, E] → context [N, M], next states, weights [B, K, S]."""
+        """Return one step: embedded [N, E] → context [N, M], next states, weights [B, K, S]."""
         depth = self.config.decoder_layers
         units, gates = self.config.decoder_hidden, Cell.gates(self.config)
         word = self.arithmetic.operand(graph, "embedded", embedded)

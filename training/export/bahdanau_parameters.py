@@ -30,7 +30,7 @@ QUERY_ENERGY, KEY_ENERGY = "attention.score.query.energy", "attention.score.key.
 
 
 def _energies(config: BahdanauConfig) -> dict[str, str]:
-    """The vectors of attention, by their names in the graphs, and the network's own names."""
+    """Return the vectors of attention, by their names in the graphs, and the network's own names."""
     if config.attention == "none":
         return {}
     found = {}
@@ -70,7 +70,7 @@ def _put_cell(state: StateArrays, names: tuple[str, str], matrix: Matrix, order:
 
 
 def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
-    """What attention multiplies the decoder's state by."""
+    """Return what attention multiplies the decoder's state by."""
     parts: list[Matrix] = []
     if config.attention == "none":
         return parts
@@ -82,7 +82,7 @@ def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
 
 
 def _keys(config: BahdanauConfig, state: StateArrays) -> Matrix | None:
-    """What the annotations are multiplied by to become keys."""
+    """Return what the annotations are multiplied by to become keys."""
     if config.attention == "none":
         return None
     return linear(state, "attention.score.key") if config.score in ("additive", "general") else None
@@ -128,7 +128,7 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
 
 
 def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArrays:
-    """The inverse of ``bahdanau_parameters``; the biases of suppressed tokens come back as zero."""
+    """Return the inverse of ``bahdanau_parameters``; the biases of suppressed tokens come back as zero."""
     state: StateArrays = {}
     _put_encoder(config, parameters, state)
     _put_decoder(config, parameters, state)

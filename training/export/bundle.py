@@ -108,7 +108,7 @@ def export_bundle(
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
-    """The manifest's ``parity``: what was compared with PyTorch, and which precisions nobody could compare."""
+    """Return the manifest's ``parity``: what was compared with PyTorch, and which precisions nobody could compare."""
     seen = {comparison.precision for comparison in compared}
     return {
         "compared": [comparison.document() for comparison in compared],

@@ -50,7 +50,7 @@ class ModelCard:
     """The revision of the code that exported it."""
 
     def document(self, recipe: str, parameters: int) -> dict[str, Any]:
-        """The manifest's ``card`` section."""
+        """Return the manifest's ``card`` section."""
         return {
             "data": [asdict(corpus) for corpus in self.data],
             "recipe": recipe,
@@ -104,7 +104,7 @@ model: read what it writes before you rely on it, and do not use it where a wron
 
 
 def readme(manifest: dict[str, Any]) -> str:
-    """The bundle's README.md, from its manifest."""
+    """Return the bundle's README.md, from its manifest."""
     card, limits = manifest["card"], manifest["limits"]
     sources = manifest.get("source_languages") or [manifest["source_language"]]
     source, target = " and ".join(sources), manifest["target_language"]
@@ -129,7 +129,7 @@ def readme(manifest: dict[str, Any]) -> str:
 
 
 def _legs(legs: list[dict[str, Any]]) -> str:
-    """The legs of training as a list; nothing where the recipe above says it all."""
+    """Return the legs of training as a list; nothing where the recipe above says it all."""
     began = legs[0].get("began_from") if legs else None
     if len(legs) < 2 and began is None:
         return ""

@@ -27,7 +27,7 @@ class BundleReadError(ValueError):
 
 
 def read_recipe(folder: Path) -> Recipe:
-    """The recipe that a bundle's card records."""
+    """Return the recipe that a bundle's card records."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         content = yaml.safe_load(manifest["card"]["recipe"])
@@ -39,7 +39,7 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
-    """A state dict for the network of the bundle's recipe, float32, from its int8 (else fp32) weights.
+    """Return a state dict for the network of the bundle's recipe, float32, from its int8 (else fp32) weights.
 
     The output biases of tokens that are never produced come back as zero. Raises BundleReadError.
     """
@@ -51,7 +51,7 @@ def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
 
 
 def _stored_arrays(path: Path) -> Arrays:
-    """All arrays that a graph keeps in the weights file, or notes as being there."""
+    """Return all arrays that a graph keeps in the weights file, or notes as being there."""
     model = onnx.load_model(str(path), load_external_data=False)
     result: Arrays = {}
     file = path

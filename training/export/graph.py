@@ -59,7 +59,7 @@ class GraphBuilder:
             self.nodes.append(helper.make_node("Identity", [tensor], [name]))
 
     def fresh(self, stem: str) -> str:
-        """A name that is not taken anywhere in the model."""
+        """Return a name that is not taken anywhere in the model."""
         return f"{stem}_{next(self.root._counter)}"
 
     def ops(self, kind: str, inputs: Sequence[str], wanted: Sequence[bool] | int, **attributes: Any) -> list[str]:
@@ -85,7 +85,7 @@ class GraphBuilder:
         return self.ops("Split", [tensor, self.integers(*sizes)], len(sizes), axis=axis)
 
     def constant(self, array: Array) -> str:
-        """A small constant, one initialiser however often it is used."""
+        """Return a small constant, one initialiser however often it is used."""
         assert array.nbytes <= _INLINE_BYTES, "large arrays belong in the weight store"
         root, key = self.root, (array.dtype.str, array.shape, array.tobytes())
         if key not in root._constants:
@@ -95,7 +95,7 @@ class GraphBuilder:
         return root._constants[key]
 
     def integers(self, *values: int) -> str:
-        """A constant int64 vector."""
+        """Return a constant int64 vector."""
         return self.constant(np.array(values, np.int64))
 
     def reshape(self, tensor: str, *shape: int) -> str:
@@ -103,13 +103,13 @@ class GraphBuilder:
         return self.op("Reshape", tensor, self.integers(*shape))
 
     def weight(self, name: str) -> str:
-        """An array of the weight store as an initialiser of this model."""
+        """Return an array of the weight store as an initialiser of this model."""
         if name not in self.root._initialisers:
             self.root._initialisers[name] = self.store.reference(name)
         return name
 
     def subgraph(self, name: str) -> GraphBuilder:
-        """A builder for the body of a Scan, which sees this graph's tensors."""
+        """Return a builder for the body of a Scan, which sees this graph's tensors."""
         return GraphBuilder(name, self.store, self)
 
     def scan(
@@ -147,14 +147,14 @@ class GraphBuilder:
         return names[:kept]
 
     def finish(self) -> GraphProto:
-        """The graph; only the outermost one holds initialisers."""
+        """Return the graph; only the outermost one holds initialisers."""
         _rename(self.nodes, self._renamed)
         return helper.make_graph(
             self.nodes, self.name, self.inputs, self.outputs, initializer=list(self._initialisers.values())
         )
 
     def model(self) -> ModelProto:
-        """The whole model, ready to be serialised beside its weights file."""
+        """Return the whole model, ready to be serialised beside its weights file."""
         operator_sets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         model = helper.make_model(
             self.finish(), opset_imports=operator_sets, ir_version=_IR_VERSION, producer_name="translucent"

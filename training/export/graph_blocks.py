@@ -31,7 +31,7 @@ def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int, bet
 
 
 def valid_mask(graph: GraphBuilder, arithmetic: Arithmetic, lengths: str, like: str, axis: int) -> str:
-    """What is added to scores: 0 within a row's length, -inf beyond, [B, 1, 1, S]."""
+    """Return what is added to scores: 0 within a row's length, -inf beyond, [B, 1, 1, S]."""
     valid = valid_positions(graph, lengths, like, axis, between=2)
     zero, low = arithmetic.number(graph, 0.0), arithmetic.number(graph, float("-inf"))
     return graph.op("Where", valid, zero, low)

@@ -59,12 +59,12 @@ class Decoding:
 
 
 def graph_file(kind: str, precision: str) -> str:
-    """The name of a graph's file."""
+    """Return the name of a graph's file."""
     return f"{kind}.{precision}.onnx"
 
 
 def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
-    """The manifest's entry for the three graphs of one precision."""
+    """Return the manifest's entry for the three graphs of one precision."""
     dtype = "float16" if graphs.arithmetic.dtype == TensorProto.FLOAT16 else "float32"
     memory: list[dict[str, Any]] = []
     for name, axes in graphs.memory:
@@ -119,7 +119,7 @@ def manifest_document(
 
 
 def _languages(recipe: Recipe) -> dict[str, Any]:
-    """The languages, in the oldest format that can say them: older services then read the bundle, too."""
+    """Return the languages, in the oldest format that can say them: older services then read the bundle, too."""
     sources, target = recipe.source_languages, {"target_language": recipe.target_language}
     if len(sources) == 1:
         return {"format_version": 1, "source_language": sources[0], **target}

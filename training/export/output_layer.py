@@ -41,7 +41,7 @@ class OutputLayer(NamedTuple):
 
     @property
     def arrays(self) -> list[ShortlistArray]:
-        """What the encoder gives for the step's output layer; nothing where there is no shortlist."""
+        """Return what the encoder gives for the step's output layer; nothing where there is no shortlist."""
         if self.arithmetic.always is None:
             return []
         return [

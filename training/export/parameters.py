@@ -38,7 +38,7 @@ class Parameters:
 
     @property
     def count(self) -> int:
-        """How many trained numbers there are; positions are none."""
+        """Return how many trained numbers there are; positions are none."""
         matrices = sum(m.weight.size + (0 if m.bias is None else m.bias.size) for m in self.matrices.values())
         tables = sum(table.size for table in self.tables.values())
         return matrices + tables + sum(v.size for name, v in self.vectors.items() if name != POSITIONS)
@@ -51,14 +51,14 @@ SUPPRESSED = -1e9
 
 
 def suppressed_bias(bias: Floats, never: tuple[int, ...]) -> Floats:
-    """The output bias with the tokens that no translation holds put out of reach."""
+    """Return the output bias with the tokens that no translation holds put out of reach."""
     result = bias.astype(np.float32, copy=True)
     result[list(never)] = SUPPRESSED
     return result
 
 
 def linear(state: StateArrays, name: str) -> Matrix:
-    """An ``nn.Linear`` of the state dict."""
+    """Return an ``nn.Linear`` of the state dict."""
     return Matrix(np.ascontiguousarray(state[f"{name}.weight"].T), state.get(f"{name}.bias"))
 
 

@@ -84,13 +84,13 @@ class Comparison:
     at_least: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The manifest's entry."""
+        """Return the manifest's entry."""
         bound = "at_least" if self.at_least else "at_most"
         return {"precision": self.precision, "what": self.what, "value": float(f"{self.value:.4g}"), bound: self.limit}
 
     @property
     def passed(self) -> bool:
-        """Whether the limit is kept; not a number never does."""
+        """Return whether the limit is kept; not a number never does."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
 
 
 def parity_table(results: Sequence[Comparison]) -> str:
-    """A line for each comparison."""
+    """Return a line for each comparison."""
     return "\n".join(str(result) for result in results)
 
 
@@ -249,7 +249,7 @@ class _Gate:
         self._stepper = Stepper(graphs, folder, precision, longest, listed)
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
-        """All comparisons over all batches, the worst of each."""
+        """Return all comparisons over all batches, the worst of each."""
         seen, alone, steps, agreed = _Seen(self._read), [], [], []
         for batch in batches:
             reference, result = torch_reference(self._network, batch), force(self._forced, batch)
@@ -289,7 +289,7 @@ class _Gate:
         return np.stack(chosen, 1), np.stack(best, 1)
 
     def _alone(self, batch: Batch, result: dict[str, Array], stepped: Array) -> Iterator[float]:
-        """How far rows 0 and 1 are from themselves without neighbours and padding."""
+        """Yield how far rows 0 and 1 are from themselves without neighbours and padding."""
         for row in range(min(2, len(batch.source))):
             source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
             single = collate([batch.source[row, :source].numpy()], [batch.target_out[row, :target].numpy()])

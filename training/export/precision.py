@@ -81,7 +81,7 @@ class Arithmetic:
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """What ``logits`` gives for the tokens of ``always``: [..., W] → float32 [..., A]; for shortlists."""
+        """Return what ``logits`` gives for the tokens of ``always``: [..., W] → float32 [..., A]; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
@@ -99,11 +99,11 @@ class Arithmetic:
         return graph.op("LayerNormalization", total, scale, bias, axis=-1, epsilon=EPSILON), total
 
     def vector(self, graph: GraphBuilder, name: str) -> str:
-        """A parameter that is never quantised."""
+        """Return a parameter that is never quantised."""
         return self.from_float(graph, graph.weight(name))
 
     def number(self, graph: GraphBuilder, value: float) -> str:
-        """A scalar constant of this precision."""
+        """Return a scalar constant of this precision."""
         return graph.constant(np.array(value, np.float16 if self.dtype == TensorProto.FLOAT16 else np.float32))
 
     def from_float(self, graph: GraphBuilder, tensor: str) -> str:
@@ -144,7 +144,7 @@ class DequantisedArithmetic(Arithmetic):
         return self.from_float(graph, _int8_rows(graph, table, ids))
 
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
-        """One node, which is what CUDA has a kernel for."""
+        """Return one node, which is what CUDA has a kernel for."""
         inputs = [values, result, *(self.vector(graph, f"{norm}.{part}") for part in ("weight", "bias"))]
         wanted = [True, False, False, True]
         normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=EPSILON)
@@ -191,7 +191,7 @@ class Int8Arithmetic(Arithmetic):
         return _int8_rows(graph, table, ids)
 
     def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """The table is stored once, [V, E]; its transpose is made when the graph is loaded."""
+        """Return the table is stored once, [V, E]; its transpose is made when the graph is loaded."""
         names = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS)
         return self._logits(graph, operand, factor, [graph.weight(name) for name in names])
 

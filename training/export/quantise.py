@@ -51,7 +51,7 @@ def quantise_weight(weight: Floats, axis: int, importance: Floats | None = None)
 
 
 def choose_range(values: Floats, symmetric: bool) -> Range:
-    """The scale and zero point with the smallest squared error over sampled values."""
+    """Return the scale and zero point with the smallest squared error over sampled values."""
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     flat = values.ravel()
     flat = flat[:: max(1, flat.size // 100_000)]
@@ -113,7 +113,7 @@ def quantised_store(
     plan: Plan,
     location: str,
 ) -> WeightStore:
-    """Every weight once as int8 with its scales, the rest as float32."""
+    """Return every weight once as int8 with its scales, the rest as float32."""
     store = WeightStore(location)
     for name, matrix in parameters.matrices.items():
         sites = products[name]
@@ -140,7 +140,7 @@ def _add(store: WeightStore, name: str, quantised: Quantised) -> None:
 
 
 def float_store(parameters: Parameters, location: str) -> WeightStore:
-    """Every weight as float32."""
+    """Return every weight as float32."""
     store = WeightStore(location)
     for name, matrix in parameters.matrices.items():
         store.add(f"{name}.weight", matrix.weight)

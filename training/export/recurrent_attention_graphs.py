@@ -61,7 +61,7 @@ class Attention:
         return [size] * (int(self._additive) + int(self._config.attention == "local"))
 
     def prepare(self, graph: GraphBuilder, annotations: str) -> list[str]:
-        """The memory arrays from annotations [B, S, M]."""
+        """Return the memory arrays from annotations [B, S, M]."""
         if self._config.score in ("dot", "scaled_dot"):
             return [annotations]
         if self._config.score == "concat":  # a vector, kept in floats
@@ -158,7 +158,7 @@ class Attention:
         return graph.op("Div", shaped, graph.op("Max", total, number(graph, least)))
 
     def _hard(self, graph: GraphBuilder, scores: str, source: Source) -> str:
-        """All the weight on the best position."""
+        """Return all the weight on the best position."""
         low = self._arithmetic.number(graph, float("-inf"))
         best = graph.op("ArgMax", graph.op("Where", source.valid, scores, low), axis=-1, keepdims=1)
         places = graph.op("Cast", source.places, to=TensorProto.INT64)

@@ -19,12 +19,12 @@ class Cell(NamedTuple):
 
     @staticmethod
     def gates(config: BahdanauConfig) -> int:
-        """How many gates' columns a cell's matrices have."""
+        """Return how many gates' columns a cell's matrices have."""
         return 3 if config.cell == "gru" else 4
 
 
 def advance(graph: GraphBuilder, cell: Cell, gates: tuple[str, str], state: tuple[str, str]) -> list[str]:
-    """One step of a cell: gates from input and from state [N, G · D], (hidden, cell) → new hidden (and cell)."""
+    """Return one step of a cell: gates from input and from state [N, G · D], (hidden, cell) → new hidden (and cell)."""
     units = cell.units
     if cell.kind == "gru":
         (input_both, input_new), (state_both, state_new) = (graph.split(g, [2 * units, units]) for g in gates)

@@ -85,7 +85,7 @@ def _asked_for(
     target: npt.NDArray[np.int64],
     vocabulary: int,
 ) -> npt.NDArray[np.int64]:
-    """How many sentences use a token or hold a source token that calls for it, [V].
+    """Return how many sentences use a token or hold a source token that calls for it, [V].
 
     ``source``, ascending, calls for ``target``. Tokens that all lists would hold are cheaper scored for everybody, and
     what no source token calls for (the inside of rare words) is missed least this way.

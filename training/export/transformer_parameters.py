@@ -26,7 +26,7 @@ EMBEDDING = "embedding"
 
 
 def norm_names(config: TransformerConfig, side: str) -> list[str]:
-    """The LayerNorms of ``encoder`` or ``decoder`` in the order in which values meet them."""
+    """Return the LayerNorms of ``encoder`` or ``decoder`` in the order in which values meet them."""
     layers = config.encoder_layers if side == "encoder" else config.decoder_layers
     between = ["cross_frame"] if side == "decoder" else []
     frames = ["attention_frame", *between, "feed_forward_frame"]
@@ -70,7 +70,7 @@ def transformer_parameters(config: TransformerConfig, state: StateArrays, positi
 
 
 def transformer_state(config: TransformerConfig, parameters: Parameters) -> StateArrays:
-    """The inverse of ``transformer_parameters``; the biases of suppressed tokens come back as zero."""
+    """Return the inverse of ``transformer_parameters``; the biases of suppressed tokens come back as zero."""
     state: StateArrays = {}
     width = config.width
     for kind, name in _blocks(config):

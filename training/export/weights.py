@@ -43,7 +43,7 @@ class WeightStore:
         return self._arrays[name]
 
     def reference(self, name: str) -> TensorProto:
-        """An initialiser that points into the file."""
+        """Return an initialiser that points into the file."""
         array = self._arrays[name]
         tensor = TensorProto(name=name, dims=array.shape, data_type=helper.np_dtype_to_tensor_dtype(array.dtype))
         tensor.data_location = TensorProto.EXTERNAL
@@ -53,7 +53,7 @@ class WeightStore:
         return tensor
 
     def offset(self, name: str) -> int:
-        """Where an array begins in the file, in bytes."""
+        """Return where an array begins in the file, in bytes."""
         return self._offsets[name]
 
     def write(self, folder: Path) -> Path:

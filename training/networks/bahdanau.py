@@ -113,7 +113,7 @@ class Bahdanau(nn.Module):
         return (*hidden, *cells)
 
     def _advance(self, embedded: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
-        """One step: embedded [B, E] → context [B, M], next state, weights [B, S]."""
+        """Return one step: embedded [B, E] → context [B, M], next state, weights [B, S]."""
         annotations, keys, _ = memory.arrays
         depth = len(self.cells)
         if self.transition is not None:

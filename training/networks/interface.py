@@ -20,7 +20,7 @@ class Memory:
     """Encoder self-attention [B, L, H, S, S], where there is one."""
 
     def select(self, rows: Tensor) -> Memory:
-        """The memory of some rows, repeated or reordered."""
+        """Return the memory of some rows, repeated or reordered."""
         return Memory(tuple(array[rows] for array in self.arrays), self.lengths[rows], None)
 
 
@@ -53,7 +53,7 @@ class Network(Protocol):
         """[..., E] → [..., V], or [..., C] of some ``pieces`` int64 [C] only."""
 
     def start(self, memory: Memory) -> State:
-        """The decoder's state before the first step."""
+        """Return the decoder's state before the first step."""
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
         """[B] last tokens → logits [B, V], next state, cross attention [B, L, H, S]."""

@@ -18,7 +18,7 @@ from training.recipe import BahdanauConfig
 
 
 def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | ConcatScore | ProductScore:
-    """The alignment model that the recipe names."""
+    """Return the alignment model that the recipe names."""
     query = config.decoder_hidden
     if config.score == "additive":
         return AdditiveScore(query, memory_size, config.attention_size)
@@ -52,7 +52,7 @@ class RecurrentAttention(nn.Module):
         self.centre = LocalCentre(config.decoder_hidden, config.attention_size) if self.kind == "local" else None
 
     def keys(self, memory: Tensor) -> Tensor:
-        """What of the score depends on the source alone: [B, S, M] → [B, S, …]."""
+        """Return what of the score depends on the source alone: [B, S, M] → [B, S, …]."""
         assert self.score is not None  # `none` has no keys
         return self.score.keys(memory)
 

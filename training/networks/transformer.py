@@ -50,7 +50,7 @@ class Residual(nn.Module):
         self.before = config.norm == "pre"
 
     def enter(self, values: Tensor) -> Tensor:
-        """What the sub-layer sees."""
+        """Return what the sub-layer sees."""
         return self.norm(values) if self.before else values
 
     def leave(self, values: Tensor, result: Tensor) -> Tensor:
@@ -186,7 +186,7 @@ class Transformer(nn.Module):
         return partial_linear(hidden, self.embedding.weight, self.output_bias, pieces)
 
     def start(self, memory: Memory) -> State:
-        """No past keys or values."""
+        """Return no past keys or values."""
         return ()
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:

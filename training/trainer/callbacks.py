@@ -88,7 +88,7 @@ class AttentionPictures(Callback):
 
 @torch.no_grad()
 def draw_attention(module: TranslationModule, source: str) -> Figure:
-    """A heat map, target tokens down, source tokens across, mean over layers and heads."""
+    """Return a heat map, target tokens down, source tokens across, mean over layers and heads."""
     tokenizer = module.tokenizer
     ids = tokenizer.encode(source).ids
     translated = translate_greedy(module.network, [ids], max_length=64)[0]

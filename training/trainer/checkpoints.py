@@ -12,7 +12,7 @@ Parameters = dict[str, torch.Tensor]
 
 
 def newest_checkpoint(folder: RunFolder) -> Path | None:
-    """The checkpoint of the latest update, or None in a fresh folder."""
+    """Return the checkpoint of the latest update, or None in a fresh folder."""
     found = list(folder.checkpoints.glob("[0-9]*.ckpt"))
     return max(found, key=lambda path: int(path.stem)) if found else None
 
@@ -47,7 +47,7 @@ def write_average(folder: RunFolder, last: int) -> None:
 
 
 def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
-    """The mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
+    """Return the mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
 
     Older ones may lie there too, from before ``keep_checkpoints`` was changed. Raises FileNotFoundError when there is
     none.
@@ -63,7 +63,7 @@ def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
 
 
 def load_parameters(file: Path) -> Parameters:
-    """The network's parameters in a checkpoint, in a mean of several, or in a file of parameters alone."""
+    """Return the network's parameters in a checkpoint, in a mean of several, or in a file of parameters alone."""
     content = torch.load(file, map_location="cpu", weights_only=False)
     parameters: Parameters = content.get("state_dict", content.get("parameters", content))
     prefix = "network."

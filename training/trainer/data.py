@@ -64,7 +64,7 @@ class PairData(lightning.LightningDataModule):
         self._drawn_before = Drawn(0, 0)
 
     def state_dict(self) -> dict[str, int]:
-        """How many batches all processes have drawn, for a checkpoint."""
+        """Return how many batches all processes have drawn, for a checkpoint."""
         return {"update": self._attached.global_step, "batches": self._drawn()}
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
@@ -81,13 +81,13 @@ class PairData(lightning.LightningDataModule):
         return self.trainer
 
     def batches(self) -> TokenBatches:
-        """The training batches of the run."""
+        """Return the training batches of the run."""
         recipe = self._recipe
         weights = [corpus.weight for corpus in recipe.corpora]
         return TokenBatches(self._corpora, weights, recipe.optimisation.batch_tokens, recipe.seed, self._links)
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        """An endless stream that begins behind the batches that were drawn before.
+        """Return an endless stream that begins behind the batches that were drawn before.
 
         Beside a GPU a process of its own makes the batches ready.
         """
@@ -96,6 +96,6 @@ class PairData(lightning.LightningDataModule):
         return loader(stream, beside=trainer.strategy.root_device.type == "cuda")
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """All development pairs, in the same batches everywhere: each process sees them all."""
+        """Return all development pairs, in the same batches everywhere: each process sees them all."""
         batches = [batch for _, batch in ordered_batches(self._development, self._recipe.optimisation.batch_tokens)]
         return DataLoader(batches, batch_size=None)  # type: ignore[arg-type]

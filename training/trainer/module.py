@@ -38,7 +38,7 @@ class Losses(NamedTuple):
 
     @property
     def mean(self) -> Tensor:
-        """What an update makes smaller: the mean over the batch's tokens, and guidance."""
+        """Return what an update makes smaller: the mean over the batch's tokens, and guidance."""
         mean = self.smoothed / self.tokens
         return mean if self.guided is None else mean + self.guided
 
@@ -59,7 +59,7 @@ def batch_losses(
 
 
 def _guided(attention: Tensor, batch: Batch, config: OptimisationConfig) -> Tensor | None:
-    """What guided heads add to the loss; attention [B, L, H, T, S]."""
+    """Return what guided heads add to the loss; attention [B, L, H, T, S]."""
     guided = config.guided_alignment
     if guided is None or batch.links is None:
         return None
@@ -94,7 +94,7 @@ class TranslationModule(lightning.LightningModule):
         checkpoint["network"] = self.recipe.network.model_dump(mode="json")
 
     def losses(self, batch: Batch, sampled: int = 0) -> Losses:
-        """The losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
+        """Return the losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
         return batch_losses(self.network, batch, self.recipe.optimisation, self.tokenizer.get_vocab_size(), sampled)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -102,7 +102,7 @@ class TranslationModule(lightning.LightningModule):
         torch.manual_seed((self.recipe.seed * 1_000_003 + batch_idx) * 1009 + self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The mean smoothed loss of a batch's tokens, in nats; every batch of an update counts the same."""
+        """Return the mean smoothed loss of a batch's tokens, in nats; every batch of an update counts the same."""
         losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation, self.last_update))
         self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
         if losses.guided is not None:

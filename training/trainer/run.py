@@ -95,7 +95,7 @@ def require_world(processes: int) -> None:
 
 
 def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
-    """The recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
+    """Yield the recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
     if recipe.optimisation.precision != "auto":
         return recipe.optimisation.precision
     before = chosen_before(folder)

@@ -8,7 +8,7 @@ from training.recipe import OptimisationConfig
 
 
 def last_update(config: OptimisationConfig, ended_at: int | None = None) -> int:
-    """The update that a run ends with: ``max_updates``, or the end of the cooldown that patience began earlier.
+    """Return the update that a run ends with: ``max_updates``, or the end of the cooldown that patience began earlier.
 
     ``ended_at``: the update at which patience ended, if it did.
     """
@@ -18,7 +18,7 @@ def last_update(config: OptimisationConfig, ended_at: int | None = None) -> int:
 
 
 def rate_factor(update: int, config: OptimisationConfig, last: int | None = None) -> float:
-    """What the peak rate is multiplied by at an update (0-based).
+    """Return what the peak rate is multiplied by at an update (0-based).
 
     Linear warm-up, then the inverse square root of the update (1706.03762, equation 3), and over the
     ``cooldown_updates`` before the ``last`` update (``max_updates`` if not given) a straight line to zero.

@@ -30,7 +30,7 @@ class Looks:
     """The update at which patience ended."""
 
     def after(self, update: int, bleu: float, patience: int) -> Looks:
-        """The same after one more look."""
+        """Return the same after one more look."""
         if bleu > self.best:
             return replace(self, best=bleu, without_better=0 if self.ended_at is None else self.without_better)
         if self.ended_at is not None:
@@ -38,7 +38,7 @@ class Looks:
         return replace(self, without_better=self.without_better + 1).resumed(update, patience)
 
     def resumed(self, update: int, patience: int) -> Looks:
-        """The same under another ``patience``: more of it revives a run that had ended, less may end it here."""
+        """Return the same under another ``patience``: more of it revives a run that had ended, less may end it here."""
         if self.without_better < patience:
             return replace(self, ended_at=None)
         return replace(self, ended_at=update if self.ended_at is None else self.ended_at)
@@ -52,7 +52,7 @@ class Stopping(Callback):
         self.looks = Looks()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs to know of the looks so far."""
+        """Return what a resumed run needs to know of the looks so far."""
         return asdict(self.looks)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -112,21 +112,21 @@ class Stopping(Callback):
 
 
 def patience_ended(at: int, last: int) -> str:
-    """What to tell a person whose run's patience has ended."""
+    """Return what to tell a person whose run's patience has ended."""
     return f"patience ended at update {at}: " + (
         f"the cooldown begins here and ends the run at update {last}" if last > at else "the run ends here"
     )
 
 
 def nothing_left(update: int, ended_at: int | None) -> str:
-    """What to tell a person who goes on with a run that has ended."""
+    """Return what to tell a person who goes on with a run that has ended."""
     how = "raise optimisation.max_updates" if ended_at is None else "raise validation.patience"
     why = "" if ended_at is None else f": its patience ended at update {ended_at}"
     return f"this run has ended with update {update}{why}; to go on, {how}"
 
 
 def _load_looks(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    """What each look left, by its update."""
+    """Return what each look left, by its update."""
     if not folder.looks.exists():
         return {}
     looks: dict[str, dict[str, Any]] = json.loads(folder.looks.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def _save_looks(folder: RunFolder, looks: dict[str, dict[str, Any]]) -> None:
 
 
 def best_so_far(folder: RunFolder) -> float:
-    """The development BLEU of the best checkpoint that is kept; minus infinity where there is none."""
+    """Return the development BLEU of the best checkpoint that is kept; minus infinity where there is none."""
     if not folder.best.exists() or not folder.best_score.exists():
         return -math.inf
     return float(json.loads(folder.best_score.read_text(encoding="utf-8"))["dev_bleu"])

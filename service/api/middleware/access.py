@@ -52,7 +52,7 @@ class Access:
         self.proxies = parse_networks(settings.trusted_proxies)
 
     def asks_for_token(self, path: str) -> bool:
-        """Whether the operator's token decides over a path, and no API key does."""
+        """Return whether the operator's token decides over a path, and no API key does."""
         return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
 
     async def before_body(self, scope: Scope) -> None:
@@ -134,20 +134,20 @@ class Access:
 
 
 def missing_key(path: str) -> ApiError:
-    """The answer to a client without the key that it needs."""
+    """Return the answer to a client without the key that it needs."""
     if path in DIALECT:
         return ApiError(NO_KEY, status=400, code="key_required")
     return ApiError(NO_KEY, status=401, code="key_required", headers={"WWW-Authenticate": "Bearer"})
 
 
 def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
-    """The answer to a client that has to wait; `cost` is how many requests its own counted as."""
+    """Return the answer to a client that has to wait; `cost` is how many requests its own counted as."""
     counts = f", and this one counts as {cost}, for its texts" if cost > 1 else ""
     return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
 
 
 def too_many_failures(exceeded: Exceeded) -> ApiError:
-    """The answer to an address that has offered wrong keys or tokens too often."""
+    """Return the answer to an address that has offered wrong keys or tokens too often."""
     return _slow_down(
         f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
     )
@@ -158,5 +158,5 @@ def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
 
 
 def is_public(path: str) -> bool:
-    """Whether a path is open to everybody."""
+    """Return whether a path is open to everybody."""
     return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)

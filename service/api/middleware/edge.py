@@ -177,7 +177,7 @@ def is_operators(path: str) -> bool:
 
 
 def methods_at(scope: Scope) -> tuple[str, ...]:
-    """The methods that the application takes at a path; none where there is nothing."""
+    """Return the methods that the application takes at a path; none where there is nothing."""
     app = scope.get("app")
     templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
     path = str(scope["path"])
@@ -193,7 +193,7 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
-    """The headers that let pages of other sites call us; the same on every answer but those for operators."""
+    """Return the headers that let pages of other sites call us; the same on every answer but those for operators."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),

@@ -62,7 +62,7 @@ class Gate:
 
 
 async def key_in_fields(scope: Scope, body: Message) -> str | None:
-    """The key in a request's field `api_key`; empty and null mean none."""
+    """Return the key in a request's field `api_key`; empty and null mean none."""
     try:
         fields: Mapping[str, Any] = await read_fields(Request(scope, replaying(body)))
     except ApiError:
@@ -75,7 +75,7 @@ async def key_in_fields(scope: Scope, body: Message) -> str | None:
 
 
 def replaying(first: Message, then: Receive | None = None) -> Receive:
-    """A channel that gives `first` again, and then what `then` gives."""
+    """Return a channel that gives `first` again, and then what `then` gives."""
     waiting = [first]
 
     async def receive() -> Message:

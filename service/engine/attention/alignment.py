@@ -77,7 +77,7 @@ def _membership(groups: Groups, size: int) -> FloatArray:
 
 
 def alignment_weights(cross: FloatArray, align: AlignmentHead) -> FloatArray:
-    """Give [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
+    """Return [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
 
     "consume" reads a token in the row of the step after it, which has that token as its input; the last token is
     never an input and keeps its own row.
@@ -112,17 +112,17 @@ def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
 
 
 def plain_groups(tokens: Sequence[Token]) -> Groups:
-    """Give every token that is not special a group of its own."""
+    """Return every token that is not special a group of its own."""
     return [[number] for number, token in enumerate(tokens) if not token.special]
 
 
 def white_space_words(text: str) -> list[Span]:
-    """Give the ranges of the words of a line: what white space separates."""
+    """Return the ranges of the words of a line: what white space separates."""
     return _runs(text, lambda _before, _after: True)
 
 
 def words(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Give the ranges of the words that people look at.
+    """Return the ranges of the words that people look at.
 
     Rule: white space separates words; within, letters, digits and marks make one word, with an apostrophe, hyphen or
     full stop between two of them; every other character (punctuation, emoji) is a word of its own. A token that spans
@@ -165,12 +165,12 @@ def _is_letter(character: str) -> bool:
 
 
 def _attaches(character: str) -> bool:
-    """Say whether a character only changes the one before: marks, joiners, skin tones, style selectors."""
+    """Return whether a character only changes the one before: marks, joiners, skin tones, style selectors."""
     return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Groups:
-    """Give the indices of the tokens of each word; special tokens belong to none.
+    """Return the indices of the tokens of each word; special tokens belong to none.
 
     A token belongs to the word it begins in; one without text to the word that begins there or else ends there.
     `shift` is where the text of the spans begins in the text of the tokens.
@@ -189,13 +189,13 @@ def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Gro
 
 
 def with_specials(groups: Groups, tokens: Sequence[Token]) -> Groups:
-    """Give every special token a group of its own, all groups in the order of their first token, none empty."""
+    """Return every special token a group of its own, all groups in the order of their first token, none empty."""
     own = [[number] for number, token in enumerate(tokens) if token.special]
     return sorted([group for group in groups if group] + own)
 
 
 def word_tokens(tokens: Sequence[Token], groups: Groups, text: str) -> tuple[Token, ...]:
-    """Give one token for each group, spanning its pieces, with the id of the first and all pieces joined."""
+    """Return one token for each group, spanning its pieces, with the id of the first and all pieces joined."""
     merged = []
     for indices in groups:
         first, last = tokens[indices[0]], tokens[indices[-1]]

@@ -40,19 +40,19 @@ class _Axis:
 
     @property
     def size(self) -> int:
-        """Give the number of the model's tokens."""
+        """Return the number of the model's tokens."""
         return sum(map(len, self.groups))
 
     @property
     def plain(self) -> alignment.Groups:
-        """Give the groups with those of special tokens emptied, so that nothing links to them."""
+        """Return the groups with those of special tokens emptied, so that nothing links to them."""
         return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
 
 def view(
     pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignmentHead, info: ModelInfo
 ) -> AttentionMap:
-    """Give the attention of a pair as asked for.
+    """Return the attention of a pair as asked for.
 
     The forced pass gave what selection.wanted_for says, and `align` is selection.alone of the aligning head. `begin` is
     <s>, which the decoder reads first. A word's log-probability is the sum over its pieces, its rank that of its worst
@@ -102,14 +102,14 @@ def _resolved(options: AttentionOptions) -> AttentionOptions:
 
 
 def _step(options: AttentionOptions, align: AlignmentHead) -> Step | None:
-    """Give the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
+    """Return the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
     if options.kind == "encoder":
         return None
     return align.step if options.kind == "cross" and options.layer == options.head == "align" else "produce"
 
 
 def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
-    """Give weights [T, S] with NaN in the row of the model's last token: no step reads it, so it has no row."""
+    """Return weights [T, S] with NaN in the row of the model's last token: no step reads it, so it has no row."""
     unread = [row for row, group in enumerate(rows.groups) if last in group]
     known = weights.copy()
     known[unread] = np.nan

@@ -11,13 +11,13 @@ LEAST_ATTENTION = 0.2
 
 
 def repeats(ids: Sequence[int]) -> bool:
-    """Say whether four tokens in a row occur twice, as they do where a search runs in circles."""
+    """Return whether four tokens in a row occur twice, as they do where a search runs in circles."""
     count = len(ids) - REPEATED_TOKENS + 1
     return count > 1 and len(set(zip(*(ids[start:] for start in range(REPEATED_TOKENS)), strict=False))) < count
 
 
 def coverage(weights: FloatArray) -> float:
-    """Give the share of the source tokens that were looked at, from cross-attention weights [T, S], </s> in both.
+    """Return the share of the source tokens that were looked at, from cross-attention weights [T, S], </s> in both.
 
     A token counts when its attention, summed over the target (as in the coverage penalty of Wu et al. 2016, arXiv
     1609.08144, section 7), is at least LEAST_ATTENTION. The source's </s>, which attention rests on where there is

@@ -13,12 +13,12 @@ from service.engine.types import AttentionOptions, ScoringResult, Selector, Want
 
 
 def alone(align: AlignmentHead) -> AlignmentHead:
-    """Give the aligning head as it is found in the results of a Wanted, which hold no other."""
+    """Return the aligning head as it is found in the results of a Wanted, which hold no other."""
     return replace(align, layer=0, head=0)
 
 
 def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wanted:
-    """Give what a view needs; raises InvalidOption for a kind, layer or head that the model does not have."""
+    """Return what a view needs; raises InvalidOption for a kind, layer or head that the model does not have."""
     align = (spec.align.layer, spec.align.head)
     size = _size(options, spec, model)
     if options.kind == "cross":
@@ -48,7 +48,7 @@ def check_size(options: AttentionOptions, spec: AttentionSpec, source: int, targ
 
 
 def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
-    """Give what is wanted of a forced pass, in arrays of its own; raises InvalidOption."""
+    """Return what is wanted of a forced pass, in arrays of its own; raises InvalidOption."""
     if wanted is None:
         return result
     layer, head = wanted.align

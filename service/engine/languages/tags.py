@@ -36,7 +36,7 @@ def _spelled(subtag: str) -> str:
 
 
 def fallbacks(tag: str) -> Iterator[str]:
-    """Give the tags that may stand for a tag, the best first and itself before all; none for what is no tag."""
+    """Yield the tags that may stand for a tag, the best first and itself before all; none for what is no tag."""
     tag = canonical(tag) if len(tag) <= LONGEST else ""
     while tag:
         yield tag

@@ -14,23 +14,23 @@ LEAST_CAPACITY = 4
 
 
 def capacity_for(needed: int, present: int) -> int:
-    """Give the capacity to allocate when `needed` entries must fit and `present` did until now."""
+    """Return the capacity to allocate when `needed` entries must fit and `present` did until now."""
     return present if needed <= present else max(needed, 2 * present, LEAST_CAPACITY)
 
 
 def rounded_up(needed: int, step: int) -> int:
-    """Give the least multiple of `step` that holds `needed` entries; at least one step, so that no array is empty."""
+    """Return the least multiple of `step` that holds `needed` entries; at least one step, so that no array is empty."""
     return max(-(-needed // step), 1) * step
 
 
 def grow(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
-    """Give the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
+    """Return the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
     capacity = capacity_for(needed, array.shape[axis])
     return array if capacity == array.shape[axis] else resized(array, capacity, axis)
 
 
 def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
-    """Give a copy whose axis has `size` entries: the first ones of the array, then zeros."""
+    """Return a copy whose axis has `size` entries: the first ones of the array, then zeros."""
     shape = list(array.shape)
     kept = min(size, shape[axis])
     shape[axis] = size
@@ -42,7 +42,7 @@ def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
 
 
 def plan_swap_remove(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """Say which entries go where when `removed` (ascending, distinct) leave an array of `size`: (holes, movers).
+    """Return which entries go where when `removed` (ascending, distinct) leave an array of `size`: (holes, movers).
 
     The last entries move into the holes; what remains is the first `size - len(removed)`. No hole is also a mover.
     """

@@ -48,19 +48,19 @@ class DeviceRows:
         self._sessions: dict[tuple[RowOperation, str], Session] = {}
 
     def zeros(self, shape: Sequence[int], dtype: str) -> Value:
-        """Give an array of zeros."""
+        """Return an array of zeros."""
         return onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros(shape, dtype), self.device, 0)
 
     def take(self, value: Value, dtype: str, rows: IntArray) -> Value:
-        """Give value[rows]."""
+        """Return value[rows]."""
         return self._run("take", dtype, {"data": value, "rows": rows})
 
     def append(self, value: Value, dtype: str, more: Value) -> Value:
-        """Give both arrays, one after the other along axis 0."""
+        """Return both arrays, one after the other along axis 0."""
         return self._run("append", dtype, {"data": value, "more": more})
 
     def lengthen(self, value: Value, dtype: str, axis: int, size: int) -> Value:
-        """Give the array with its axis cut, or filled with zeros, to `size`."""
+        """Return the array with its axis cut, or filled with zeros, to `size`."""
         shape = value.shape()
         if shape[axis] == size:
             return value

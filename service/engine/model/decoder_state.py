@@ -211,7 +211,7 @@ class _Buffer:
 
     @property
     def length(self) -> int:
-        """Give the capacity of the varying axis; 0 without one."""
+        """Return the capacity of the varying axis; 0 without one."""
         return 0 if self.axis is None else self.array.shape[self.axis]
 
     def grow_length(self, needed: int) -> bool:

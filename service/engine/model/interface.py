@@ -24,7 +24,7 @@ class Encoded(Protocol):
     """The encoder output of some sentences, which the decoder states they join take over."""
 
     def __len__(self) -> int:
-        """Give the number of sentences."""
+        """Return the number of sentences."""
         ...
 
 
@@ -56,22 +56,22 @@ class Model(Protocol):
 
     @property
     def bos(self) -> int:
-        """Give the token every hypothesis begins with."""
+        """Return the token every hypothesis begins with."""
         ...
 
     @property
     def eos(self) -> int:
-        """Give the token every finished hypothesis and every source ends with."""
+        """Return the token every finished hypothesis and every source ends with."""
         ...
 
     @property
     def source_limit(self) -> int:
-        """Give the longest source the graphs take, in tokens, </s> counted."""
+        """Return the longest source the graphs take, in tokens, </s> counted."""
         ...
 
     @property
     def target_limit(self) -> int:
-        """Give the longest target the graphs take, in tokens, </s> counted."""
+        """Return the longest target the graphs take, in tokens, </s> counted."""
         ...
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Encoded:

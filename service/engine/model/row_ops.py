@@ -17,7 +17,7 @@ _VARINT, _BYTES = 0, 2  # wire types
 
 
 def row_graph(operation: RowOperation, dtype: str) -> bytes:
-    """Give a graph from `data` to `result`.
+    """Return a graph from `data` to `result`.
 
     take: also takes `rows` int64 [M], gives data[rows]. append: also takes `more`, gives both along axis 0.
     lengthen: also takes `pads` int64 [2 * rank], zeros to add before and after each axis (negative: to cut).

@@ -105,7 +105,7 @@ def check_provider(providers: Sequence[str], placement: Placement, name: str) ->
 
 
 def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelSettings:
-    """Give settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
+    """Return settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
     if settings.device != "auto":
         raise reason
     say_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")

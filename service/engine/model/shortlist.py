@@ -30,14 +30,14 @@ class Shortlist:
         self._always[always] = True
 
     def of(self, source: Sequence[int]) -> IntArray:
-        """Give a sentence's own tokens, ascending, [O]; there may be none."""
+        """Return a sentence's own tokens, ascending, [O]; there may be none."""
         allowed = self._always.copy()
         allowed[self._likely[np.asarray(source)]] = True
         allowed[self._pad] = False
         return np.flatnonzero(allowed)
 
     def together(self, sources: Sequence[Sequence[int]]) -> tuple[IntArray, list[int]]:
-        """Give the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
+        """Return the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
         lists = [self.of(source) for source in sources]
         lengths = [len(each) for each in lists]
         padded = np.full((len(lists), rounded_up(max(lengths), LIST_STEP)), self._pad, np.int64)

@@ -36,6 +36,6 @@ def refusal(model: str, queue_status: QueueStatus, deadline: float | None, now: 
 
 
 def overloaded(model: str, wait: float | None) -> Overloaded:
-    """Give the error of a caller who has to come again; `wait` are the seconds that the queue will take."""
+    """Return the error of a caller who has to come again; `wait` are the seconds that the queue will take."""
     seconds = min(max(LATER * (wait or 0.0), LEAST_RETRY), MOST_RETRY)
     return Overloaded(f"Too much is waiting for the model {model}; try again later.", retry_after=seconds)

@@ -41,12 +41,12 @@ class Batch(Generic[Owner]):
 
     @property
     def rows(self) -> int:
-        """Give the number of rows a step computes."""
+        """Return the number of rows a step computes."""
         return len(self._owners) * self.beam_size
 
     @property
     def owners(self) -> Sequence[Owner]:
-        """Give the owners of the running sentences."""
+        """Return the owners of the running sentences."""
         return self._owners
 
     def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
@@ -66,7 +66,7 @@ class Batch(Generic[Owner]):
         return finished
 
     def latest(self, index: int) -> tuple[int, float]:
-        """Give the token that the last step chose for a sentence that is still running, and its log-probability."""
+        """Return the token that the last step chose for a sentence that is still running, and its log-probability."""
         return self._beam.latest(index)
 
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:

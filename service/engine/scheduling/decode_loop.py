@@ -39,7 +39,7 @@ class DecodeLoop:
 
     @property
     def alive(self) -> bool:
-        """Say whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:

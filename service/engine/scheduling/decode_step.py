@@ -28,7 +28,7 @@ class DecodeStep:
 
     @property
     def rows(self) -> int:
-        """Give the number of running rows."""
+        """Return the number of running rows."""
         rows = 0
         for batch in self._batches.values():  # asked several times a step: a generator took three times as long
             rows += batch.rows
@@ -36,7 +36,7 @@ class DecodeStep:
 
     @property
     def sentences(self) -> int:
-        """Give the number of running sentences."""
+        """Return the number of running sentences."""
         sentences = 0
         for batch in self._batches.values():
             sentences += len(batch)

@@ -21,16 +21,16 @@ class FairShare:
 
     @property
     def rows(self) -> int:
-        """Give the number of rows that run."""
+        """Return the number of rows that run."""
         return sum(rows for rows, _ in self._running)
 
     @property
     def sentences(self) -> int:
-        """Give the number of sentences that run."""
+        """Return the number of sentences that run."""
         return sum(sentences for _, sentences in self._running)
 
     def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[SentenceTicket]:
-        """Say who joins a decoder that has so much in hand: at most its fair share of all that runs and is ready."""
+        """Return who joins a decoder that has so much in hand: at most its fair share of all that runs and is ready."""
         self._running[number] = (rows, sentences)
         before, size = self.scheduler.tokens, len(self._running)
         fair = math.ceil((self.rows + self.scheduler.ready_rows()) / size) if size > 1 else None

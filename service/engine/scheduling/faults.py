@@ -21,7 +21,7 @@ class Faults:
 
     @property
     def in_a_row(self) -> int:
-        """Give how many runs of one kind have failed in a row: that others work does not mend a broken decoder."""
+        """Return how many runs of one kind have failed in a row: that others work does not mend a broken decoder."""
         return max(list(self._in_a_row.values()), default=0)
 
     def worked(self, kind: str) -> None:

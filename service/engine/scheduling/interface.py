@@ -20,22 +20,22 @@ class SentenceWorker(Protocol):
 
     @property
     def heartbeat(self) -> float:
-        """Give when it last showed that it lives, on the monotonic clock."""
+        """Return when it last showed that it lives, on the monotonic clock."""
         ...
 
     @property
     def alive(self) -> bool:
-        """Say whether it is at work."""
+        """Return whether it is at work."""
         ...
 
     @property
     def state(self) -> str:
-        """Give the stage of its life: new, running, draining, stopped or dead."""
+        """Return the stage of its life: new, running, draining, stopped or dead."""
         ...
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Give how much waits."""
+        """Return how much waits."""
         ...
 
     def start(self) -> None:

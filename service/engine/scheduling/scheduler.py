@@ -124,15 +124,15 @@ class Scheduler(Generic[Owner]):
         return Plan(admitted, expired)
 
     def has_ready(self) -> bool:
-        """Say whether anybody is encoded; then whoever is next is."""
+        """Return whether anybody is encoded; then whoever is next is."""
         return bool(self._queue) and self._queue[0].ready
 
     def ready_rows(self) -> int:
-        """Give the rows of those who are encoded and wait."""
+        """Return the rows of those who are encoded and wait."""
         return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
     def to_encode(self) -> list[Owner]:
-        """Say who is encoded next, together, until `make_ready`; nobody while enough are ready."""
+        """Return who is encoded next, together, until `make_ready`; nobody while enough are ready."""
         found: list[Owner] = []
         ready = tokens = 0
         for entry in self._queue:
@@ -159,7 +159,7 @@ class Scheduler(Generic[Owner]):
         return self._take_out([entry for entry in self._queue if entry.owner in owners])
 
     def _place(self, entry: Waiting[Owner]) -> int:
-        """Say where in the queue a newcomer stands, and note whom it passes."""
+        """Return where in the queue a newcomer stands, and note whom it passes."""
         place = len(self._queue)
         while entry.short and place and self._lets_pass(self._queue[place - 1]):
             place -= 1

@@ -48,11 +48,11 @@ class ScoringStage:
 
     @property
     def seconds(self) -> float | None:
-        """Give how long those that wait will take; None where nobody waits or that is not known."""
+        """Return how long those that wait will take; None where nobody waits or that is not known."""
         return self._throughput.seconds_for(self._tokens) if self._waiting else None
 
     def __len__(self) -> int:
-        """Give the number of jobs that wait."""
+        """Return the number of jobs that wait."""
         return len(self._waiting)
 
     def add(self, request: ForcedTicket) -> None:

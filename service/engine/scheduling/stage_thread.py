@@ -40,7 +40,7 @@ class StageThread(Generic[Item]):
 
     @property
     def begun(self) -> float | None:
-        """Give when the work that is under way began, if any is."""
+        """Return when the work that is under way began, if any is."""
         return self._begun
 
     def start(self) -> None:

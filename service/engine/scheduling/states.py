@@ -28,5 +28,5 @@ class ModelState:
 
     @property
     def ready(self) -> bool:
-        """Say whether it takes requests now."""
+        """Return whether it takes requests now."""
         return self.state == "ready"

@@ -25,7 +25,7 @@ class ThroughputEstimator:
         self._since = now if waiting else None
 
     def seconds_for(self, tokens: int) -> float | None:
-        """Say how long so many waiting tokens will take to leave the queue; None where that is not known yet."""
+        """Return how long so many waiting tokens will take to leave the queue; None where that is not known yet."""
         if self._seconds < LEAST_SECONDS or self._tokens < 1:
             return None
         return tokens * self._seconds / self._tokens

@@ -11,7 +11,7 @@ from service.engine.types import SentenceResult
 def sentence_stages(
     began: float, sources: Sequence[Sequence[int]], results: Sequence[SentenceResult]
 ) -> list[CallStage]:
-    """Give queue, encode and decode of a call whose sentences were handed over at `began` (time.monotonic).
+    """Return queue, encode and decode of a call whose sentences were handed over at `began` (time.monotonic).
 
     Each stage lasts from the first sentence that enters it to the last that leaves it, so that those of a call with
     many sentences overlap.

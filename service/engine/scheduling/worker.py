@@ -99,29 +99,29 @@ class Worker:
 
     @property
     def state(self) -> State:
-        """Give the stage of life the worker is in; only a running one accepts jobs."""
+        """Return the stage of life the worker is in; only a running one accepts jobs."""
         return self._state
 
     @property
     def alive(self) -> bool:
-        """Say whether the worker is at work: started, not stopped, not dead."""
+        """Return whether the worker is at work: started, not stopped, not dead."""
         return self._state in ("running", "draining") and all(decoder.alive for decoder in self._decoders)
 
     @property
     def heartbeat(self) -> float:
-        """Give when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
+        """Return when the model last showed that it lives; at most IDLE_SECONDS ago unless a run hangs."""
         begun = (thread.begun for thread in self._stages)
         shown = (decoder.heartbeat for decoder in self._decoders)
         return min(chain(shown, (moment for moment in begun if moment is not None)))
 
     @property
     def load(self) -> Load:
-        """Give the present counts of waiting and running sentences and rows."""
+        """Return the present counts of waiting and running sentences and rows."""
         return Load(len(self._scheduler), len(self._scoring), self._fair_share.sentences, self._fair_share.rows)
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Give how much waits, as the smallest request finds it."""
+        """Return how much waits, as the smallest request finds it."""
         with self._changed:
             return self._queue_status(1, 1)
 
@@ -180,7 +180,7 @@ class Worker:
         return request.future
 
     def cancel(self, future: Future[Any]) -> bool:
-        """Give a job up, wherever it is; False when it is already resolved. The same as future.cancel()."""
+        """Return a job up, wherever it is; False when it is already resolved. The same as future.cancel()."""
         return future.cancel()
 
     def start(self) -> None:
@@ -222,7 +222,7 @@ class Worker:
             raise self._refused(error)
 
     def _queue_status(self, sentences: int, tokens: int) -> QueueStatus:
-        """Say whether so much more has a place, and how long what is before it will take."""
+        """Return whether so much more has a place, and how long what is before it will take."""
         wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if len(self._scheduler) else None
         return QueueStatus(not self._scheduler.has_room(sentences, tokens), wait)
 
@@ -231,7 +231,7 @@ class Worker:
         return error
 
     def _goes_on(self) -> bool:
-        """Say whether decoders are to go on: nobody has stopped the worker, and nothing is broken."""
+        """Return whether decoders are to go on: nobody has stopped the worker, and nothing is broken."""
         broken = any(thread.died for thread in self._stages) or self._faults.in_a_row >= self._settings.failures
         return self._state in ("running", "draining") and not broken
 

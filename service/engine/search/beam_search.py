@@ -46,7 +46,7 @@ class Advance:
 
 
 def candidates_for(beam_size: int) -> int:
-    """Say how many candidates a row the search needs: enough to replace every finished hypothesis.
+    """Return how many candidates a row the search needs: enough to replace every finished hypothesis.
 
     Three for a single one, which may have to pass over both a repetition and an end that comes too early.
     """
@@ -83,7 +83,7 @@ class Beam:
 
     @property
     def tokens(self) -> IntArray:
-        """Give the inputs of the next step, [B, K]."""
+        """Return the inputs of the next step, [B, K]."""
         tokens: IntArray = self._arrays["tokens"][: self.size]
         return tokens
 
@@ -163,17 +163,17 @@ class Beam:
         return Advance(tokens, None, leaving)
 
     def latest(self, index: int) -> tuple[int, float]:
-        """Give the last token of the best live hypothesis of a sentence, and its log-probability."""
+        """Return the last token of the best live hypothesis of a sentence, and its log-probability."""
         step = int(self._arrays["steps"][index]) - 1
         return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
 
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
-        """Give the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
+        """Return the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
         found = sorted(self._finished[index], key=lambda finished: -finished.score)
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
     def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
-        """Give the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
+        """Return the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
         size, width = self.size, ids.shape[2]
         token_logprobs = self._allowed(ids, logprobs)
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
@@ -184,7 +184,7 @@ class Beam:
         return BeamCandidates(order // width, ids.take(at), token_logprobs.take(at), totals.take(at))
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
-        """Give the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
+        """Return the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
         forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
         if self._has_shortest:
             early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
@@ -266,7 +266,7 @@ class Beam:
         steps += 1
 
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Say which sentences are finished, [B]."""
+        """Return which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
         closed = arrays["closed"][:size]
         if not np.count_nonzero(closed):

@@ -41,11 +41,11 @@ def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -
 
 
 def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
-    """Give the score of a translation: the sum of its log-probabilities over its length to the penalty."""
+    """Return the score of a translation: the sum of its log-probabilities over its length to the penalty."""
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
 def over_vocabulary(found: Hypothesis, forced: ScoringResult, length_penalty: float) -> Hypothesis:
-    """Give a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
+    """Return a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
     logprobs = tuple(float(value) for value in forced.logprobs[: len(found.ids)])
     return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)

@@ -42,7 +42,7 @@ class RepetitionGuard:
         self._limits[index] = np.maximum(_LIMITS, 2 * longest_run(source_ids))
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
-        """Say which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
+        """Return which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
         size = len(ids)
         near = self._runs[:size] + 1 >= self._limits[:size, None, :]
         if not np.count_nonzero(near):
@@ -71,7 +71,7 @@ class RepetitionGuard:
 
 
 def longest_run(ids: Sequence[int]) -> int:
-    """Give the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
+    """Return the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
 
     Runs under three tokens could not raise any limit, so they are not told apart.
     """

@@ -11,7 +11,7 @@ from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ScoringReque
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
-    """Give the job with its maximum length cut to what the model takes.
+    """Return the job with its maximum length cut to what the model takes.
 
     Raises EmptyInput, InputTooLong or InvalidOption.
     """

@@ -55,12 +55,12 @@ def normalize_nfc(text: str) -> NormalizedText:
 
 
 def has_long_run(text: str) -> bool:
-    """Say whether the text has a run of combining marks that no language writes."""
+    """Return whether the text has a run of combining marks that no language writes."""
     return bool(_cuts(text))
 
 
 def _cuts(text: str) -> list[int]:
-    """Give the places where a run of combining marks has to be cut."""
+    """Return the places where a run of combining marks has to be cut."""
     cuts: list[int] = []
     for suspicious in _MAY_BE_LONG.finditer(text):
         run = 0

@@ -46,7 +46,7 @@ class Joined:
 
 
 def split_sentences(text: str, language: str) -> list[Span]:
-    """Give the ranges of the sentences that are worth translating, in order, without white space at their ends."""
+    """Return the ranges of the sentences that are worth translating, in order, without white space at their ends."""
     spans: list[Span] = []
     for line in _LINE.finditer(text):
         start, end = line.span()
@@ -58,12 +58,12 @@ def split_sentences(text: str, language: str) -> list[Span]:
 
 
 def whole_text(text: str) -> list[Span]:
-    """Give the text as one sentence, without white space at its ends; nothing if it holds nothing to translate."""
+    """Return the text as one sentence, without white space at its ends; nothing if it holds nothing to translate."""
     return _trimmed(text, 0, len(text))
 
 
 def is_translatable(text: str) -> bool:
-    """Say whether there is anything to translate: a letter, outside of an address."""
+    """Return whether there is anything to translate: a letter, outside of an address."""
     return any(map(str.isalpha, _LINK.sub("", text) if "." in text else text))
 
 
@@ -83,7 +83,7 @@ def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joine
 
 
 def without_long_words(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
-    """Give the ranges of a sentence between those words that alone have more than `limit` tokens.
+    """Return the ranges of a sentence between those words that alone have more than `limit` tokens.
 
     Such a word is an address, a key or encoded data, and stays as it is. Scripts that write words without spaces
     have none.
@@ -131,7 +131,7 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
 
 
 def _left_alone(text: str, start: int, end: int) -> list[re.Match[str]]:
-    """Give what stays as it is: addresses, and words with more combining marks in a row than any language writes."""
+    """Return what stays as it is: addresses, and words with more combining marks in a row than any language writes."""
     links = list(_LINK.finditer(text, start, end))
     if not has_long_run(text[start:end]):
         return links
@@ -141,7 +141,7 @@ def _left_alone(text: str, start: int, end: int) -> list[re.Match[str]]:
 
 
 def _outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]) -> list[Span]:
-    """Give what is worth translating of a range between these parts of it, which stay as they are."""
+    """Return what is worth translating of a range between these parts of it, which stay as they are."""
     spans: list[Span] = []
     for part in left_alone:
         spans.extend(_trimmed(text, start, part.start()))
@@ -150,7 +150,7 @@ def _outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]
 
 
 def _may_end(text: str, begin: int, position: int) -> bool:
-    """Say whether a sentence may end before `position`: not inside a word, not before the number of "Vol. 3"."""
+    """Return whether a sentence may end before `position`: not inside a word, not before the number of "Vol. 3"."""
     if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, begin, position):
         return False
     return text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS

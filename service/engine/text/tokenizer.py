@@ -58,23 +58,23 @@ class Tokenizer:
 
     @property
     def eos(self) -> int:
-        """Give the id of </s>."""
+        """Return the id of </s>."""
         return self._eos
 
     def surely_has_more_than(self, limit: int, text: str) -> bool:
-        """Say whether a text is so long that it must have more tokens, without tokenising it.
+        """Return whether a text is so long that it must have more tokens, without tokenising it.
 
         White space may become nothing, and up to four characters are composed into one.
         """
         return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Give the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""
+        """Return the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""
         check_text(text)
         return (*self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids, self._eos)
 
     def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
-        """Give the tokens of a text, </s> last, each located in the text; `shift` is added to every span."""
+        """Return the tokens of a text, </s> last, each located in the text; `shift` is added to every span."""
         check_text(text)
         composed = normalize_nfc(text)
         encoding = self._library.encode(composed.text, add_special_tokens=False)
@@ -95,15 +95,15 @@ class Tokenizer:
         return tuple(tokens)
 
     def begin_token(self) -> Token:
-        """Give <s>, which stands before the first target token."""
+        """Return <s>, which stands before the first target token."""
         return self._special(self._bos, 0)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Give the text of a row of ids."""
+        """Return the text of a row of ids."""
         return self.locate(ids).text
 
     def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
-        """Give the text of a row of ids and the place of each in it; `shift` is added to every span."""
+        """Return the text of a row of ids and the place of each in it; `shift` is added to every span."""
         writer = _Writer()
         run: list[int] = []
         for number in ids:
@@ -123,7 +123,7 @@ class Tokenizer:
         return Decoded(text, tuple(tokens))
 
     def _piece(self, number: int) -> str:
-        """Give a piece; ids without one, where a vocabulary is padded to a round size, are written as nothing."""
+        """Return a piece; ids without one, where a vocabulary is padded to a round size, are written as nothing."""
         return self._pieces.get(number, "")
 
     def _special(self, number: int, position: int) -> Token:
@@ -225,7 +225,7 @@ class _Writer:
 
 
 def _first_character(data: bytes) -> tuple[int, str]:
-    """Give how many bytes the first character takes and the character; one byte and "" when it is not UTF-8."""
+    """Return how many bytes the first character takes and the character; one byte and "" when it is not UTF-8."""
     for size in range(1, min(4, len(data)) + 1):
         try:
             return size, data[:size].decode("utf-8")

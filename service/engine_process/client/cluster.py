@@ -43,7 +43,7 @@ class Fleet:
 
     @property
     def process_ids(self) -> list[int]:
-        """The processes, as they are at present: one that ends is replaced."""
+        """Return the processes, as they are at present: one that ends is replaced."""
         return [process.process_id for process in self._processes]
 
     def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> LoadedWorker:

@@ -42,7 +42,7 @@ class Link:
 
     @property
     def process_id(self) -> int:
-        """The process."""
+        """Return the process."""
         return self._process.pid
 
     def start(self) -> None:

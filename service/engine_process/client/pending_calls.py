@@ -34,7 +34,7 @@ class Outstanding:
         self._jobs: dict[int, Pending] = {}
 
     def open(self, worker: int, listener: TokenListener | None = None) -> tuple[int, Future[Any]]:
-        """Give a number and a future to a job that is about to be sent."""
+        """Return a number and a future to a job that is about to be sent."""
         future: Future[Any] = Future()
         with self._lock:
             number = next(self._numbers)
@@ -42,12 +42,12 @@ class Outstanding:
         return number, future
 
     def watched(self, number: int, future: Future[Any]) -> Future[Any]:
-        """Give the future of a job that has been sent; from now on `left` hears of it when it is cancelled."""
+        """Return the future of a job that has been sent; from now on `left` hears of it when it is cancelled."""
         future.add_done_callback(partial(self._done, number))
         return future
 
     def listener(self, number: int) -> TokenListener | None:
-        """Give who listens to a job's tokens, if anybody still does."""
+        """Return who listens to a job's tokens, if anybody still does."""
         pending = self._jobs.get(number)
         return None if pending is None else pending.listener
 

@@ -29,23 +29,23 @@ class Pool:
 
     @property
     def state(self) -> str:
-        """Give the stage of life; it is running while one of the workers is."""
+        """Return the stage of life; it is running while one of the workers is."""
         return min((worker.state for worker in self._workers), key=STATES.index)
 
     @property
     def alive(self) -> bool:
-        """Say whether one is at work."""
+        """Return whether one is at work."""
         return any(worker.alive for worker in self._workers)
 
     @property
     def heartbeat(self) -> float:
-        """Give when one of those at work last showed that it lives."""
+        """Return when one of those at work last showed that it lives."""
         at_work = [worker.heartbeat for worker in self._workers if worker.alive]
         return max(at_work or [worker.heartbeat for worker in self._workers])
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Give how much waits where least does."""
+        """Return how much waits where least does."""
         every = [self._workers[index].queue_status for index in self._takers()]
         seconds = [each.seconds for each in every if each.seconds is not None]
         return QueueStatus(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
@@ -89,7 +89,7 @@ class Pool:
         return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
-        """Say which worker gets which of the sentences of so many tokens: each goes where least is in hand."""
+        """Return which worker gets which of the sentences of so many tokens: each goes where least is in hand."""
         takers, tokens = self._takers(), self._tokens.copy()
         shares: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
@@ -99,11 +99,11 @@ class Pool:
         return shares
 
     def _next(self) -> int:
-        """Say which worker gets the next sentence."""
+        """Return which worker gets the next sentence."""
         return min(self._takers(), key=self._tokens.__getitem__)
 
     def _takers(self) -> list[int]:
-        """Give the workers that may be given work: those that run and show it, or as many as there are of these."""
+        """Return the workers that may be given work: those that run and show it, or as many as there are of these."""
         running = [index for index, worker in enumerate(self._workers) if worker.state == "running"]
         now = time.monotonic()
         lively = [index for index in running if now - self._workers[index].heartbeat < SILENT_SECONDS]

@@ -34,7 +34,7 @@ class Connection(Protocol):
 
     @property
     def full(self) -> bool:
-        """Say whether so much waits to be sent that no more work should be."""
+        """Return whether so much waits to be sent that no more work should be."""
         ...
 
 
@@ -55,12 +55,12 @@ class RemoteWorker:
 
     @property
     def number(self) -> int:
-        """Give the number it has in its process."""
+        """Return the number it has in its process."""
         return self._number
 
     @property
     def state(self) -> str:
-        """Give the stage of life the worker is in; only a running one accepts jobs."""
+        """Return the stage of life the worker is in; only a running one accepts jobs."""
         if self._state not in ("running", "draining"):
             return self._state
         if self._failed:
@@ -69,17 +69,17 @@ class RemoteWorker:
 
     @property
     def alive(self) -> bool:
-        """Say whether the worker is at work."""
+        """Return whether the worker is at work."""
         return self.state in ("running", "draining") and self._vitals.alive
 
     @property
     def heartbeat(self) -> float:
-        """Give when the worker last showed that it lives, as last reported."""
+        """Return when the worker last showed that it lives, as last reported."""
         return self._vitals.heartbeat
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Give how much waits, as last reported."""
+        """Return how much waits, as last reported."""
         return self._vitals.queue_status
 
     def start(self) -> None:
@@ -189,7 +189,7 @@ class RemoteWorker:
         return life
 
     def _out_of_reach(self, now: float) -> EngineError | None:
-        """Say why nothing should be sent now: what was last reported is old, or too much waits to be sent."""
+        """Return why nothing should be sent now: what was last reported is old, or too much waits to be sent."""
         silent = now - self._reported
         return overloaded(self.name, silent) if silent > SILENT_SECONDS or self._connection.full else None
 

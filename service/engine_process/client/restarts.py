@@ -40,7 +40,7 @@ class Revivals:
         self._due: dict[int, float] = {}
 
     def since(self, number: int) -> float | None:
-        """Give since when a model is being loaded anew; None where it is not."""
+        """Return since when a model is being loaded anew; None where it is not."""
         return self._since.get(number)
 
     def begins(self, number: int, now: float) -> None:

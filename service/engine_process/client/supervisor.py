@@ -74,17 +74,17 @@ class EngineProcess:
 
     @property
     def process_id(self) -> int:
-        """The process, as it is at present."""
+        """Return the process, as it is at present."""
         return self._link.process_id
 
     @property
     def given_up(self) -> bool:
-        """Say whether it has ended so often that it is not started any more."""
+        """Return whether it has ended so often that it is not started any more."""
         return self._given_up
 
     @property
     def full(self) -> bool:
-        """Say whether so much waits to be sent that no more work should be."""
+        """Return whether so much waits to be sent that no more work should be."""
         return self._link.wire.full
 
     def send(self, message: ToEngine) -> None:
@@ -319,7 +319,7 @@ class EngineProcess:
         worker.give_up()
 
     def _hanging(self, now: float) -> RemoteWorker | None:
-        """Give a worker that is at work and has shown no sign of life for too long."""
+        """Return a worker that is at work and has shown no sign of life for too long."""
         every = (worker for _, worker in list(self._workers.items()))
         return next((each for each in every if each.alive and now - each.heartbeat >= STALLED_SECONDS), None)
 

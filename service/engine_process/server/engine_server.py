@@ -71,7 +71,7 @@ class Host:
             self._send(Failed(message.number, EngineFailure.of_a_run()))
 
     def vitals(self) -> list[Vitals]:
-        """Say how every worker is."""
+        """Return how every worker is."""
         return [
             Vitals(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
             for number, worker in self._workers.copy().items()
