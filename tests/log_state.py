@@ -13,6 +13,8 @@ import structlog
 def kept() -> Iterator[None]:
     """Put structlog and the standard library's logging back at the end."""
     root = logging.getLogger()
+    # Captured under another test's filters, warnings would not be captured again: pytest has put their printing back.
+    logging.captureWarnings(False)
     handlers, level = root.handlers[:], root.level
     try:
         yield
