@@ -52,16 +52,16 @@ audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of
 	@$(BIN)/python deploy/audit.py --pip-audit $(SUPPLY)/pip-audit $(ARGS)
 
 containers: $(VENV)/development-$(ACCELERATOR) ## Build the image and test it with podman and compose (BUILD_ARGS for podman build)
-	podman build --format docker $(BUILD_ARGS) --label $$($(BIN)/python -m tests.deploy.sources) \
+	podman build --format docker $(BUILD_ARGS) --label $$($(BIN)/python -m deploy.sources) \
 		--tag translucent .
 	$(BIN)/python -m pytest -s tests/deploy/test_containers.py tests/deploy/test_compose.py
 
 bench: $(VENV)/bench-$(ACCELERATOR) ## Measure speed against CTranslate2 and PyTorch (20 minutes; do nothing else)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.engine --share 0.35 --rounds 3 --precisions int8 --publish
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.load --seconds 6 --publish
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.engine --share 0.35 --rounds 3 --precisions int8 --publish
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.load --seconds 6 --publish
 
 bench-soak: $(VENV)/bench-$(ACCELERATOR) ## Watch the server's memory over 60,000 requests
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench.soak
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak
 
 clean: ## Remove the virtual environment and the caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

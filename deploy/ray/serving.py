@@ -23,7 +23,7 @@ from ray import cloudpickle, serve
 if __package__:
     from deploy.ray.environment import handed_on
 else:  # `cd deploy/ray && serve run serving:app`
-    from environment import handed_on
+    from environment import handed_on  # type: ignore[import-not-found, no-redef]
 
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from tests.deploy.sources import LABEL, ROOT, digest
+from deploy.sources import LABEL, ROOT, digest
 
 IMAGE = "localhost/translucent"
 PROMETHEUS_IMAGE = "docker.io/prom/prometheus:v2"

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.deploy.sources import ROOT
+from deploy.sources import ROOT
 from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, Stack, missing, podman, up, wait_until
 
 REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))

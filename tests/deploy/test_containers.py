@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.deploy.sources import ROOT
+from deploy.sources import ROOT
 from tests.deploy.stack import EXAMPLE, IMAGE, missing, podman, wait_until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.deploy.sources import ROOT
+from deploy.sources import ROOT
 from tests.deploy.stack import free_port
 from tests.system.process import ServerProcess, running_dummy
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/images from a running server: `python -m tests.browser.screenshots URL [FOLDER]`."""
+"""Makes the pictures of docs/images from a running server: `python docs/tools/screenshots.py URL [FOLDER]`."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypedDict
 
-from tests.bench.engine.contenders import Ids, Setting
-from tests.bench.engine.stage import Stage, Turn
+from benchmarks.engine.contenders import Ids, Setting
+from benchmarks.engine.stage import Stage, Turn
 
 
 class Row(TypedDict):

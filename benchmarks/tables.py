@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.bench.corpora import ROOT
+from benchmarks.corpora import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 

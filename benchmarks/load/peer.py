@@ -1,6 +1,6 @@
 """CTranslate2 as people serve it: FastAPI, and requests gathered into batches for a few milliseconds.
 
-`python -m tests.bench.load.peer BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the library's own defaults:
+`python -m benchmarks.load.peer BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the library's own defaults:
 one worker, with a thread for each of up to four cores.
 """
 
@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from tests.bench.engine.rival import build, open_rival
+from benchmarks.engine.rival import build, open_rival
 
 MOST_TOGETHER, WAIT_SECONDS = 64, 0.005
 EOS = "</s>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LABEL = "translucent.sources"
 # What .dockerignore lets through, and what says how it is built.
 PARTS = (

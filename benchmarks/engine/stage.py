@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.engine.contenders import CONTENDERS, Ids, Setting
-from tests.bench.machine import keep_to, peak_megabytes
+from benchmarks.engine.contenders import CONTENDERS, Ids, Setting
+from benchmarks.machine import keep_to, peak_megabytes
 
 
 class Turn(NamedTuple):

@@ -86,7 +86,7 @@ class CTranslate2:
     """CTranslate2 on the bundle's own weights; it sorts by length and cuts into batches itself."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
-        from tests.bench.engine import rival
+        from benchmarks.engine import rival
 
         self._rival, self._precision = rival, precision
         self._folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))

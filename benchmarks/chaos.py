@@ -1,4 +1,4 @@
-"""`python -m tests.bench.chaos`: 10,000 hostile calls, then a normal one; writes runs/bench/chaos.json.
+"""`python -m benchmarks.chaos`: 10,000 hostile calls, then a normal one; writes runs/bench/chaos.json.
 
 Fails unless the normal request works, every gauge is back at zero, no answer was a 5xx but for a full or late server,
 and the server's memory is within a tenth of what it was. Before the first reading the server gets as much at
@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.corpora import ROOT
-from tests.bench.load.servers import Server, serving
+from benchmarks.corpora import ROOT
+from benchmarks.load.servers import Server, serving
 
 GROWTH = 0.10
 TOGETHER = 32  # calls under way at any time

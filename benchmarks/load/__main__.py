@@ -1,4 +1,4 @@
-"""`python -m tests.bench.load`: rates, lengths, mixed load; writes runs/bench/load.json and a table of the docs."""
+"""`python -m benchmarks.load`: rates, lengths, mixed load; writes runs/bench/load.json and a table of the docs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench.corpora import ROOT, load_corpus
-from tests.bench.load.arrivals import climbs_on, percentile, poisson, verdict
-from tests.bench.load.client import Answer, Client, send
-from tests.bench.load.servers import Server, serving
-from tests.bench.machine import heading
-from tests.bench.tables import markdown, put
+from benchmarks.corpora import ROOT, load_corpus
+from benchmarks.load.arrivals import climbs_on, percentile, poisson, verdict
+from benchmarks.load.client import Answer, Client, send
+from benchmarks.load.servers import Server, serving
+from benchmarks.machine import heading
+from benchmarks.tables import markdown, put
 
 Row = dict[str, Any]
 LIMIT_SECONDS = 0.25

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.engine`: measures the engines, writes runs/bench/engine.json and the tables of the docs."""
+"""`python -m benchmarks.engine`: measures the engines, writes runs/bench/engine.json and the tables of the docs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import sacrebleu
 
+from benchmarks.corpora import ROOT, load_corpus
+from benchmarks.engine.contenders import Ids, Setting
+from benchmarks.engine.measure import Row, Text, compare
+from benchmarks.engine.stage import Stage
+from benchmarks.machine import heading
+from benchmarks.tables import markdown, put
 from service.engine.bundle import load_bundle
 from service.engine.text.tokenizer import load_tokenizer
-from tests.bench.corpora import ROOT, load_corpus
-from tests.bench.engine.contenders import Ids, Setting
-from tests.bench.engine.measure import Row, Text, compare
-from tests.bench.engine.stage import Stage
-from tests.bench.machine import heading
-from tests.bench.tables import markdown, put
 
 SENTENCES = {1: 48, 8: 96, 32: 192, 64: 256}
 """How many of a corpus are translated at each batch size."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 TEST_SETS = ROOT.parent / "shared" / "data" / "test"
 FALLBACK = Path(__file__).with_name("data") / "sentences.en-fr.tsv"
 LONGEST = 600

@@ -1,7 +1,7 @@
 """Builds a CTranslate2 model from the arrays of one of our bundles, so that both run the same network.
 
 What comes from the bundle are its int8 weights expanded to float32; CTranslate2 quantises them again in its own way.
-`python -m tests.bench.engine.conversion BUNDLE FOLDER`
+`python -m benchmarks.engine.conversion BUNDLE FOLDER`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ctranslate2.specs import TransformerSpec
 from torch import Tensor
 
-from tests.bench.engine.rival import vocabulary
+from benchmarks.engine.rival import vocabulary
 from training.export.dequantise import dequantise_bundle, read_recipe
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import TransformerConfig

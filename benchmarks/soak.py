@@ -1,4 +1,4 @@
-"""`python -m tests.bench.soak`: memory of the server after many requests; writes runs/bench/soak.json."""
+"""`python -m benchmarks.soak`: memory of the server after many requests; writes runs/bench/soak.json."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench.corpora import ROOT, load_corpus
-from tests.bench.load.client import Client
-from tests.bench.load.servers import Server, serving
+from benchmarks.corpora import ROOT, load_corpus
+from benchmarks.load.client import Client
+from benchmarks.load.servers import Server, serving
 
 LIMIT_MEGABYTES, DRIFT = 450, 0.05
 TOGETHER = 16

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.corpora import ROOT
+from benchmarks.corpora import ROOT
 
 
 class Server(NamedTuple):
@@ -48,7 +48,7 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
             workers = name.partition(" x")[2] or "0"
-            command = [sys.executable, "-m", "tests.bench.load.peer", str(bundles[0]), str(port), workers]
+            command = [sys.executable, "-m", "benchmarks.load.peer", str(bundles[0]), str(port), workers]
         begun = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:

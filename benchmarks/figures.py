@@ -1,4 +1,4 @@
-"""How long figures take, and what drawing them does to translations: `python -m tests.bench.figures [MODELS_DIR]`.
+"""How long figures take, and what drawing them does to translations: `python -m benchmarks.figures [MODELS_DIR]`.
 
 Starts the real server, asks for a first figure, then for SVG and PNG of 20 × 20 tokens in turn, and then for
 translations: blocks of them alone and blocks with figures being drawn beside them alternate, so that whatever else the

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.corpora import load_corpus
-from tests.bench.load.arrivals import climbs_on, percentile, poisson, verdict
-from tests.bench.overload.client import LOST, Pool
-from tests.bench.tables import markdown, put
+from benchmarks.corpora import load_corpus
+from benchmarks.load.arrivals import climbs_on, percentile, poisson, verdict
+from benchmarks.overload.client import LOST, Pool
+from benchmarks.tables import markdown, put
 
 
 def test_arrivals_have_the_rate_and_the_spread_of_independent_ones() -> None:

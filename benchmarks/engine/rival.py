@@ -10,12 +10,12 @@ from typing import Any
 import ctranslate2
 import tokenizers
 
-from tests.bench.corpora import ROOT
+from benchmarks.corpora import ROOT
 
 
 def build(bundle: Path, folder: Path) -> list[str]:
     """Write the CTranslate2 model of a Transformer bundle; returns its vocabulary, by id."""
-    command = [sys.executable, "-m", "tests.bench.engine.conversion", str(bundle.resolve()), str(folder.resolve())]
+    command = [sys.executable, "-m", "benchmarks.engine.conversion", str(bundle.resolve()), str(folder.resolve())]
     subprocess.run(command, cwd=ROOT, check=True)
     return vocabulary(bundle)
 

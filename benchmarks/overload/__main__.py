@@ -1,4 +1,4 @@
-"""`python -m tests.bench.overload --minutes 5 --factor 5`: writes runs/bench/overload.json and a part of the docs."""
+"""`python -m benchmarks.overload --minutes 5 --factor 5`: writes runs/bench/overload.json and a part of the docs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 import uvloop
 
+from benchmarks.corpora import ROOT, load_corpus
+from benchmarks.load.arrivals import percentile, poisson
+from benchmarks.load.servers import Server, serving
+from benchmarks.machine import heading
+from benchmarks.overload.client import Outcome, Pool
+from benchmarks.tables import markdown, put
 from service.settings import Settings
-from tests.bench.corpora import ROOT, load_corpus
-from tests.bench.load.arrivals import percentile, poisson
-from tests.bench.load.servers import Server, serving
-from tests.bench.machine import heading
-from tests.bench.overload.client import Outcome, Pool
-from tests.bench.tables import markdown, put
 
 REFUSAL_SECONDS = 0.05  # what half of the refusals may take
 TOGETHER = 128  # requests under way while the capacity is measured: more than a batch holds

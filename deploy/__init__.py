@@ -1,0 +1,1 @@
+"""Programs and files for operators: images, compose, Prometheus, Grafana, Kubernetes, Ray, audits."""

@@ -1,0 +1,1 @@
+"""The service and bulk translation on a Ray cluster."""
