@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.system.process import running
+from tests.support.server import running
 
 FIGURES, ROUNDS, TRANSLATIONS, SIDE = 40, 20, 100, 20  # 2,000 translations of each kind: a p99 of fewer jumps by half
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.logs import configure_logging, get_logger
-from tests import log_state
+from tests.support import log_state
 
 
 @pytest.fixture

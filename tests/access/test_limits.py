@@ -11,7 +11,7 @@ import pytest
 
 from service.access import limits as module
 from service.access.limits import RateLimits, parse_limits
-from tests.access.redis import RedisProcess, needs_redis, running_redis
+from tests.support.redis import RedisProcess, needs_redis, running_redis
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from service.api.app import create_app
 from service.api.ports import Service
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.engine.types import AttentionOptions, TranslationOptions
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"text": "I lost.", "source": "en", "target": "fr"}
 

@@ -20,7 +20,7 @@ from service.engine.errors import TooManyWeights
 from service.figures.artist import Artist
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 SENTENCE = {"text": "I lost my dog", "source": "en", "target": "fr"}
 

@@ -12,8 +12,8 @@ import pytest
 from service.api.errors import STATUS, status_of
 from service.engine import errors as engine
 from service.logs import configure_logging
-from tests import log_state
-from tests.api.dummy import DummyRegistry
+from tests.support import log_state
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "my secret text", "source": "en", "target": "fr"}
 

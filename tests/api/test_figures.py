@@ -17,7 +17,7 @@ import pytest
 from service.api.app import create_app
 from service.api.ports import Service
 from service.figures.artist import Artist
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"text": "I lost my dog", "source": "en", "target": "fr"}
 DIGEST = "sha256:" + "ab" * 32

@@ -18,7 +18,7 @@ from service.api.middleware.access import ADMIN, is_public
 from service.api.ports import Service
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT: dict[str, Any] = {"q": "I lost.", "source": "en", "target": "fr"}
 OPEN = ["/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/"]

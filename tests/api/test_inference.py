@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from service.api.binary import decode_strings, encode_strings
 from service.api.errors import ApiError
 from service.api.ports import Service
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 MODEL = "/v2/models/transformer-en-fr"
 

@@ -14,7 +14,7 @@ from service.api.app import create_app
 from service.api.ports import Service
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 

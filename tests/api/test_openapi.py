@@ -15,7 +15,7 @@ from service.api.attention_schemas import AttentionRequest
 from service.api.ports import Service
 from service.api.schemas import TranslateRequest
 from service.engine.errors import EngineFailure
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 BINARY = {"type": "string", "format": "binary"}
 BODY_TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from service.api.ports import Service
 from service.engine.events import FinishedSentence
 from service.metrics import Metrics
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 
 async def test_languages_list_every_target_and_themselves(client: httpx.AsyncClient) -> None:

@@ -13,7 +13,7 @@ from service.engine.errors import BundleCorrupt
 from service.engine.folder import Change
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TOKEN = {"Authorization": "Bearer let-me-in-please-1"}
 LOAD = "/v2/repository/models/transformer-en-fr/load"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from service.engine.errors import EngineFailure, Overloaded
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 

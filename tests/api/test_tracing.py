@@ -24,10 +24,10 @@ from service.settings import Settings
 from service.tracing import Tracing, TracingError, start_tracing
 from service.tracing.both import EVENTS, Both
 from service.tracing.otel import OpenTelemetry, open_tracing
-from tests.api.dummy import DummyRegistry, info_of
-from tests.engine.manifests import manifest_document
-from tests.engine.mirror import MirrorWorker
-from tests.engine.vocabulary import small_tokenizer
+from tests.support.fake_engine import DummyRegistry, info_of
+from tests.support.fake_worker import MirrorWorker
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import small_tokenizer
 
 TEXT = {"q": "I lost my secret. He lost it.", "source": "en", "target": "fr"}
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

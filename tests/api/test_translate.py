@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 

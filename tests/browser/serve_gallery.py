@@ -26,7 +26,7 @@ from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server.main import run
 from service.settings import load_settings
-from tests.api.dummy import DummyRegistry, DummyTranslator, words_of
+from tests.support.fake_engine import DummyRegistry, DummyTranslator, words_of
 
 SIZES = {
     "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},

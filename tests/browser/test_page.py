@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from service.access.keys import add_key
-from tests.system.process import running
+from tests.support.server import running
 
 pytestmark = pytest.mark.browser
 

@@ -16,7 +16,7 @@ from service.__main__ import cli
 from service.cli import translate as bulk
 from service.cli.find_model import Wanted
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
-from tests import log_state
+from tests.support import log_state
 
 ROOT = Path(__file__).resolve().parents[2]
 

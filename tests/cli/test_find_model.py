@@ -11,7 +11,7 @@ from service.cli.find_model import Wanted, find_bundle, source_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.model.device import ModelSettings
 from service.engine.registry import info_of
-from tests.engine.manifests import manifest_document, write_bundle
+from tests.support.manifests import manifest_document, write_bundle
 
 CPU = ModelSettings("cpu")
 

@@ -9,7 +9,7 @@ import torch
 from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import settle
-from tests.training.tiny import bahdanau, network, transformer
+from tests.support.tiny_networks import bahdanau, network, transformer
 from training.data.subwords import BOS, EOS, PAD
 from training.decoding.beam_search import SearchOptions, beam_search
 from training.decoding.translate import pad_sources

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.bundles import write_made_up_bundles
-from tests.system.process import ROOT, ServerProcess, running, running_dummy
+from tests.support.made_up_bundles import write_made_up_bundles
+from tests.support.server import ROOT, ServerProcess, running, running_dummy
 
 # Left out: `negative_data_rejection`, because clients of this dialect may send numbers as text, null for "use the
 # default" and fields that we do not know; `positive_data_acceptance`, because a schema cannot say which languages there

@@ -20,7 +20,7 @@ import pytest
 
 from deploy.sources import ROOT
 from tests.deploy.stack import free_port
-from tests.system.process import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, running_dummy
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 EXAMPLE = (ROOT / "deploy/nginx/translucent.conf").read_text("utf-8")

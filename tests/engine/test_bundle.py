@@ -11,7 +11,7 @@ import pytest
 
 from service.engine.bundle import check_manifest, is_bundle, load_bundle
 from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
-from tests.engine.manifests import FILE_NAMES, manifest_document, write_bundle
+from tests.support.manifests import FILE_NAMES, manifest_document, write_bundle
 
 
 def test_a_whole_bundle_is_read_with_its_digest(tmp_path: Path) -> None:

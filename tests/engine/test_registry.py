@@ -21,9 +21,9 @@ from service.engine.errors import (
 from service.engine.loader import EngineSettings, decoders_for
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
-from tests.engine.manifests import manifest_document, write_bundle
-from tests.engine.models_folder import WriteModel, model_writer
-from tests.engine.vocabulary import tokenizer_json
+from tests.support.manifests import manifest_document, write_bundle
+from tests.support.models_folder import WriteModel, model_writer
+from tests.support.vocabulary import tokenizer_json
 
 
 @pytest.fixture

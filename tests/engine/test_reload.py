@@ -27,7 +27,7 @@ from service.engine.loader import EngineSettings
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
-from tests.engine.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
 

@@ -23,9 +23,9 @@ from service.engine.types import (
     StreamEvent,
     Wanted,
 )
-from tests.engine.mirror import MirrorWorker
-from tests.engine.scripted import EOS, ScriptedModel, copying_rule
-from tests.engine.vocabulary import small_tokenizer
+from tests.support.fake_model import EOS, ScriptedModel, copying_rule
+from tests.support.fake_worker import MirrorWorker
+from tests.support.vocabulary import small_tokenizer
 
 WANTED = Wanted((1, 0))
 TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "

@@ -21,9 +21,9 @@ from service.engine.errors import (
 )
 from service.engine.translator import Translator
 from service.engine.types import AttentionKind, AttentionOptions, ModelInfo, TranslationOptions
-from tests.engine.manifests import manifest_document
-from tests.engine.mirror import MirrorWorker
-from tests.engine.vocabulary import small_tokenizer
+from tests.support.fake_worker import MirrorWorker
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import small_tokenizer
 
 DETAILS = TranslationOptions(details=True)
 TEXT = "\n  I lost.   He's calm! 😀\r\n\r\n- Ete\u0301, 中.\t12:30 \u00a0"

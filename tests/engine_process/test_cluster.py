@@ -37,7 +37,7 @@ from service.engine_process.client.cluster import Fleet
 from service.engine_process.client.pool import Pool
 from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.protocol import Vitals
-from tests.engine.toy_onnx import VOCABULARY, write_toy_bundle
+from tests.support.toy_onnx import VOCABULARY, write_toy_bundle
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
 

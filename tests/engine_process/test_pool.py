@@ -10,7 +10,7 @@ from service.engine.errors import NotReady
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
 from service.engine_process.client.pool import Pool
-from tests.engine.mirror import MirrorWorker
+from tests.support.fake_worker import MirrorWorker
 
 
 def job(tokens: int, first: int = 5) -> SentenceJob:

@@ -10,8 +10,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
-from tests.training.export.exported import Exported, batch_of, id_pairs, write_quantised
-from tests.training.tiny import VARIANTS
+from tests.support.exported import Exported, batch_of, id_pairs, write_quantised
+from tests.support.tiny_networks import VARIANTS
 from training.export.architecture import GRAPH_KINDS
 
 

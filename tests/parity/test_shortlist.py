@@ -17,10 +17,10 @@ from service.engine.errors import BundleCorrupt
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import load_model
 from service.engine.types import SearchOptions, SentenceJob
-from tests.engine.decoding import decode
-from tests.training.export.exported import id_pairs, recipe_of
+from tests.support.decoding import decode
+from tests.support.exported import id_pairs, recipe_of
+from tests.support.tiny_networks import bahdanau, transformer
 from tests.training.export.test_bundle import CARD, LOOSE
-from tests.training.tiny import bahdanau, transformer
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.shortlist import Shortlist

@@ -11,10 +11,10 @@ import pytest
 
 from service.engine.text.nfc import LONGEST_RUN, normalize_nfc
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
-from tests.engine.toy_onnx import write_speaking_bundle
-from tests.engine.vocabulary import small_tokenizer
 from tests.robustness.inputs import ADVERSARIAL
-from tests.system.process import ServerProcess, running
+from tests.support.server import ServerProcess, running
+from tests.support.toy_onnx import write_speaking_bundle
+from tests.support.vocabulary import small_tokenizer
 
 
 def seconds_of(text: str) -> float:

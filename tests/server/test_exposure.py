@@ -10,7 +10,7 @@ import pytest
 
 from service.server.exposure import exposure, few_descriptors
 from service.settings import Settings
-from tests.system.process import running_dummy
+from tests.support.server import running_dummy
 
 
 @pytest.mark.parametrize(

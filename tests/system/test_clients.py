@@ -12,7 +12,7 @@ import tritonclient.http as triton
 from libretranslatepy import LibreTranslateAPI
 from tritonclient.utils import InferenceServerException
 
-from tests.system.process import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, running_dummy
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.system.process import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, running_dummy
 
 HEAD_SECONDS = 1.0
 SEND_SECONDS = 2.0

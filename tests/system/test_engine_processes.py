@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.engine.toy_onnx import write_speaking_bundle
+from tests.support.server import ServerProcess, running
+from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
-from tests.system.process import ServerProcess, running
 from tests.system.test_faults import codes, status_of, translate
 from tests.system.test_server import metric, until
 

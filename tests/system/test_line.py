@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import sacrebleu
 
+from tests.support.server import ROOT, running
 from tests.system.drawn import check_picture, check_scale
-from tests.system.process import ROOT, running
 
 # What nobody taught the toys: other words, other scripts, markup, numbers.
 UNSEEN = (

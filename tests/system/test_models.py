@@ -19,7 +19,7 @@ import pytest
 
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
-from tests.system.process import ROOT, ServerProcess, running
+from tests.support.server import ROOT, ServerProcess, running
 from tests.system.test_server import metric, until
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 
-from tests.system.process import ROOT, running_dummy
+from tests.support.server import ROOT, running_dummy
 
 
 def ask(port: int) -> int:

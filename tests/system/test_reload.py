@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.engine.toy_onnx import write_speaking_bundle
+from tests.support.server import ROOT, ServerProcess, running
+from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
-from tests.system.process import ROOT, ServerProcess, running
 from tests.system.test_server import metric, until
 
 NAME = "transformer-en-fr"

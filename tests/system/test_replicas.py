@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from service.access.keys import CHECK_SECONDS
-from tests.access.redis import needs_redis, running_redis
-from tests.system.process import ROOT, running_dummy
+from tests.support.redis import needs_redis, running_redis
+from tests.support.server import ROOT, running_dummy
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 

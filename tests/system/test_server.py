@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.system.process import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, running_dummy
 
 TEXT = {"q": "I lost my secret.", "source": "en", "target": "fr"}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from tests.engine.toy_onnx import write_speaking_bundle
+from tests.support.server import running
+from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
-from tests.system.process import running
 
 
 def whole(answer: httpx.Response) -> bool:

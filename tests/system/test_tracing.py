@@ -13,8 +13,8 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.contract.bundles import write_made_up_bundles
-from tests.system.process import running
+from tests.support.made_up_bundles import write_made_up_bundles
+from tests.support.server import running
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TEXT = {"q": "My secret. Another secret.", "source": "en", "target": "fr"}

@@ -11,7 +11,7 @@ import torch
 import yaml
 from typer.testing import CliRunner, Result
 
-from tests.training.tiny import bahdanau, transformer
+from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
 from training.cli.export import read_alignment, read_scores
 from training.data.subwords import train_tokenizer

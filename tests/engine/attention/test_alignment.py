@@ -11,7 +11,7 @@ from service.engine.attention import alignment
 from service.engine.bundle import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Token
-from tests.engine.vocabulary import small_tokenizer
+from tests.support.vocabulary import small_tokenizer
 
 
 def head(step: str = "produce", layer: int = 1, number: int = 2) -> AlignmentHead:

@@ -14,9 +14,9 @@ from service.engine.events import CallStage, Observer
 from service.engine.scheduling.timings import sentence_stages
 from service.engine.translator import Translator
 from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
-from tests.engine.manifests import manifest_document
-from tests.engine.mirror import MirrorWorker
-from tests.engine.vocabulary import small_tokenizer
+from tests.support.fake_worker import MirrorWorker
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import small_tokenizer
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from service.engine.attention.selection import alone, check_size, kept, wanted_f
 from service.engine.bundle import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.types import AttentionOptions, Wanted
-from tests.engine.mirror import forced_result
+from tests.support.fake_worker import forced_result
 
 SPEC = AttentionSpec(
     cross=AttentionSize(2, 4),

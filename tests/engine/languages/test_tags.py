@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from service.engine.languages.tags import Languages, canonical
-from tests.api.dummy import info_of
+from tests.support.fake_engine import info_of
 
 
 def languages(*pairs: tuple[str, str]) -> Languages:

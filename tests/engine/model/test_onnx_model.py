@@ -13,9 +13,9 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.scheduling.batch import Batch
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
-from tests.engine.decoding import decode
-from tests.engine.scripted import EOS, ScriptedModel
-from tests.engine.toy_onnx import VOCABULARY, toy_rule, write_toy_bundle
+from tests.support.decoding import decode
+from tests.support.fake_model import EOS, ScriptedModel
+from tests.support.toy_onnx import VOCABULARY, toy_rule, write_toy_bundle
 
 
 @pytest.fixture(scope="module")

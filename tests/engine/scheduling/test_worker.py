@@ -25,7 +25,7 @@ from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.scoring_stage import BatchLimits
 from service.engine.scheduling.worker import Worker, WorkerSettings
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult
-from tests.engine.scripted import EOS, ScriptedModel, copying_rule, hashed_rule
+from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
 
 VOCABULARY = 30
 

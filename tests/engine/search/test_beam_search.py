@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from service.engine.scheduling.batch import Batch
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
-from tests.engine.scripted import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
+from tests.support.fake_model import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
 
 
 def search(rule: Rule, sources: list[tuple[int, ...]], options: SearchOptions) -> list[tuple[Hypothesis, ...]]:

@@ -13,7 +13,7 @@ from service.engine.errors import InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import Token
-from tests.engine.vocabulary import small_tokenizer, tokenizer_json
+from tests.support.vocabulary import small_tokenizer, tokenizer_json
 
 BYTE_A0 = 3 + 0xA0
 ODD_CHARACTERS = "aé.e\u0301\u0323\u0307 \u00a0\u202f\t\n'’12Iœ中文"

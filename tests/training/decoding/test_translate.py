@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.training.tiny import VARIANTS, VOCABULARY, bahdanau, network, transformer
+from tests.support.tiny_networks import VARIANTS, VOCABULARY, bahdanau, network, transformer
 from training.data.subwords import BOS, EOS, PAD
 from training.decoding.beam_search import SearchOptions, beam_search
 from training.decoding.translate import evaluating, force, length_groups, pad_sources, search, translate_greedy

@@ -20,8 +20,8 @@ from onnx import TensorProto
 from tokenizers import Tokenizer
 
 from service.engine.bundle import load_bundle
-from tests.training.export.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
-from tests.training.tiny import VARIANTS, bahdanau, network, transformer
+from tests.support.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
+from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.cli.export import next_version
 from training.data.batching import Batch
 from training.data.subwords import BOS, PAD, train_tokenizer

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.training.tiny import bahdanau, network, transformer
+from tests.support.tiny_networks import bahdanau, network, transformer
 from training.networks.attention import AdditiveScore, ConcatScore, MultiHeadAttention, ProductScore, masked_softmax
 from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network

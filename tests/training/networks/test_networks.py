@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.training.tiny import VARIANTS, VOCABULARY, network
+from tests.support.tiny_networks import VARIANTS, VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.networks.attention import valid_positions
 from training.networks.build import build_network

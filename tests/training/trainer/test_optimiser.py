@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.training.tiny import bahdanau, network, transformer
+from tests.support.tiny_networks import bahdanau, network, transformer
 from training.recipe import BahdanauConfig, OptimisationConfig, TransformerConfig
 from training.trainer.optimiser import make_optimiser
 

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from tests.training.tiny import transformer
+from tests.support.tiny_networks import transformer
 from training.data.subwords import train_tokenizer
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig

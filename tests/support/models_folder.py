@@ -11,9 +11,9 @@ import pytest
 from service.engine.bundle import Bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings, Placement
-from tests.engine.manifests import write_bundle
-from tests.engine.scripted import ScriptedModel, copying_rule
-from tests.engine.vocabulary import tokenizer_json
+from tests.support.fake_model import ScriptedModel, copying_rule
+from tests.support.manifests import write_bundle
+from tests.support.vocabulary import tokenizer_json
 
 ONE_HEAD = {
     "cross": {"layers": 1, "heads": 1},

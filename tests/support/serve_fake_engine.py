@@ -1,4 +1,4 @@
-"""The real server over the dummy engine, as a process of its own: `python -m tests.system.serve_dummy SECONDS [FAULT]`.
+"""Serves the fake engine with the real server: `python -m tests.support.serve_fake_engine SECONDS [FAULT]`.
 
 FAULT: `start` fails to start, `die` is dead after a second.
 """
@@ -13,7 +13,7 @@ from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server.main import run
 from service.settings import load_settings
-from tests.api.dummy import DummyRegistry
+from tests.support.fake_engine import DummyRegistry
 
 
 class FaultyRegistry(DummyRegistry):

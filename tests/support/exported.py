@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.training.tiny import VOCABULARY, network
+from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.data.subwords import EOS
 from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of

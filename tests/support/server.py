@@ -95,5 +95,5 @@ def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
 @contextlib.contextmanager
 def running_dummy(seconds: float = 0.0, fault: str = "", **environment: str) -> Iterator[ServerProcess]:
     """The real server over a dummy engine."""
-    with running("-m", "tests.system.serve_dummy", str(seconds), fault, **environment) as server:
+    with running("-m", "tests.support.serve_fake_engine", str(seconds), fault, **environment) as server:
         yield server

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from tests.training.export.exported import id_pairs, recipe_of
-from tests.training.tiny import bahdanau, transformer
+from tests.support.exported import id_pairs, recipe_of
+from tests.support.tiny_networks import bahdanau, transformer
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import ModelCard

@@ -18,9 +18,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from service.engine.types import FloatArray
-from tests.engine.manifests import manifest_document
-from tests.engine.scripted import BOS
-from tests.engine.vocabulary import tokenizer_json
+from tests.support.fake_model import BOS
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import tokenizer_json
 
 VOCABULARY = 24
 SPEAKING_VOCABULARY = 400

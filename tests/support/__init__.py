@@ -1,0 +1,4 @@
+"""What tests share: fakes, small models, servers as processes, polling.
+
+Test modules import from here, never from each other.
+"""
