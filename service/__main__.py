@@ -20,7 +20,14 @@ from service.cli.find_model import Wanted
 from service.cli.keys import keys
 from service.engine.errors import EngineError, InvalidOption, UnsupportedPair
 from service.logs import configure_logging
-from service.settings import Settings, SettingsError, load_settings, settings_rows, settings_table
+from service.settings import (
+    Settings,
+    SettingsError,
+    load_settings,
+    renamed_in_use,
+    settings_rows,
+    settings_table,
+)
 from service.tracing import TracingError
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -40,7 +47,11 @@ ModelsDir = Annotated[
 Device = Annotated[
     Literal["auto", "cpu", "cuda"] | None, typer.Option(help="Where models run. [env: TRANSLUCENT_DEVICE]")
 ]
-Threads = Annotated[int | None, typer.Option(help="ONNX Runtime threads of each model. [env: TRANSLUCENT_THREADS]")]
+IntraThreads = Annotated[
+    int | None,
+    typer.Option(help="Threads that ONNX Runtime uses inside one run of a model. [env: TRANSLUCENT_INTRA_THREADS]"),
+]
+Threads = Annotated[int | None, typer.Option(hidden=True, help="The old name of --intra-threads.")]
 
 
 cli.add_typer(keys, name="keys")
@@ -54,11 +65,29 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def read_settings(**overrides: object) -> Settings:
-    """The settings, or a clear exit."""
+    """Return the settings; exit with a message if they cannot be used."""
     try:
         return load_settings(**overrides)
     except SettingsError as error:
         fail(str(error), WRONG)
+
+
+def warn_of_old_names() -> None:
+    """Write one line to standard error for each variable that is set under its old name."""
+    for line in renamed_in_use():
+        typer.echo(f"translucent: {line}", err=True)
+
+
+def either_name(intra_threads: int | None, threads: int | None) -> int | None:
+    """Return the value of --intra-threads, also when it was given under its old name, --threads."""
+    if threads is None:
+        return intra_threads
+    if intra_threads not in (None, threads):
+        fail("--threads and --intra-threads are one option and differ; --threads is the old name, leave it out.", WRONG)
+    typer.echo(
+        "translucent: --threads is now --intra-threads. The next version will not accept the old name.", err=True
+    )
+    return threads
 
 
 def show_version(value: bool) -> None:
@@ -83,6 +112,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on. [env: TRANSLUCENT_PORT]")] = None,
     models_dir: ModelsDir = None,
     device: Device = None,
+    intra_threads: IntraThreads = None,
     threads: Threads = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None,
@@ -95,7 +125,12 @@ def serve(
     The options here win over the environment.
     """
     settings = read_settings(
-        host=host, port=port, models_dir=models_dir, device=device, threads=threads, log_level=log_level
+        host=host,
+        port=port,
+        models_dir=models_dir,
+        device=device,
+        intra_threads=either_name(intra_threads, threads),
+        log_level=log_level,
     )
     # Only serving needs the HTTP libraries; the other commands start faster without them.
     from service.server.main import serve_models
@@ -171,13 +206,15 @@ def translate(
     scores: Annotated[Path | None, typer.Option(help="Where each line's log-probability goes.")] = None,
     models_dir: ModelsDir = None,
     device: Device = None,
+    intra_threads: IntraThreads = None,
     threads: Threads = None,
 ) -> None:
     """Translate texts or a file line by line, or score and align translations that you have.
 
     There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output.
     """
-    own = read_settings(models_dir=models_dir, device=device, threads=threads)
+    own = read_settings(models_dir=models_dir, device=device, intra_threads=either_name(intra_threads, threads))
+    warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
     options = bulk.BulkOptions(
         wanted=Wanted(model, source, target, own.default_bundles),
@@ -191,9 +228,9 @@ def translate(
         alignments=alignments,
         scores=scores,
         device=own.device,
-        threads=own.threads,
+        intra_threads=own.intra_threads,
         max_rows=own.max_rows,
-        decoders=own.decoders,
+        inter_threads=own.inter_threads,
     )
     try:
         bulk.run(options)

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from service.settings import Settings, SettingsError, forget_secrets, load_settings, settings_table, variable
+from service.settings import (
+    Settings,
+    SettingsError,
+    forget_secrets,
+    load_settings,
+    renamed_in_use,
+    settings_table,
+    variable,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,16 +56,16 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ("TRANSLUCENT_PORT", "70000", "a whole number from 0 to 65535"),
         ("TRANSLUCENT_PORT", "80.5", "a whole number from 0 to 65535"),
         ("TRANSLUCENT_DEVICE", "gpu", "auto, cpu or cuda"),
-        ("TRANSLUCENT_THREADS", "0", "a whole number from 1 to 256"),
+        ("TRANSLUCENT_INTRA_THREADS", "0", "a whole number from 1 to 256"),
         ("TRANSLUCENT_MAX_ROWS", "7", "a whole number from 8 to 4096"),
         ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "0", "a number above 0"),
         ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "nan", "a number above 0"),
-        ("TRANSLUCENT_DRAIN_SECONDS", "inf", "a number from 0 to 3600"),
+        ("TRANSLUCENT_DRAIN_TIMEOUT_SECONDS", "inf", "a number from 0 to 3600"),
         ("TRANSLUCENT_LOG_LEVEL", "loud", "debug, info, warning or error"),
         ("TRANSLUCENT_HOST", "", "a host name or an IP address"),
         ("TRANSLUCENT_REQUIRE_KEY", "true", "true needs TRANSLUCENT_API_KEYS_FILE"),
         ("TRANSLUCENT_RATE_LIMIT", "many", "a number and `/second`"),
-        ("TRANSLUCENT_FAILURE_LIMIT", "", "a number and `/second`"),
+        ("TRANSLUCENT_AUTH_FAILURE_LIMIT", "", "a number and `/second`"),
         ("TRANSLUCENT_URL_LIMIT", "100", "a whole number of at least 1024"),
         ("TRANSLUCENT_HEAD_TIMEOUT_SECONDS", "0", "a number above 0"),
         ("TRANSLUCENT_ADMIN_TOKEN_FILE", "/nowhere/token", "a file"),
@@ -140,12 +148,51 @@ def test_settings_can_be_printed_without_their_secrets() -> None:
         assert "s3cret" not in shown
 
 
-def test_every_decoder_needs_rows_for_the_widest_beam(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRANSLUCENT_DECODERS", "4")
-    assert load_settings().decoders == 4
+def test_every_decode_thread_needs_rows_for_the_widest_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_INTER_THREADS", "4")
+    assert load_settings().inter_threads == 4
     monkeypatch.setenv("TRANSLUCENT_MAX_ROWS", "31")
-    with pytest.raises(SettingsError, match="at least 8 for each of TRANSLUCENT_DECODERS"):
+    with pytest.raises(SettingsError, match="at least 8 for each of TRANSLUCENT_INTER_THREADS"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("TRANSLUCENT_THREADS", "TRANSLUCENT_INTRA_THREADS", "3"),
+        ("TRANSLUCENT_DECODERS", "TRANSLUCENT_INTER_THREADS", "2"),
+        ("TRANSLUCENT_WEIGHT_LIMIT", "TRANSLUCENT_ATTENTION_WEIGHT_LIMIT", "1000"),
+        ("TRANSLUCENT_DRAIN_SECONDS", "TRANSLUCENT_DRAIN_TIMEOUT_SECONDS", "7.5"),
+        ("TRANSLUCENT_FAILURE_LIMIT", "TRANSLUCENT_AUTH_FAILURE_LIMIT", "9/minute"),
+    ],
+)
+def test_an_old_name_works_and_one_line_says_the_new_name(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, value: str
+) -> None:
+    field = new.removeprefix("TRANSLUCENT_").lower()
+    assert renamed_in_use() == []
+    monkeypatch.setenv(old, value)
+    assert str(getattr(load_settings(), field)) == value
+    (line,) = renamed_in_use()
+    assert line.startswith(f"{old} is now {new}.")
+    monkeypatch.setenv(new, value)
+    assert str(getattr(load_settings(), field)) == value, "both names with one value are no conflict"
+    monkeypatch.setenv(new, "5/minute" if "/" in value else "5")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert str(caught.value).startswith(f"{old}={value!r} and {new}=")
+    assert f"remove {old}" in str(caught.value)
+
+
+def test_a_wrong_value_under_an_old_name_names_the_variable_that_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_THREADS", "0")
+    with pytest.raises(SettingsError, match="TRANSLUCENT_THREADS='0' is not accepted"):
+        load_settings()
+
+
+def test_an_option_wins_over_an_old_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLUCENT_THREADS", "3")
+    assert load_settings(intra_threads=2).intra_threads == 2
 
 
 def test_an_unknown_variable_is_an_error_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:

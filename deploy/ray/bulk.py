@@ -89,7 +89,7 @@ class Worker:
 def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str], Shifts]:
     """Translate with all workers; the lines come back in their order."""
     found = [""] * len(lines)
-    shifts = Shifts(options.threads)
+    shifts = Shifts(options.intra_threads)
     if not lines:
         return found, shifts
     rows = [{"number": number, "text": line} for number, line in enumerate(lines)]
@@ -97,12 +97,12 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
     translated = data.map_batches(
         Worker,
         fn_constructor_args=(
-            *(str(Path(options.model).resolve()), options.beam_size, options.device, options.threads),
+            *(str(Path(options.model).resolve()), options.beam_size, options.device, options.intra_threads),
             options.split_sentences,
         ),
         batch_size=BATCH_LINES,
         compute=ray.data.ActorPoolStrategy(size=options.workers),
-        num_cpus=options.threads,
+        num_cpus=options.intra_threads,
         num_gpus=options.gpus_per_worker,
     )
     for row in translated.iter_rows():
@@ -126,7 +126,13 @@ def main() -> None:
         help="translate each sentence of a line by itself",
     )
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    parser.add_argument("--threads", type=int, default=1, help="ONNX Runtime threads of each worker")
+    parser.add_argument(
+        "--intra-threads",
+        "--threads",  # the old name
+        type=int,
+        default=1,
+        help="threads that ONNX Runtime uses inside one run, in each worker",
+    )
     parser.add_argument("--gpus-per-worker", type=float, default=0)
     parser.add_argument("--report", type=Path, help="where each worker's lines and seconds go, as JSON")
     options = parser.parse_args()

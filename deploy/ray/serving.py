@@ -71,7 +71,7 @@ def build() -> FastAPI:
         yield
         watching.cancel()
         service.draining = True
-        await registry.stop(settings.drain_seconds)
+        await registry.stop(settings.drain_timeout_seconds)
 
     return create_app(service, lifespan)
 

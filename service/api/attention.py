@@ -142,7 +142,9 @@ async def _answer(request: Request) -> Response:
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     deadline = service.deadline(context)
-    maps = await service.in_time(deadline, _maps(translators, job, drawing, deadline, service.settings.weight_limit))
+    maps = await service.in_time(
+        deadline, _maps(translators, job, drawing, deadline, service.settings.attention_weight_limit)
+    )
     naming = naming_of([translator.info for translator in translators], drawing)
     response = await service.in_time(deadline, represent(maps, drawing, naming, artist_of(request)))
     response.headers.update(headers)

@@ -60,9 +60,9 @@ class BulkOptions:
     alignments: Path | None = None  # Pharaoh i-j over white-space words
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
-    threads: int = 1
+    intra_threads: int = 1  # of ONNX Runtime, inside one run
     max_rows: int = ROWS
-    decoders: int = 0
+    inter_threads: int = 0  # decode threads; 0 chooses by device and cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ def run(options: BulkOptions) -> None:
     BundleError or DeviceUnavailable.
     """
     check_options(options)
-    model_settings = ModelSettings(device=options.device, threads=options.threads)
+    model_settings = ModelSettings(device=options.device, threads=options.intra_threads)
     bundle = find_bundle(options.wanted, options.models_dir, model_settings)
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     translator = open_translator(
-        bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.decoders))
+        bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.inter_threads))
     )
     translator = translator.for_source(source_of(translator.info, options.wanted))
     decoding = bundle.manifest.decoding

@@ -2,7 +2,7 @@
 
 On SIGHUP what has changed in the folder of models is loaded; see service.server.reload.
 On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
-the server stops listening and what runs may finish within `drain_seconds`. A second signal stops it now.
+the server stops listening and what runs may finish within `drain_timeout_seconds`. A second signal stops it now.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from service.metrics import Metrics
 from service.server.exposure import exposure, few_descriptors
 from service.server.http_protocol import BoundedProtocol, Door
 from service.server.reload import Hangup
-from service.settings import Settings, forget_secrets
+from service.settings import Settings, forget_secrets, renamed_in_use
 from service.tracing import start_tracing
 
 log = get_logger(__name__)
@@ -97,7 +97,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+                timeout_graceful_shutdown=max(1, round(settings.drain_timeout_seconds)),
             )
         )
 
@@ -174,8 +174,10 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Say where we listen, in one line that a program can read."""
-        for warning in filter(None, (exposure(self.service.settings), few_descriptors(self.service.settings))):
-            log.warning(warning)
+        settings = self.service.settings
+        for warning in (*renamed_in_use(), exposure(settings), few_descriptors(settings)):
+            if warning:
+                log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             for listener in self.servers:
@@ -246,7 +248,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     model = ModelSettings(
         device=settings.device,
         precision=None if settings.precision == "auto" else settings.precision,
-        threads=settings.threads,
+        threads=settings.intra_threads,
     )
     budget = Budget(
         rows=settings.max_rows,
@@ -255,7 +257,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     )
     return EngineSettings(
         model=model,
-        worker=WorkerSettings(budget=budget, decoders=settings.decoders),
+        worker=WorkerSettings(budget=budget, decoders=settings.inter_threads),
         load_seconds=settings.load_timeout_seconds,
         default_models=settings.default_bundles,
     )

@@ -1,7 +1,7 @@
-"""Every setting of the service: environment variables that begin with TRANSLUCENT_, checked before anything starts.
+"""The settings of the service: environment variables that begin with TRANSLUCENT_, checked before anything starts.
 
-A name that is not a setting, and a value that is not accepted, are errors that say what would be accepted; nothing is
-read when a module is imported. `docs/settings.md` is this class as a table (`translucent settings`).
+An unknown name or a value that is not accepted is an error, which says what would be accepted. Importing a module reads
+no variable. `docs/settings.md` shows this class as a table (`translucent settings`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from service.engine.scheduling.scheduler import ROWS
 from service.engine.types import MAX_BEAM_SIZE
 from service.settings.connections import ConnectionSettings
 from service.settings.fields import PREFIX, setting, variable
+from service.settings.renamed import RENAMED, conflicts, old_names, renaming_warnings, values_by_field
 
 __all__ = [
     "PREFIX",
@@ -28,6 +29,7 @@ __all__ = [
     "accepted",
     "forget_secrets",
     "load_settings",
+    "renamed_in_use",
     "settings_table",
     "variable",
 ]
@@ -38,13 +40,13 @@ class SettingsError(Exception):
 
 
 def default_models_folder() -> Path:
-    """The models/ beside this package in a checkout, or the one in the working folder for an installed package."""
+    """Return models/ of the checkout; for an installed package, models/ of the working folder."""
     shipped = Path(__file__).resolve().parents[2] / "models"
     return shipped if shipped.is_dir() else Path("models")
 
 
 class Settings(ConnectionSettings):
-    """What an operator may change, with the defaults of a small machine."""
+    """All settings; the defaults suit a small machine."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, extra="forbid", frozen=True, protected_namespaces=(), hide_input_in_errors=True
@@ -52,92 +54,103 @@ class Settings(ConnectionSettings):
 
     host: str = setting(
         "127.0.0.1",
-        "Address to listen on; `0.0.0.0` or `::` for every interface, as a container needs",
+        "Address to listen on; `0.0.0.0` or `::` listens on every interface, which a container needs",
         "a host name or an IP address",
         min_length=1,
     )
     port: int = setting(
-        8000, "Port to listen on; 0 takes any free one", "a whole number from 0 to 65535", ge=0, le=65535
+        8000, "Port to listen on; 0 chooses any free port", "a whole number from 0 to 65535", ge=0, le=65535
     )
     models_dir: Path = Field(
         default_factory=default_models_folder,
-        description="Folder that holds one folder for each model bundle; every bundle in it is served",
+        description="Folder with one subfolder for each model bundle; every bundle in it is served",
         json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
     )
     default_models: str = Field(
         "",
-        description="Bundles that translate their pair when a request names no model, with commas between them, the "
-        "first of a pair before the others; pairs without one have the bundle with the best score in its model card",
+        description="Bundles that translate their language pair when a request names no model, separated by commas; "
+        "the "
+        "first bundle of a pair wins. A pair without an entry uses the bundle with the best score in its model card",
         json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
     )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
-        "Where models run: `auto` takes the GPU when there is one and it works, `cuda` refuses to start without one",
+        "Where models run: `auto` uses the GPU if there is one and it works, `cuda` refuses to start without a GPU",
         "auto, cpu or cuda",
     )
     precision: Literal["auto", "int8", "fp16", "fp32"] = setting(
         "auto",
-        "Which graphs of a bundle run: `auto` takes the fastest it has for the device",
+        "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device",
         "auto, int8, fp16 or fp32",
     )
-    threads: int = setting(1, "ONNX Runtime threads of each model", "a whole number from 1 to 256", ge=1, le=256)
-    decoders: int = setting(
+    intra_threads: int = setting(
+        1,
+        "Threads that ONNX Runtime uses inside one run of a model",
+        "a whole number from 1 to 256",
+        ge=1,
+        le=256,
+    )
+    inter_threads: int = setting(
         0,
-        "Threads that decode for each model, each with its share of the rows; 0: one on a GPU or where there are fewer "
-        "than four cores, else two",
+        "Decode threads of each model; they run batches in parallel and divide the rows among them. 0 chooses: one on "
+        "a GPU or with fewer than four cores, otherwise two",
         "a whole number from 0 to 64",
         ge=0,
         le=64,
     )
     engine_processes: int = setting(
         1,
-        "Processes that run the models, beside the one that answers HTTP; each holds every model and they share the "
-        "work; 0: the models run in the process that answers HTTP",
+        "Processes that run the models, in addition to the process that answers HTTP. Each of them loads every model, "
+        "and they share the work. With 0 the models run in the HTTP process",
         "a whole number from 0 to 64",
         ge=0,
         le=64,
     )
     max_rows: int = setting(
         ROWS,
-        "Rows (beams of sentences) that one model decodes together, in each engine process; at least one sentence of "
-        "the largest beam",
-        "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_DECODERS",
+        "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
+        "largest beam always fits",
+        "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
         ge=8,
         le=4096,
     )
     max_queued_sentences: int = setting(
         8192,
-        "Sentences that may wait for each model, in each engine process, before new requests are answered 503",
+        "Sentences that may wait for each model, in each engine process; when they would be more, new requests get 503",
         "a whole number of at least 1",
         ge=1,
     )
     max_queued_tokens: int = setting(
         524_288,
-        "Source tokens that may wait for each model, in each engine process, before new requests are answered 503",
+        "Source tokens that may wait for each model, in each engine process; when they would be more, new requests get "
+        "503",
         "a whole number of at least 256",
         ge=256,
     )
     body_limit: int = setting(
         1_048_576,
-        "Largest body of a request, in bytes; more is answered 413",
+        "Largest request body, in bytes; a larger body gets 413",
         "a whole number of at least 1024",
         ge=1024,
     )
     character_limit: int = setting(
-        100_000, "Most characters in a text; each text of a list may have as many", "a whole number of at least 1", ge=1
+        100_000,
+        "Most characters in one text; the limit applies to each text of a list",
+        "a whole number of at least 1",
+        ge=1,
     )
-    batch_limit: int = setting(128, "Most texts in a list", "a whole number of at least 1", ge=1)
-    weight_limit: int = setting(
+    batch_limit: int = setting(128, "Most texts in one list", "a whole number of at least 1", ge=1)
+    attention_weight_limit: int = setting(
         250_000,
-        "Most attention weights in one answer of `/attention`, as data or picture; more is answered 400 (as CSV, a "
-        "thousand weights are 50 kB)",
+        "Most attention weights in one answer of `/attention`, as data or as a picture; a request for more gets 400 "
+        "(a thousand weights are 50 kB of CSV)",
         "a whole number of at least 1",
         ge=1,
     )
     request_timeout_seconds: float = setting(
         120.0,
-        "Time a request may take from the end of its headers, whatever it consists of: body, queue, translation, "
-        "drawing; then it is answered 504",
+        "Time for a whole request from the end of its headers: body, queue, translation and drawing; after it the "
+        "answer is 504",
         "a number above 0, up to 3600",
         gt=0,
         le=3600,
@@ -145,7 +158,8 @@ class Settings(ConnectionSettings):
     )
     load_timeout_seconds: float = setting(
         300.0,
-        "Time a bundle may take to load, and again to warm up; then it is refused, and the others go on",
+        "Time for a bundle to load, and the same time again to warm up; after it the bundle is refused and the other "
+        "bundles are served",
         "a number above 0, up to 3600",
         gt=0,
         le=3600,
@@ -153,16 +167,17 @@ class Settings(ConnectionSettings):
     )
     drain_delay_seconds: float = setting(
         1.0,
-        "How long new requests are still accepted after SIGTERM, while `/health/ready` already answers 503; "
-        "give a load balancer the time to notice",
+        "Time after SIGTERM in which new requests are still accepted while `/health/ready` already answers 503; it "
+        "lets "
+        "a load balancer notice",
         "a number from 0 to 600",
         ge=0,
         le=600,
         allow_inf_nan=False,
     )
-    drain_seconds: float = setting(
+    drain_timeout_seconds: float = setting(
         30.0,
-        "How long running requests may take to finish after that; then they are cut off",
+        "Time for running requests to finish after the drain delay; after it they are cut off",
         "a number from 0 to 3600",
         ge=0,
         le=3600,
@@ -170,25 +185,25 @@ class Settings(ConnectionSettings):
     )
     tracing: bool = setting(
         False,
-        "Send traces of requests by OTLP over HTTP, to where the standard variables `OTEL_*` say; "
-        "needs the extra `tracing`",
+        "Send traces of requests by OTLP over HTTP to the address in the standard variables `OTEL_*`; needs the extra "
+        "`tracing`",
         "true or false",
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", "Least severe log lines to write", "debug, info, warning or error"
+        "info", "Lowest level of log lines that are written", "debug, info, warning or error"
     )
     log_format: Literal["auto", "json", "console"] = setting(
         "auto",
-        "How log lines look: `auto` is readable text on a terminal and JSON everywhere else",
+        "Format of log lines: `auto` writes readable text to a terminal and JSON everywhere else",
         "auto, json or console",
     )
 
     @field_validator("max_rows")
     @classmethod
-    def _rows_for_decoders(cls, value: int, info: ValidationInfo) -> int:
-        least = MAX_BEAM_SIZE * info.data.get("decoders", 0)
+    def _rows_for_inter_threads(cls, value: int, info: ValidationInfo) -> int:
+        least = MAX_BEAM_SIZE * info.data.get("inter_threads", 0)
         if value < least:
-            raise ValueError(f"{info.data['decoders']} decoders need {least} rows")
+            raise ValueError(f"{info.data['inter_threads']} decode threads need {least} rows")
         return value
 
     @property
@@ -205,16 +220,18 @@ def accepted(field: FieldInfo) -> str:
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Read the environment; overrides (from the command line) win, and those that are None are left out.
+    """Return the settings of the environment. Overrides (options of the command line) win, unless they are None.
 
     Raises SettingsError with every problem at once, unknown variables included.
     """
     known = {variable(name): name for name in _in_order()}
     ours = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
-    problems = [_unknown(name, known) for name in ours if name.upper() not in known]
+    problems = [_unknown(name, known) for name in ours if name.upper() not in known and name.upper() not in RENAMED]
+    problems += conflicts(os.environ)
+    given = {name: value for name, value in overrides.items() if value is not None}
     settings = None
     try:
-        settings = Settings(**{name: value for name, value in overrides.items() if value is not None})
+        settings = Settings(**{**values_by_field(os.environ), **given})
     except ValidationError as error:
         problems += [_refused(str(item["loc"][0]), item["input"], item.get("ctx", {})) for item in error.errors()]
     if problems or settings is None:
@@ -222,8 +239,13 @@ def load_settings(**overrides: Any) -> Settings:
     return settings
 
 
+def renamed_in_use() -> list[str]:
+    """Return one line for each variable that is set under its old name."""
+    return renaming_warnings(os.environ)
+
+
 def forget_secrets() -> None:
-    """Take secrets that have been read out of the environment, which other processes of the server would inherit."""
+    """Remove secrets from the environment once they are read, so that child processes do not inherit them."""
     for name, info in Settings.model_fields.items():
         if _is_secret(info):
             os.environ.pop(variable(name), None)
@@ -238,9 +260,16 @@ def _unknown(name: str, known: Mapping[str, str]) -> str:
 def _refused(field: str, value: object, context: Mapping[str, Any]) -> str:
     info = Settings.model_fields[field]
     shown = str(value) if len(str(value)) <= 80 else f"{str(value)[:80]}…"
-    given = variable(field) if _is_secret(info) else f"{variable(field)}={shown!r}"
+    given = variable(field) if _is_secret(info) else f"{_name_in_use(field)}={shown!r}"
     reason = f" ({context['error']})" if "error" in context else ""
     return f"{given} is not accepted{reason}: it must be {accepted(info)} (default: {_default(info)})."
+
+
+def _name_in_use(field: str) -> str:
+    """Return the variable a value came from: the old name where only that one is set."""
+    name = variable(field)
+    olds = (old for old in old_names(os.environ) if RENAMED[old] == name and name not in os.environ)
+    return next(olds, name)
 
 
 def _is_secret(info: FieldInfo) -> bool:

@@ -1,7 +1,7 @@
-"""Settings of who may use the service, and how much of it.
+"""Settings of access: API keys, tokens, rate limits, proxies and CORS.
 
-A secret is a SecretStr, which no message and no `repr` shows, and can be given as a file instead: the setting of the
-same name that ends with `_file`.
+A secret is a SecretStr, so no message and no `repr` shows it. It can also be read from a file: the setting of the same
+name that ends with `_file`.
 """
 
 from __future__ import annotations
@@ -19,67 +19,75 @@ from service.settings.fields import optional, setting, variable
 TOKEN_LENGTH = 16  # characters that a token must have at least
 TOKEN = re.compile(rf"[!-~]{{{TOKEN_LENGTH},}}", re.ASCII)  # what fits into a header
 TOKEN_ACCEPTED = (
-    f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, such as `openssl rand -hex 32` prints"
+    f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, for example the output of "
+    "`openssl rand -hex 32`"
 )
 STORAGE = re.compile(r"memory://|rediss?://\S+")
-LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several with `;` between them"
+LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several are separated by `;`"
 SECRET_FILE_LIMIT = 4096  # bytes
 
 
 class AccessSettings(BaseSettings):
-    """Keys, tokens, rate limits, proxies, other sites."""
+    """API keys, tokens, rate limits, proxies and CORS."""
 
     cors_origin: str = setting(
-        "*", "Origin that browsers may call from (`Access-Control-Allow-Origin`)", "`*` or one origin", min_length=1
+        "*",
+        "Origin whose pages may call the API from a browser (`Access-Control-Allow-Origin`)",
+        "`*` or one origin",
+        min_length=1,
     )
     api_keys_file: Path | None = optional(
         None,
-        "File of API keys, which `translucent keys add NAME` makes; a running server follows its changes",
+        "File of API keys, written by `translucent keys add NAME`; a running server reads changes to it",
         "a file",
     )
     require_key: bool = setting(
         False,
-        "Answer only who has a key, but for the probes, `/languages`, `/frontend/settings`, the page and the docs",
+        "Require an API key for every route except the health probes, `/languages`, `/frontend/settings`, the page and "
+        "the docs",
         "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
         validate_default=True,
     )
     metrics_token_file: Path | None = optional(None, "File that holds TRANSLUCENT_METRICS_TOKEN", "a file")
     metrics_token: SecretStr = optional(
         SecretStr(""),
-        "Token that `/metrics` asks for (`Authorization: Bearer TOKEN`), instead of an API key",
+        "Token that `/metrics` requires instead of an API key (`Authorization: Bearer TOKEN`)",
         TOKEN_ACCEPTED,
         secret=True,
     )
     admin_token_file: Path | None = optional(None, "File that holds TRANSLUCENT_ADMIN_TOKEN", "a file")
     admin_token: SecretStr = optional(
         SecretStr(""),
-        "Token that loading and unloading models over HTTP (`/v2/repository`) asks for; none: not possible",
+        "Token that is required to load and unload models over HTTP (`/v2/repository`); without it these routes answer "
+        "403",
         TOKEN_ACCEPTED,
         secret=True,
     )
     rate_limit: str = optional(
         "",
-        "Requests of each address without a key, such as `10/second;300/minute`; more is answered 429",
+        "Rate limit of each address for requests without an API key, such as `10/second;300/minute`; requests above it "
+        "get 429",
         LIMITS_ACCEPTED,
     )
-    key_rate_limit: str = optional("", "The same for each API key", LIMITS_ACCEPTED)
-    failure_limit: str = setting(
+    key_rate_limit: str = optional("", "Rate limit of each API key; requests above it get 429", LIMITS_ACCEPTED)
+    auth_failure_limit: str = setting(
         "20/minute",
-        "Wrong keys and tokens that an address may offer before it is answered 429; holds without other limits, too",
+        "Wrong keys and tokens that one address may send before it gets 429; applies even if no other limit is set",
         LIMITS_ACCEPTED,
         min_length=1,
     )
     rate_limit_storage_file: Path | None = optional(None, "File that holds TRANSLUCENT_RATE_LIMIT_STORAGE", "a file")
     rate_limit_storage: SecretStr = optional(
         SecretStr("memory://"),
-        "Where requests are counted: `memory://` for each process alone, or a Redis server for all replicas together",
+        "Where requests are counted: `memory://` counts in each process, a Redis server counts for all replicas "
+        "together",
         "memory:// or an address that begins with redis:// or rediss://",
         shown="memory://",
         secret=True,
     )
     trusted_proxies: str = optional(
         "",
-        "Addresses and networks of proxies whose `X-Forwarded-For` is believed, with commas between them",
+        "Addresses and networks of proxies whose `X-Forwarded-For` is trusted, separated by commas",
         "addresses and networks such as `10.0.0.0/8,::1`",
     )
 
@@ -104,17 +112,17 @@ class AccessSettings(BaseSettings):
     @classmethod
     def _token(cls, value: SecretStr) -> SecretStr:
         if value.get_secret_value() and not TOKEN.fullmatch(value.get_secret_value()):
-            raise ValueError("too short, or with signs that a header cannot hold")
+            raise ValueError("it is too short, or has characters that a header cannot hold")
         return value
 
     @field_validator("rate_limit_storage")
     @classmethod
     def _storage(cls, value: SecretStr) -> SecretStr:
         if not STORAGE.fullmatch(value.get_secret_value()):
-            raise ValueError("neither memory nor Redis")
+            raise ValueError("it names neither memory nor Redis")
         return value
 
-    @field_validator("rate_limit", "key_rate_limit", "failure_limit")
+    @field_validator("rate_limit", "key_rate_limit", "auth_failure_limit")
     @classmethod
     def _limits(cls, value: str) -> str:
         if value:
@@ -134,12 +142,12 @@ class AccessSettings(BaseSettings):
     @classmethod
     def _keys_for_require_key(cls, value: bool, info: ValidationInfo) -> bool:
         if value and info.data.get("api_keys_file") is None:
-            raise ValueError("there are no keys")
+            raise ValueError("TRANSLUCENT_API_KEYS_FILE is not set")
         return value
 
 
 def read_secret(path: Path) -> str:
-    """Return the secret in a file, without the white space around it; raises ValueError where there is none."""
+    """Return the secret in a file, without surrounding white space; raises ValueError if there is none."""
     try:
         with path.open("rb") as file:
             content = file.read(SECRET_FILE_LIMIT)

@@ -27,7 +27,7 @@ SENTENCE = {"text": "I lost my dog", "source": "en", "target": "fr"}
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(request_timeout_seconds=0.3, weight_limit=1234)
+    return Settings(request_timeout_seconds=0.3, attention_weight_limit=1234)
 
 
 @pytest.fixture

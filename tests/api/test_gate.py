@@ -230,7 +230,7 @@ async def test_an_address_or_key_without_calls_left_is_refused_before_the_body_i
 async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(path: str, method: str) -> None:
     right = {"Authorization": "Bearer right-right-right-right"}
     tokens = {"metrics_token": "right-right-right-right", "admin_token": "right-right-right-right"}
-    async with serving(**tokens, failure_limit="3/minute") as client:
+    async with serving(**tokens, auth_failure_limit="3/minute") as client:
         assert (await client.request(method, path, headers=right)).status_code == 200
         tries = [
             (await client.request(method, path, headers={"Authorization": f"Bearer {number}"})).status_code
@@ -245,7 +245,7 @@ async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_l
 
 
 async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file, failure_limit="3/minute") as client:
+    async with serving(api_keys_file=key_file, auth_failure_limit="3/minute") as client:
         wrong = [{"Authorization": "Bearer tl_wrong"}, {}] * 3
         tries = [
             (await client.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=headers)).status_code

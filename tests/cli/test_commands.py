@@ -162,7 +162,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
         "--models-dir",
         "folder",
     ]
-    assert run("translate", *paths, *more, TRANSLUCENT_THREADS="2").exit_code == 0
+    assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2").exit_code == 0
     assert taken == [
         bulk.BulkOptions(
             wanted=Wanted("m", "en", "fr"),
@@ -175,9 +175,23 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
             alignments=Path("alignments.txt"),
             scores=Path("scores.txt"),
             device="cpu",
-            threads=2,
+            intra_threads=2,
         )
     ]
+
+
+def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bulk.BulkOptions] = []
+    monkeypatch.setattr(bulk, "run", taken.append)
+    result = run("translate", "Hello.", "--threads", "3")
+    assert (result.exit_code, taken[0].intra_threads) == (0, 3)
+    assert "--threads is now --intra-threads" in result.stderr
+    result = run("translate", "Hello.", TRANSLUCENT_THREADS="4")
+    assert (result.exit_code, taken[1].intra_threads) == (0, 4)
+    assert "TRANSLUCENT_THREADS is now TRANSLUCENT_INTRA_THREADS" in result.stderr
+    result = run("translate", "Hello.", "--threads", "3", "--intra-threads", "4")
+    assert (result.exit_code, len(taken)) == (2, 2)
+    assert "--threads and --intra-threads are one option and differ" in result.stderr
 
 
 @pytest.mark.parametrize(

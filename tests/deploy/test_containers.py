@@ -73,7 +73,7 @@ def test_no_container_takes_the_whole_machine_or_is_open_to_the_network_by_defau
 def test_stopping_waits_longer_than_the_drain() -> None:
     seconds = int(SERVICES["translucent"]["stop_grace_period"].removesuffix("s"))
     delay = int(re.findall(r":-(\d+)", SERVICES["translucent"]["environment"]["TRANSLUCENT_DRAIN_DELAY_SECONDS"])[0])
-    assert seconds > delay + 30  # the default of TRANSLUCENT_DRAIN_SECONDS
+    assert seconds > delay + 30  # the default of TRANSLUCENT_DRAIN_TIMEOUT_SECONDS
 
 
 @contextlib.contextmanager

@@ -71,7 +71,7 @@ def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytes
     settings = Settings()
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
-    assert pod["terminationGracePeriodSeconds"] > pause + settings.drain_delay_seconds + settings.drain_seconds
+    assert pod["terminationGracePeriodSeconds"] > pause + settings.drain_delay_seconds + settings.drain_timeout_seconds
     assert pod["enableServiceLinks"] is False  # else TRANSLUCENT_PORT=tcp://…
 
 

@@ -10,7 +10,7 @@ from service.settings import Settings, variable
 
 def test_settings_are_handed_on_and_nothing_else() -> None:
     settings = {
-        "TRANSLUCENT_THREADS": "2",
+        "TRANSLUCENT_INTRA_THREADS": "2",
         "TRANSLUCENT_ADMIN_TOKEN_FILE": "/run/secrets/admin",
         "TRANSLUCENT_ADMIN_TOKEN": "",
         "TRANSLUCENT_RATE_LIMIT_STORAGE": "redis://redis:6379/0",

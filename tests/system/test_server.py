@@ -252,7 +252,7 @@ async def test_what_runs_at_the_stop_is_finished() -> None:
 
 
 async def test_what_does_not_finish_in_time_is_told_so() -> None:
-    with running_dummy(30, TRANSLUCENT_DRAIN_DELAY_SECONDS="0", TRANSLUCENT_DRAIN_SECONDS="1") as server:
+    with running_dummy(30, TRANSLUCENT_DRAIN_DELAY_SECONDS="0", TRANSLUCENT_DRAIN_TIMEOUT_SECONDS="1") as server:
         server.wait_for("ready")
         async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
             request = asyncio.create_task(client.post("/translate", json=TEXT))

@@ -48,7 +48,7 @@ class Access:
         self.admin_token = settings.admin_token.get_secret_value()
         self.for_addresses = parse_limits(settings.rate_limit)
         self.for_keys = parse_limits(settings.key_rate_limit)
-        self.for_failures = parse_limits(settings.failure_limit)
+        self.for_failures = parse_limits(settings.auth_failure_limit)
         self.proxies = parse_networks(settings.trusted_proxies)
 
     def asks_for_token(self, path: str) -> bool:
