@@ -25,7 +25,7 @@ SUPPLY := $(VENV)/supply/bin
 SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format sbom audit containers bench bench-soak clean
+.PHONY: help serve test lint format docs sbom audit containers bench bench-soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types and who imports w
 format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/development-$(ACCELERATOR) ## Write the generated parts of docs/: settings and layers
+	$(BIN)/python docs/tools/generate.py
 
 sbom: $(SBOM) ## List what an image installs, as CycloneDX, in build/
 

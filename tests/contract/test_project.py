@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 import service
 import training
-from service.settings import settings_table
+from docs.tools import generate
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -75,20 +75,21 @@ def test_every_key_of_the_manifest_is_explained() -> None:
     assert sorted(set(keys_of(schema)) - words) == []
 
 
-def test_the_page_of_settings_is_what_the_settings_say() -> None:
-    assert settings_table() in (ROOT / "docs/settings.md").read_text("utf-8"), "see `translucent settings`"
+@pytest.mark.parametrize("name", list(generate.PAGES))
+def test_the_generated_parts_of_the_docs_are_up_to_date(name: str) -> None:
+    page = (ROOT / generate.PAGES[name]).read_text("utf-8")
+    assert page == generate.filled(page, name, generate.parts()[name]), "run `make docs`"
+
+
+def test_the_layers_are_shown_as_they_are_checked() -> None:
+    layers = {"id": "x", "type": "layers", "containers": ["house"], "layers": ["roof", "(attic) | room", "cellar"]}
+    diagram = generate.layers_diagram([{"id": "y", "type": "forbidden"}, layers])
+    assert diagram == "```text\nhouse\n    roof\n    attic | room\n    cellar\n```\n"
+    with pytest.raises(ValueError, match="no part 'layers'"):
+        generate.filled("a page", "layers", diagram)
 
 
 @pytest.mark.parametrize("page", ["models/README.md", *(str(path.relative_to(ROOT)) for path in PAGES)])
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text("utf-8"))
     assert [link for link in links if "://" not in link and not (ROOT / page).parent.joinpath(link).exists()] == []
-
-
-def test_the_layers_of_the_engine_are_drawn_as_they_are_checked() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    [layers] = [contract["layers"] for contract in contracts if contract["id"] == "engine-layers"]
-    drawn = re.search(r"```\n(registry →.*?)```", (ROOT / "docs/architecture.md").read_text("utf-8"), re.DOTALL)
-    assert drawn is not None
-    names = [set(re.findall(r"\w+", layer)) for layer in drawn[1].split("→")]
-    assert names == [set(re.findall(r"\w+", layer)) for layer in layers]

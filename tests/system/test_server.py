@@ -263,6 +263,16 @@ async def test_what_does_not_finish_in_time_is_told_so() -> None:
         assert server.exit_code() == 0
 
 
+def test_a_setting_under_its_old_name_works_and_the_log_says_the_new_name_once() -> None:
+    with running_dummy(TRANSLUCENT_DRAIN_SECONDS="2", TRANSLUCENT_DRAIN_DELAY_SECONDS="0") as server:
+        server.wait_for("ready")
+        [line] = [line for line in server.lines if "TRANSLUCENT_DRAIN_TIMEOUT_SECONDS" in str(line.get("event"))]
+        assert (line["level"], line["event"].split(".")[0]) == (
+            "warning",
+            "TRANSLUCENT_DRAIN_SECONDS is now TRANSLUCENT_DRAIN_TIMEOUT_SECONDS",
+        )
+
+
 def test_an_idle_server_stops_at_once_and_a_second_ctrl_c_does_not_wait() -> None:
     with running_dummy(TRANSLUCENT_DRAIN_DELAY_SECONDS="60") as server:
         url = server.url
