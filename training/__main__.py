@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from service.bundle.errors import BundleError
 from training.cli import distil as distil_command
 from training.cli import measure as commands
 from training.cli.export import export
@@ -79,7 +80,7 @@ def main() -> None:
     """Run the command line; errors a person can act on are one line, not a traceback."""
     try:
         app()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, BundleError) as error:
         if os.environ.get("TRANSLUCENT_DEBUG"):
             raise
         typer.echo(f"error: {error}", err=True)

@@ -12,6 +12,8 @@ from typing import Any
 import lightning
 import torch
 
+from service.bundle.manifest import MANIFEST_NAME
+
 Leg = dict[str, Any]
 
 
@@ -44,7 +46,7 @@ def new_leg(first: int, precision: str, before: Mapping[str, Any] | None, now: M
 
 def origin(folder: Path) -> Leg:
     """Return what a run that begins with the parameters in ``folder`` began from: a bundle with its legs, or a run."""
-    manifest = folder / "manifest.json"
+    manifest = folder / MANIFEST_NAME
     if not manifest.exists():
         return {"run": folder.name, "legs": load_legs(folder / "legs.json")}
     content = json.loads(manifest.read_text(encoding="utf-8"))

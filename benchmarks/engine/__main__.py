@@ -15,7 +15,7 @@ from benchmarks.engine.measure import Row, Text, compare
 from benchmarks.engine.stage import Stage
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from service.engine.text.tokenizer import load_tokenizer
 
 SENTENCES = {1: 48, 8: 96, 32: 192, 64: 256}

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import load_model
 from service.engine.scheduling.scheduler import Budget

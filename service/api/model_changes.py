@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from service.api.ports import Service
+from service.bundle.repository import Change
 from service.engine.errors import EngineError
-from service.engine.folder import Change
 from service.logs import get_logger
 
 log = get_logger(__name__)

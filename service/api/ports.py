@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from service.api.context import RequestContext
+from service.bundle.repository import Change
 from service.engine.errors import DeadlineExceeded
-from service.engine.folder import Change
 from service.engine.scheduling.states import ModelState
 from service.engine.translator import TargetScore
 from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions

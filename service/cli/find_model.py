@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.bundle.load import Bundle, is_bundle, load_bundle
+from service.bundle.repository import find_bundles
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
-from service.engine.folder import find_bundles
 from service.engine.languages.default_model import in_order
 from service.engine.languages.tags import Languages, pairs_of
 from service.engine.model.device import ModelSettings

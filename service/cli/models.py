@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from service.engine.bundle import Bundle, is_bundle, load_bundle
+from service.bundle.load import Bundle, is_bundle, load_bundle
 from service.engine.errors import BundleError, BundleMissing
 
 

@@ -23,22 +23,17 @@ EngineError
 │   └── BundleIncompatible  well formed, but of a format or kind we do not read
 └── DeviceUnavailable       the device asked for is not there
 
+The root and the errors of bundles are those of `service.bundle`, where bundles are read.
 Every class has a stable `code`, a word that clients may match on; the message is a sentence a person can act on.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-
-class EngineError(Exception):
-    """Root of all engine errors; `message` is for people, `code` is for programs."""
-
-    code: ClassVar[str] = "engine_error"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+from service.bundle.errors import BundleCorrupt as BundleCorrupt
+from service.bundle.errors import BundleError as BundleError
+from service.bundle.errors import BundleIncompatible as BundleIncompatible
+from service.bundle.errors import BundleMissing as BundleMissing
+from service.bundle.errors import EngineError as EngineError
 
 
 class InvalidInput(EngineError):
@@ -154,30 +149,6 @@ class EngineFailure(EngineError):
     def of_a_model(cls, name: str) -> EngineFailure:
         """For whoever waits for a model that has failed for good."""
         return cls(f"The model {name} has failed and takes no more work.")
-
-
-class BundleError(EngineError):
-    """A model folder that cannot be served."""
-
-    code = "bundle_error"
-
-
-class BundleMissing(BundleError):
-    """The folder, or a file its manifest names, does not exist."""
-
-    code = "bundle_missing"
-
-
-class BundleCorrupt(BundleError):
-    """A file of the bundle is unreadable or does not match its checksum."""
-
-    code = "bundle_corrupt"
-
-
-class BundleIncompatible(BundleError):
-    """The bundle is well formed but not of a format this engine reads."""
-
-    code = "bundle_incompatible"
 
 
 class DeviceUnavailable(EngineError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.events import Observer
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.scheduling.interface import SentenceWorker

@@ -9,7 +9,8 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
+from service.bundle.repository import Change, Found, find_bundles, look_through, open_found
 from service.engine.errors import (
     BundleMissing,
     EngineError,
@@ -18,7 +19,6 @@ from service.engine.errors import (
     UnknownModel,
 )
 from service.engine.events import NULL_OBSERVER, Observer
-from service.engine.folder import Change, Found, find_bundles, look_through, open_found
 from service.engine.languages.tags import Languages
 from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings, Placement

@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from service.bundle.manifest import Manifest
 from service.engine import thread_pools as threads
 from service.engine.attention.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair, view
 from service.engine.attention.quality_signals import coverage
 from service.engine.attention.selection import alone, check_size, wanted_for
-from service.engine.bundle import Manifest
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import NULL_OBSERVER, CallStage, Observer
 from service.engine.languages.tags import canonical

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.manifest import Step
+
 FinishReason = Literal["eos", "length"]
-Step = Literal["produce", "consume"]  # the step that writes a token, or the next one, which reads it
 AttentionKind = Literal["cross", "encoder", "decoder"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]

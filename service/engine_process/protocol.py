@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.errors import EngineError
 from service.engine.loader import EngineSettings
 from service.engine.model.device import Placement

@@ -9,8 +9,8 @@ import pytest
 
 from service.api.app import create_app
 from service.api.ports import Service
+from service.bundle.repository import Change
 from service.engine.errors import BundleCorrupt
-from service.engine.folder import Change
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.fake_engine import DummyRegistry

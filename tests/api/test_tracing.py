@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from service.api.app import create_app
 from service.api.ports import Service
-from service.engine.bundle import parse_manifest
+from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
 from service.engine.events import FinishedSentence, Observer
 from service.engine.translator import Translator

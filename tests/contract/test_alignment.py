@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tokenizers
 
+from service.bundle.manifest import AlignmentHead, SpecialIds
 from service.engine.attention import alignment as served
-from service.engine.bundle import AlignmentHead, SpecialIds
 from service.engine.text.tokenizer import Tokenizer
 from training.alignment import word_alignment as trained
 from training.data.subwords import train_tokenizer

@@ -5,8 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-ENGINE_MAY_IMPORT = {"jsonschema", "numpy", "onnxruntime", "sentencex", "service", "tokenizers"}
+MAY_IMPORT = {
+    "service/engine": {"numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
+    "service/bundle": {"jsonschema", "numpy", "service", "tokenizers"},
+}
 ENGINE_MUST_NOT_LOAD = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
 
 
@@ -21,15 +26,24 @@ def imported_names(file: Path) -> set[str]:
     return names
 
 
-def test_the_engine_imports_its_few_libraries_and_nothing_else() -> None:
-    files = sorted((ROOT / "service/engine").rglob("*.py"))
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_engine_and_bundle_import_their_few_libraries_and_nothing_else(package: str) -> None:
+    files = sorted((ROOT / package).rglob("*.py"))
     assert files
     strangers = {
         file.name: foreign
         for file in files
-        if (foreign := imported_names(file) - set(sys.stdlib_module_names) - ENGINE_MAY_IMPORT)
+        if (foreign := imported_names(file) - set(sys.stdlib_module_names) - MAY_IMPORT[package])
     }
     assert strangers == {}
+
+
+def test_importing_the_bundle_loads_no_model_runtime() -> None:
+    modules = sorted("service.bundle." + file.stem for file in (ROOT / "service/bundle").glob("[!_]*.py"))
+    heavy = (*ENGINE_MUST_NOT_LOAD, "onnxruntime")
+    program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({heavy}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
 
 
 def test_importing_the_engine_loads_neither_http_nor_metrics_nor_torch() -> None:

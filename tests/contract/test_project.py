@@ -69,7 +69,7 @@ def keys_of(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def test_every_key_of_the_manifest_is_explained() -> None:
-    schema = json.loads((ROOT / "service/engine/manifest.schema.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "service/bundle/manifest.schema.json").read_text("utf-8"))
     page = (ROOT / "docs/bundle.md").read_text("utf-8")
     words = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", page))))
     assert sorted(set(keys_of(schema)) - words) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tokenizers
 
-from service.engine.bundle import SpecialIds
+from service.bundle.manifest import SpecialIds
 from service.engine.registry import WRAP_TOKENS
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer

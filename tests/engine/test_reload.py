@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
+from service.bundle.repository import Change
 from service.engine.errors import (
     BundleCorrupt,
     BundleIncompatible,
@@ -22,7 +23,6 @@ from service.engine.errors import (
     UnknownModel,
     UnsupportedPair,
 )
-from service.engine.folder import Change
 from service.engine.loader import EngineSettings
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from service.engine.bundle import Manifest, parse_manifest
+from service.bundle.manifest import Manifest, parse_manifest
 from service.engine.errors import (
     DeadlineExceeded,
     EmptyInput,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.engine.bundle import Bundle, load_bundle
+from service.bundle.load import Bundle, load_bundle
 from service.engine.errors import (
     BundleIncompatible,
     DeadlineExceeded,

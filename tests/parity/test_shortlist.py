@@ -12,7 +12,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from service.engine.errors import BundleCorrupt
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import load_model

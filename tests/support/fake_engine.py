@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from service.bundle.repository import Change
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.events import NULL_OBSERVER, Observer
-from service.engine.folder import Change
 from service.engine.scheduling.states import REASONS, ModelState, State
 from service.engine.translator import TargetScore
 from service.engine.types import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings, Placement
 from tests.support.fake_model import ScriptedModel, copying_rule

@@ -8,7 +8,7 @@ import json
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from service.engine.bundle import SpecialIds
+from service.bundle.manifest import SpecialIds
 from service.engine.text.tokenizer import Tokenizer
 
 SPECIAL_IDS = SpecialIds(pad=0, bos=1, eos=2)

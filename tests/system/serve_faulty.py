@@ -12,8 +12,8 @@ import sys
 import time
 from typing import Any
 
+from service.bundle.load import Bundle
 from service.engine import translator
-from service.engine.bundle import Bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.model.interface import Candidates, DecoderState

@@ -10,13 +10,14 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from service.bundle.manifest import MANIFEST_NAME, Precision
 from training.data.corpora import find_corpus
 from training.data.dataset import EncodedPairs
 from training.evaluation.evaluate import Weights, load_trained
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
-from training.export.manifest import MANIFEST, Alignment, Decoding, Gold, Precision
+from training.export.manifest import Alignment, Decoding, Gold
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.prepare import RunFolder
 from training.recipe import CorpusConfig, Recipe
@@ -85,7 +86,7 @@ def next_version(output: Path) -> str:
 
     Raises ValueError for a version that is no number.
     """
-    manifest = output / MANIFEST
+    manifest = output / MANIFEST_NAME
     if not manifest.exists():
         return "1"
     before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])

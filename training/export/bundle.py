@@ -12,6 +12,8 @@ from typing import Any
 from tokenizers import Tokenizer
 from torch import nn
 
+from service.bundle.manifest import TOKENIZER_NAME, Precision
+from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
 from training.export.card import ModelCard, readme, recipe_text
@@ -19,16 +21,13 @@ from training.export.compare import LinkHead
 from training.export.graph import GraphBuilder
 from training.export.manifest import (
     README,
-    TOKENIZER,
     WEIGHTS,
     Alignment,
     Decoding,
-    Precision,
     align_of,
     graph_file,
     graph_section,
     manifest_document,
-    write_manifest,
 )
 from training.export.parameters import Parameters
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
@@ -81,7 +80,7 @@ def export_bundle(
         shortlist = options.shortlist if "int8" in options.precisions else None
         always = None if shortlist is None else shortlist.always
         sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, always)
-        tokenizer.save(str(folder / TOKENIZER))
+        tokenizer.save(str(folder / TOKENIZER_NAME))
         if shortlist is not None:
             shortlist.write(folder / SHORTLIST_FILE)
         compared: list[Comparison] = []

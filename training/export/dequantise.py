@@ -14,8 +14,8 @@ import yaml
 from onnx import TensorProto, helper
 from torch import Tensor
 
+from service.bundle.manifest import MANIFEST_NAME
 from training.export.architecture import state_of
-from training.export.manifest import MANIFEST
 from training.export.parameters import OUTPUT_BIAS, POSITIONS, Matrix, Parameters
 from training.recipe import Recipe, parse_recipe
 
@@ -29,13 +29,13 @@ class BundleReadError(ValueError):
 def read_recipe(folder: Path) -> Recipe:
     """Return the recipe that a bundle's card records."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
         content = yaml.safe_load(manifest["card"]["recipe"])
     except FileNotFoundError as error:
-        raise BundleReadError(f"{folder} has no {MANIFEST}, so it is no bundle") from error
+        raise BundleReadError(f"{folder} has no {MANIFEST_NAME}, so it is no bundle") from error
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        raise BundleReadError(f"{folder}/{MANIFEST} holds no recipe: {error}") from error
-    return parse_recipe(content, f"the recipe in {folder}/{MANIFEST}")
+        raise BundleReadError(f"{folder}/{MANIFEST_NAME} holds no recipe: {error}") from error
+    return parse_recipe(content, f"the recipe in {folder}/{MANIFEST_NAME}")
 
 
 def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
@@ -44,7 +44,7 @@ def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
     The output biases of tokens that are never produced come back as zero. Raises BundleReadError.
     """
     recipe = read_recipe(folder)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     precision = "int8" if "int8" in manifest["graphs"] else next(iter(manifest["graphs"]))
     state = state_of(recipe.network, _parameters(_stored_arrays(folder / manifest["graphs"][precision]["forced"])))
     return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}

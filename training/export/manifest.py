@@ -1,26 +1,19 @@
-"""Writes manifest.json: the one thing that the engine knows of a model before it loads it."""
+"""What the manifest of an exported network says."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-import jsonschema
 from onnx import TensorProto, helper
 
+from service.bundle.manifest import Precision
 from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
 from training.export.shortlist import SHORTLIST_FILE
 from training.recipe import Recipe
 
-MANIFEST, WEIGHTS, TOKENIZER, README = "manifest.json", "weights.bin", "tokenizer.json", "README.md"
-SCHEMA = Path(__file__).parents[2] / "service" / "engine" / "manifest.schema.json"
-"""The contract is read where the engine keeps it, by path: training imports nothing of the service."""
-
-Precision = Literal["int8", "fp16", "fp32"]
+WEIGHTS, README = "weights.bin", "README.md"
 DEVICES: dict[Precision, str] = {"int8": "cpu", "fp16": "cuda", "fp32": "any"}
 
 
@@ -124,25 +117,3 @@ def _languages(recipe: Recipe) -> dict[str, Any]:
     if len(sources) == 1:
         return {"format_version": 1, "source_language": sources[0], **target}
     return {"format_version": 2, "source_languages": list(sources), **target}
-
-
-def write_manifest(folder: Path, document: dict[str, Any]) -> None:
-    """Add the checksum of every file, check the document against the engine's schema, write it last of all.
-
-    Raises ValueError when the document breaks the schema, FileNotFoundError when there is no schema to check it with.
-    """
-    document["files"] = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.name != MANIFEST
-    }
-    if not SCHEMA.is_file():
-        raise FileNotFoundError(
-            f"{SCHEMA} is missing, so the manifest cannot be checked: export from a whole checkout of this project"
-        )
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
-    if error is not None:
-        raise ValueError(f"the manifest breaks its schema at {error.json_path}: {error.message}")
-    content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-    (folder / MANIFEST).write_text(content, encoding="utf-8")

@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from service.bundle.load import is_bundle
 from training.export.dequantise import dequantise_bundle
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
@@ -48,7 +49,7 @@ def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
     run = RunFolder(folder)
     if not run.tokenizer.exists():
         raise FileNotFoundError(f"start_from: {folder} is neither a run folder nor a bundle (no tokenizer.json)")
-    if (folder / "manifest.json").exists():
+    if is_bundle(folder):
         return dequantise_bundle(folder), run.load_tokenizer()
     newest = trained_parameters(run)
     if newest is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from service.engine.bundle import AlignmentHead
+from service.bundle.manifest import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Selector, Specials, Token
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
-from service.engine.bundle import AlignmentHead
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ModelInfo, ScoringResult, Step, Token
+from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ModelInfo, ScoringResult, Token
 
 AXES = {
     "cross": ("target", "source"),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
-from service.engine.bundle import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.types import AttentionOptions, ScoringResult, Selector, Wanted
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from service.engine.bundle import ArraySpec, GraphSet
+from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.model.batching import SOURCE_STEP, Array, EncodedSentences
 from service.engine.model.buffers import capacity_for, rounded_up
 from service.engine.model.decoder_state import LEAST_TOKENS

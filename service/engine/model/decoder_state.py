@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from service.engine.bundle import ArraySpec, GraphSet
+from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.model.batching import SOURCE_STEP, Array, Arrays, EncodedSentences
 from service.engine.model.buffers import grow, resized, rounded_up
 from service.engine.model.interface import Candidates, Encoded

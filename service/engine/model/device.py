@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from service.engine.bundle import GraphSet
+from service.bundle.manifest import GraphSet
 
 Device = Literal["cpu", "cuda", "auto"]
 

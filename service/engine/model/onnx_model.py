@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.batching import (
     SOURCE_STEP,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import onnxruntime
 
-from service.engine.bundle import GraphSet
+from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import ModelSettings, Placement
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import tokenizers
 
-from service.engine.bundle import Bundle, SpecialIds
+from service.bundle.load import Bundle
+from service.bundle.manifest import SpecialIds
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.types import Token

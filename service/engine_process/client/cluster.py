@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.events import Observer
 from service.engine.loader import EngineSettings, LoadedWorker

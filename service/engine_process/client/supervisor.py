@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from service.engine.bundle import Bundle
+from service.bundle.load import Bundle
 from service.engine.errors import EngineError, EngineFailure
 from service.engine.loader import EngineSettings
 from service.engine.model.device import Placement

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from service.engine.bundle import check_unchanged
+from service.bundle.load import check_unchanged
 from service.engine.errors import EngineError, EngineFailure, NotReady
 from service.engine.loader import load_worker
 from service.engine.scheduling.interface import SentenceWorker

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.bundle.manifest import AlignmentHead
 from service.engine.attention import alignment
-from service.engine.bundle import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Token
 from tests.support.vocabulary import small_tokenizer

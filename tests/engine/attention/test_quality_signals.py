@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
-from service.engine.bundle import parse_manifest
 from service.engine.events import CallStage, Observer
 from service.engine.scheduling.timings import sentence_stages
 from service.engine.translator import Translator

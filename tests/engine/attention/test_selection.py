@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention.selection import alone, check_size, kept, wanted_for
-from service.engine.bundle import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.types import AttentionOptions, Wanted
 from tests.support.fake_worker import forced_result

@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model

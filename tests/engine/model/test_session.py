@@ -8,7 +8,7 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
-from service.engine.bundle import GraphSet
+from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.model.session import (

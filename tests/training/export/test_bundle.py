@@ -19,7 +19,7 @@ import yaml
 from onnx import TensorProto
 from tokenizers import Tokenizer
 
-from service.engine.bundle import load_bundle
+from service.bundle.load import load_bundle
 from tests.support.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.cli.export import next_version
@@ -259,7 +259,7 @@ def test_half_precision_is_compared_where_something_runs_it(
 def test_without_the_schema_nothing_is_exported(
     tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.export.manifest.SCHEMA", tmp_path / "gone.json")
+    monkeypatch.setattr("service.bundle.manifest.SCHEMA_PATH", tmp_path / "gone.json")
     config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
     options = ExportOptions(card=CARD, precisions=("int8",), limits=None)
     pairs = id_pairs(vocabulary=vocabulary)

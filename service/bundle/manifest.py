@@ -1,13 +1,8 @@
-"""Reads a bundle: the model folder that is all training and service share.
-
-A bundle is a folder with `manifest.json`, whose format is `manifest.schema.json` beside this file, and the files that
-the manifest lists with their SHA-256. Nothing here opens a graph; the model does.
-"""
+"""The manifest of a bundle: `manifest.json`, whose format is `manifest.schema.json` beside this file."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,8 +11,7 @@ from typing import Any, Literal
 
 import jsonschema
 
-from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
-from service.engine.types import Step
+from service.bundle.errors import BundleCorrupt, BundleIncompatible
 
 FORMAT_VERSIONS = (1, 2)
 """What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`."""
@@ -26,6 +20,7 @@ TOKENIZER_NAME = "tokenizer.json"
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 
 Precision = Literal["int8", "fp16", "fp32"]
+Step = Literal["produce", "consume"]  # the step that writes a token, or the next one, which reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,73 +130,17 @@ class Manifest:
         return self.source_languages[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A model folder whose manifest is valid and whose files have their checksums."""
-
-    folder: Path
-    manifest: Manifest
-    digest: str  # "sha256:" and the hash of manifest.json, which pins every other file
-
-    def path(self, file_name: str) -> Path:
-        """Return the path of one of the bundle's files."""
-        return self.folder / file_name
-
-    @property
-    def tokenizer_path(self) -> Path:
-        """Return the path of tokenizer.json."""
-        return self.path(TOKENIZER_NAME)
-
-
-def is_bundle(folder: Path) -> bool:
-    """Return whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
-
-    Hidden folders do not: an export that is under way, or was broken off, has one.
-    """
-    return not folder.name.startswith(".") and (folder / MANIFEST_NAME).is_file()
-
-
-def load_bundle(folder: Path) -> Bundle:
-    """Read and check a bundle, every file of it.
-
-    Raises BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
-    or a wrong checksum) or BundleIncompatible (another format_version).
-    """
-    if not folder.is_dir():
-        raise BundleMissing(f"{folder}: there is no such folder.")
-    manifest_path = folder / MANIFEST_NAME
-    if not manifest_path.is_file():
-        raise BundleMissing(f"{folder}: there is no {MANIFEST_NAME}, so this is no bundle.")
-    try:
-        content = manifest_path.read_bytes()
-        document = json.loads(content)
-    except (OSError, ValueError, RecursionError) as error:
-        raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
-    check_manifest(document, str(manifest_path))
-    manifest = parse_manifest(document)
-    for name, checksum in manifest.files.items():
-        _check_file(folder / name, checksum)
-    return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
-
-
-def check_unchanged(bundle: Bundle) -> None:
-    """Raise BundleError unless the folder still holds exactly the files that the bundle was loaded from."""
-    if load_bundle(bundle.folder).digest != bundle.digest:
-        raise BundleCorrupt(
-            f"{bundle.folder}: another bundle has taken the place of the one that was loaded; load it to serve it."
-        )
-
-
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     """Check a parsed manifest against the schema and against itself; `where` begins the messages.
 
-    Raises BundleIncompatible for another format_version, BundleCorrupt for everything else.
+    Raises BundleIncompatible for another format_version, BundleCorrupt for everything else, and FileNotFoundError when
+    the schema itself is missing.
     """
     version = document.get("format_version", 1) if isinstance(document, dict) else 1
     if version not in FORMAT_VERSIONS or isinstance(version, bool):
         known = " and ".join(map(str, FORMAT_VERSIONS))
         raise BundleIncompatible(f"{where}: format_version is {version!r}; this version of Translucent reads {known}.")
-    error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    error = jsonschema.exceptions.best_match(_validator(SCHEMA_PATH).iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
         raise BundleCorrupt(f"{where}: {place}: {error.message[:300]}.")
@@ -211,8 +150,10 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 
 
 @functools.cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+def _validator(schema: Path) -> jsonschema.Draft202012Validator:
+    if not schema.is_file():
+        raise FileNotFoundError(f"{schema} is missing, so the manifest cannot be checked: install this project anew.")
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
 
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
@@ -286,17 +227,3 @@ def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
 def _parse_array(array: dict[str, Any], kind: Literal["memory", "cache", "fixed"]) -> ArraySpec:
     padding = array.get("padding")
     return ArraySpec(name=array["name"], dtype=array["dtype"], axes=tuple(array["axes"]), kind=kind, padding=padding)
-
-
-def _check_file(path: Path, checksum: str) -> None:
-    if not path.is_file():
-        raise BundleMissing(f"{path}: the manifest lists this file, but it is not there.")
-    try:
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BundleCorrupt(f"{path}: cannot be read ({error}).") from error
-    if actual != checksum:
-        raise BundleCorrupt(
-            f"{path}: its SHA-256 is {actual}, but the manifest says {checksum}; the file is damaged or was replaced."
-        )

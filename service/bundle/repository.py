@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from service.engine.bundle import MANIFEST_NAME, Bundle, is_bundle, load_bundle
-from service.engine.errors import BundleIncompatible, BundleMissing, EngineError
+from service.bundle.errors import BundleIncompatible, BundleMissing, EngineError
+from service.bundle.load import Bundle, is_bundle, load_bundle
+from service.bundle.manifest import MANIFEST_NAME
 
 _LOG = logging.getLogger(__name__)
 

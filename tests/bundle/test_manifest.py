@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.engine.bundle import check_manifest, is_bundle, load_bundle
+from service.bundle.load import is_bundle, load_bundle
+from service.bundle.manifest import check_manifest
 from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 from tests.support.manifests import FILE_NAMES, manifest_document, write_bundle
 

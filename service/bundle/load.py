@@ -1,0 +1,85 @@
+"""Reads a bundle: a folder with a manifest, and the files that the manifest lists with their SHA-256.
+
+Nothing here opens a graph; the model does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.bundle.errors import BundleCorrupt, BundleMissing
+from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, check_manifest, parse_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A model folder whose manifest is valid and whose files have their checksums."""
+
+    folder: Path
+    manifest: Manifest
+    digest: str  # "sha256:" and the hash of manifest.json, which pins every other file
+
+    def path(self, file_name: str) -> Path:
+        """Return the path of one of the bundle's files."""
+        return self.folder / file_name
+
+    @property
+    def tokenizer_path(self) -> Path:
+        """Return the path of tokenizer.json."""
+        return self.path(TOKENIZER_NAME)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Return whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
+
+    Hidden folders do not: an export that is under way, or was broken off, has one.
+    """
+    return not folder.name.startswith(".") and (folder / MANIFEST_NAME).is_file()
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """Read and check a bundle, every file of it.
+
+    Raises BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
+    or a wrong checksum) or BundleIncompatible (another format_version).
+    """
+    if not folder.is_dir():
+        raise BundleMissing(f"{folder}: there is no such folder.")
+    manifest_path = folder / MANIFEST_NAME
+    if not manifest_path.is_file():
+        raise BundleMissing(f"{folder}: there is no {MANIFEST_NAME}, so this is no bundle.")
+    try:
+        content = manifest_path.read_bytes()
+        document = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
+    check_manifest(document, str(manifest_path))
+    manifest = parse_manifest(document)
+    for name, checksum in manifest.files.items():
+        _check_file(folder / name, checksum)
+    return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
+
+
+def check_unchanged(bundle: Bundle) -> None:
+    """Raise BundleError unless the folder still holds exactly the files that the bundle was loaded from."""
+    if load_bundle(bundle.folder).digest != bundle.digest:
+        raise BundleCorrupt(
+            f"{bundle.folder}: another bundle has taken the place of the one that was loaded; load it to serve it."
+        )
+
+
+def _check_file(path: Path, checksum: str) -> None:
+    if not path.is_file():
+        raise BundleMissing(f"{path}: the manifest lists this file, but it is not there.")
+    try:
+        with path.open("rb") as file:
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BundleCorrupt(f"{path}: cannot be read ({error}).") from error
+    if actual != checksum:
+        raise BundleCorrupt(
+            f"{path}: its SHA-256 is {actual}, but the manifest says {checksum}; the file is damaged or was replaced."
+        )

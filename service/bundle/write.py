@@ -1,0 +1,26 @@
+"""Writes the manifest of a bundle, as the last of its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from service.bundle.manifest import MANIFEST_NAME, check_manifest
+
+
+def write_manifest(folder: Path, document: dict[str, Any]) -> None:
+    """Add the checksum of every file in the folder to the manifest, check it and write it.
+
+    Raises BundleCorrupt or BundleIncompatible when the manifest is not valid, and FileNotFoundError when the schema is
+    missing. Nothing is written then.
+    """
+    document["files"] = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.name != MANIFEST_NAME
+    }
+    check_manifest(document)
+    content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    (folder / MANIFEST_NAME).write_text(content, encoding="utf-8")
