@@ -1,7 +1,7 @@
-"""Prometheus metrics of the HTTP side and of the engine, whose events they take as an Observer.
+"""Prometheus metrics of the HTTP side and of the engine. The engine reports its events to Metrics as an Observer.
 
-Labels are bounded: loaded models, routes of the application, status codes, and fixed words. Client addresses, keys,
-paths as they were typed, and texts are never labels.
+The values of labels are bounded: loaded models, routes of the application, status codes, and fixed words. Client
+addresses, API keys, request paths and texts are never labels.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
 SURPRISAL = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-STAGES = frozenset({"tokenize", "encode", "force", "detokenize", "view"})
+STAGES = frozenset({"tokenize", "encode", "score", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
 CUT_OFF = (
@@ -47,15 +47,15 @@ OTHER = "other"
 
 
 def engine_codes(root: type[EngineError] = EngineError) -> set[str]:
-    """Return the stable codes of the engine's error tree, which are the reasons a job may be refused for."""
+    """Return the codes of all engine errors: the possible reasons of a refusal."""
     return {root.code}.union(*(engine_codes(child) for child in root.__subclasses__()))
 
 
 class Metrics(Observer):
-    """One set of metrics with its own registry, so that several applications may live in one process."""
+    """All metrics, in a registry of their own, so that one process can hold several applications."""
 
     def __init__(self) -> None:
-        # They would be a second series for every counter that nobody looks at.
+        # The `_created` series would double the number of series, and no dashboard uses them.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -71,56 +71,77 @@ class Metrics(Observer):
         ).set(1)
 
     def _define_http(self) -> None:
-        self._requests = self._counter("http_requests", "Requests by their answer", "route", "method", "status")
+        self._requests = self._counter(
+            "http_requests", "Requests, by route, method and status of the answer", "route", "method", "status"
+        )
         self._latency = self._histogram(
             "http_request_seconds", "Time from the first byte of a request to the end of its answer", LATENCY, "route"
         )
-        self._in_flight = self._gauge("http_requests_in_flight", "Requests being answered now")
-        self._errors = self._counter("http_errors", "Answers with an error, by its code", "code")
-        self._disconnects = self._counter("http_disconnects", "Clients that left before their answer")
+        self._in_flight = self._gauge("http_requests_in_flight", "Requests in progress")
+        self._errors = self._counter("http_errors", "Error answers, by error code", "code")
+        self._disconnects = self._counter("http_disconnects", "Clients that disconnected before the end of the answer")
         self._connections = self._gauge("connections", "Open connections")
-        self._cut_off = self._counter("connections_cut_off", "Connections that were refused or cut off", "reason")
+        self._cut_off = self._counter(
+            "connections_cut_off", "Connections that were refused or cut off, by reason", "reason"
+        )
         for reason in CUT_OFF:
             self._cut_off.labels(reason)
-        self._keys_readable = self._gauge("api_keys_readable", "1 while the file of API keys, if any, can be read")
+        self._keys_readable = self._gauge(
+            "api_keys_readable", "1 if the file of API keys can be read, or if there is none"
+        )
         self._keys_readable.set(1)
-        self._limit_storage = self._counter("rate_limit_storage_failures", "Times that Redis could not be asked")
+        self._limit_storage = self._counter(
+            "rate_limit_storage_failures", "Failed calls to the Redis server that counts requests"
+        )
 
     def _define_engine(self) -> None:
-        self._ready = self._gauge("ready", "1 when /health/ready says so")
-        self._model_ready = self._gauge("model_ready", "1 while a model takes requests", "model")
+        self._ready = self._gauge("ready", "1 if /health/ready answers that the server is ready")
+        self._model_ready = self._gauge("model_ready", "1 if the model accepts requests", "model")
         self._model_info = self._gauge(
             "model_info",
-            "Loaded models, always 1",
+            "Loaded models with their properties, always 1",
             *("model", "version", "architecture", "source", "target", "digest", "precision"),
             *("device", "device_wanted", "provider"),
         )
         self._changes = self._counter(
             "model_changes",
-            "Bundles that a running server was told to load or unload, by what became of them",
+            "Bundles that were loaded or unloaded while the server was running, by result",
             "result",
         )
         for result in MODEL_CHANGES:
             self._changes.labels(result)
         self._restarts = self._counter(
-            "engine_restarts", "Engine processes and models that ended and were started again, or given up", "what"
+            "engine_restarts", "Engine processes and models that ended and were restarted or given up", "what"
         )
         for what in RESTARTS:
             self._restarts.labels(what)
-        self._queued = self._gauge("queued_sentences", "Sentences that wait for a place in the batch", "model")
+        self._queued = self._gauge("queued_sentences", "Sentences waiting to join the batch", "model")
         self._sentences = self._gauge("sentences_in_flight", "Sentences in the running batch", "model")
-        self._rows = self._gauge("rows_in_use", "Rows (beams of sentences) in the running batch", "model")
-        self._accepted = self._counter("sentences_accepted", "Sentences taken into the queue", "model")
-        self._cancelled = self._counter("sentences_cancelled", "Sentences whose client left", "model")
-        self._freed = self._counter("rows_freed", "Rows freed because their client left", "model")
-        self._rejected = self._counter("rejected", "Jobs that were refused or ran out of time", "model", "reason")
-        self._failures = self._counter("engine_failures", "Steps that failed, and their batch with them", "model")
+        self._rows = self._gauge("rows_in_use", "Rows (hypotheses of sentences) in the running batch", "model")
+        self._accepted = self._counter("sentences_accepted", "Sentences accepted into the queue", "model")
+        self._cancelled = self._counter(
+            "sentences_cancelled", "Sentences cancelled because the client disconnected", "model"
+        )
+        self._freed = self._counter("rows_freed", "Rows freed because the client disconnected", "model")
+        self._rejected = self._counter(
+            "rejected",
+            "Requests that were refused, and sentences that missed their deadline, by reason",
+            "model",
+            "reason",
+        )
+        self._failures = self._counter(
+            "engine_failures", "Failed runs of the model; every sentence of the batch fails with its run", "model"
+        )
 
     def _define_work(self) -> None:
-        self._finished = self._counter("sentences", "Sentences translated", "model", "finish_reason")
-        self._tokens = self._counter("tokens", "Tokens of translated sentences, end token counted", "model", "side")
-        self._queue_seconds = self._histogram("queue_seconds", "Time a sentence waited", LATENCY, "model")
-        self._compute_seconds = self._histogram("compute_seconds", "Time a sentence was computed", LATENCY, "model")
+        self._finished = self._counter("sentences", "Translated sentences", "model", "finish_reason")
+        self._tokens = self._counter(
+            "tokens", "Tokens of translated sentences, including the end token", "model", "side"
+        )
+        self._queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue", LATENCY, "model")
+        self._compute_seconds = self._histogram(
+            "compute_seconds", "Time of a sentence in the encoder and the batch", LATENCY, "model"
+        )
         self._stage_seconds = self._histogram(
             "stage_seconds", "Time of each stage of the engine", (0.0001, 0.0005, *STEP[1:], 10.0), "model", "stage"
         )
@@ -128,17 +149,20 @@ class Metrics(Observer):
         self._batch_rows = self._histogram("batch_rows", "Rows decoded together in one step", ROWS, "model")
 
     def _define_health(self) -> None:
-        # Negated, because the sum of a histogram that can fall is of no use to Prometheus.
+        # Negated: rate() needs the sum of a histogram to grow only.
         self._surprisal = self._histogram(
-            "sentence_surprisal_nats", "Minus the mean log-probability of a translation's tokens", SURPRISAL, "model"
+            "sentence_surprisal_nats",
+            "Negative mean log-probability of the tokens of a translation",
+            SURPRISAL,
+            "model",
         )
         self._repeating = self._counter(
-            "sentences_repeating", "Translations in which four tokens in a row occur twice", "model"
+            "sentences_repeating", "Translations that repeat a sequence of four tokens", "model"
         )
         self._coverage = self._histogram(
             "source_coverage",
             "Share of a sentence's source tokens whose attention, summed over the translation, is at least "
-            f"{LEAST_ATTENTION:g}; only of translations whose attention was asked for",
+            f"{LEAST_ATTENTION:g}; only for translations whose attention was requested",
             COVERAGE,
             "model",
         )
@@ -155,11 +179,14 @@ class Metrics(Observer):
     # The HTTP side.
 
     def request_started(self) -> None:
-        """A request arrived."""
+        """Count a request that arrived."""
         self._in_flight.inc()
 
     def request_finished(self, route: str, method: str, status: int, seconds: float) -> None:
-        """A request was answered, or its client left (status 499); `route` is a template, not the path."""
+        """Count a request that was answered, or whose client disconnected (status 499).
+
+        `route` is the template of the route, never the path.
+        """
         self._in_flight.dec()
         self._requests.labels(route, method if method in METHODS else OTHER, str(status)).inc()
         self._latency.labels(route).observe(seconds)
@@ -167,31 +194,31 @@ class Metrics(Observer):
             self._disconnects.inc()
 
     def error_answered(self, code: str) -> None:
-        """An answer carried an error of this code; codes are words of our own, never of a client."""
+        """Count an error answer; codes come from our own errors, never from a client."""
         self._errors.labels(code).inc()
 
     def connection_cut_off(self, reason: str) -> None:
-        """A connection was refused, or closed before its client was done."""
+        """Count a connection that was refused, or closed before the client had finished."""
         self._cut_off.labels(reason if reason in CUT_OFF else OTHER).inc()
 
     def count_connections(self, count: Callable[[], int]) -> None:
-        """Show what `count` says whenever somebody looks."""
+        """Call `count` for the number of connections whenever the metrics are read."""
         self._connections.set_function(count)
 
     def api_keys_read(self, readable: bool) -> None:
-        """The file of API keys was read, or could not be."""
+        """Record whether the file of API keys could be read."""
         self._keys_readable.set(1 if readable else 0)
 
     def limit_storage_failed(self) -> None:
-        """The storage that replicas share for their rate limits did not answer."""
+        """Count a failed call to the storage that replicas share for their rate limits."""
         self._limit_storage.inc()
 
     def set_ready(self, ready: bool) -> None:
-        """What /health/ready answers now."""
+        """Record what /health/ready answers."""
         self._ready.set(1 if ready else 0)
 
     def show_states(self, states: Iterable[ModelState]) -> None:
-        """Publish which models take requests; those that are served no more have no series."""
+        """Publish which models accept requests; models that are no longer served have no series."""
         self._model_ready.clear()
         for each in states:
             self._model_ready.labels(each.name).set(1 if each.ready else 0)
@@ -216,11 +243,11 @@ class Metrics(Observer):
                 counter.labels(info.name)
 
     def model_changed(self, result: str) -> None:
-        """A bundle was added, replaced, unloaded or refused while the server runs."""
+        """Count a bundle that was added, replaced, unloaded or refused while the server was running."""
         self._changes.labels(result if result in MODEL_CHANGES else OTHER).inc()
 
     def engine_restarted(self, what: str) -> None:
-        """An engine process, or one model in it, was started again or given up."""
+        """Count an engine process or a model that was restarted or given up."""
         self._restarts.labels(what if what in RESTARTS else OTHER).inc()
 
     def render(self) -> bytes:
@@ -230,22 +257,22 @@ class Metrics(Observer):
     # The engine's events, from its threads; prometheus_client locks for itself.
 
     def sentences_queued(self, model: str, count: int) -> None:
-        """Count what the queue took."""
+        """Count accepted sentences."""
         self._accepted.labels(model).inc(count)
 
     def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
-        """Show the running batch and the queue."""
+        """Record the size of the running batch and of the queue."""
         self._rows.labels(model).set(rows)
         self._sentences.labels(model).set(sentences)
         self._queued.labels(model).set(queued)
 
     def step(self, model: str, rows: int, seconds: float) -> None:
-        """One decoder step."""
+        """Record one decoder step."""
         self._batch_rows.labels(model).observe(rows)
         self._step_seconds.labels(model).observe(seconds)
 
     def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
-        """A translated sentence."""
+        """Record one translated sentence."""
         self._finished.labels(model, finished.finish_reason).inc()
         self._tokens.labels(model, "source").inc(finished.source_tokens)
         self._tokens.labels(model, "target").inc(finished.target_tokens)
@@ -256,22 +283,22 @@ class Metrics(Observer):
         self._compute_seconds.labels(model).observe(finished.compute_seconds)
 
     def cancelled(self, model: str, sentences: int, rows: int) -> None:
-        """Clients left."""
+        """Count sentences whose clients disconnected, and the rows that became free."""
         self._cancelled.labels(model).inc(sentences)
         self._freed.labels(model).inc(rows)
 
     def rejected(self, model: str, reason: str) -> None:
-        """A refused job."""
+        """Count a refusal."""
         self._rejected.labels(model, reason if reason in self._reasons else OTHER).inc()
 
     def failed(self, model: str) -> None:
-        """A failed step."""
+        """Count a failed run of the model."""
         self._failures.labels(model).inc()
 
     def attended(self, model: str, coverage: float) -> None:
-        """How much of a source the translation looked at."""
+        """Record the share of the source that the translation attended to."""
         self._coverage.labels(model).observe(coverage)
 
     def stage(self, model: str, stage: str, seconds: float) -> None:
-        """Time of one stage."""
+        """Record the time of one stage."""
         self._stage_seconds.labels(model, stage if stage in STAGES else OTHER).observe(seconds)

@@ -294,7 +294,7 @@ class Translator:
         """Have the model look again at translations of its own."""
         began = time.monotonic()
         results = await run_scoring(self._worker, jobs)
-        self._tell(CallStage("force", began, time.monotonic(), {"sentences": len(jobs)}))
+        self._tell(CallStage("score", began, time.monotonic(), {"sentences": len(jobs)}))
         if self._warm.is_set():  # what it is warmed up with is cut off early
             for result in results:
                 self._observer.attended(self.name, coverage(alignment_weights(result.cross_attention, self._align)))

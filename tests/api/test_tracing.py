@@ -100,7 +100,7 @@ async def test_a_request_goes_on_with_the_trace_of_its_caller(
         "translucent.texts": 1,
         "translucent.characters": len(TEXT["q"]),
     }
-    assert list(found) == ["accept", "tokenize", "queue", "encode", "decode", "force", "detokenize"]
+    assert list(found) == ["accept", "tokenize", "queue", "encode", "decode", "score", "detokenize"]
     for name, span in found.items():
         assert span.parent is not None
         assert span.parent.span_id == root.context.span_id

@@ -88,7 +88,7 @@ class Worker:
             model, self._scheduler, self._table, self._faults, partial(told, "encode"), clock
         )
         self._scoring = ScoringStage(
-            model, self._table, self._faults, partial(told, "force"), clock, self._settings.forced
+            model, self._table, self._faults, partial(told, "score"), clock, self._settings.forced
         )
         self._stages = (self._encoder_stage.thread, self._scoring.thread)
         context = Context(name, model, self._table, self._faults, observer, clock)

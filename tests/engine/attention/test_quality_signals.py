@@ -110,4 +110,4 @@ async def test_coverage_is_told_of_translations_whose_attention_was_asked_for(
     assert listener.coverage == [1.0, 1.0]
     await translator.attention("I lost.", None, AttentionOptions())
     assert listener.coverage == [1.0, 1.0, 1.0]
-    assert [stage.name for stage in listener.stages][-2:] == ["force", "view"]
+    assert [stage.name for stage in listener.stages][-2:] == ["score", "view"]
