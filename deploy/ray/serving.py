@@ -40,7 +40,7 @@ def build() -> FastAPI:
     from collections.abc import AsyncIterator
 
     from service.api.app import create_app
-    from service.api.ports import Service
+    from service.api.dependencies import Service
     from service.engine.registry import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics

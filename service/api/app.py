@@ -11,30 +11,18 @@ from starlette.routing import Route
 
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
-from service.api import (
-    attention,
-    detect,
-    docs,
-    frontend,
-    health,
-    inference,
-    languages,
-    metrics,
-    models,
-    page,
-    repository,
-    stream,
-    translate,
-)
+from service.api import docs_page
+from service.api.attention_formats import with_artist
 from service.api.autodetect import detect_all
-from service.api.documents import install_openapi
+from service.api.dependencies import Service
 from service.api.errors import install_error_handlers
-from service.api.figures import with_artist
-from service.api.middleware.access import Access
-from service.api.middleware.edge import Edge
-from service.api.middleware.gate import Gate, Threshold
-from service.api.middleware.intake import Intake
-from service.api.ports import Service
+from service.api.extensions import libretranslate, open_inference, repository
+from service.api.middleware.access import Gate, Threshold
+from service.api.middleware.access_rules import Access
+from service.api.middleware.body_limit import Intake
+from service.api.middleware.request_log import Edge
+from service.api.openapi import install_openapi
+from service.api.routes import attention, detect, health, languages, metrics, models, page, stream, translate
 from service.figures.artist import Artist
 from service.tracing import Tracing
 
@@ -97,8 +85,8 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.service = service
     app.state.artist = Artist()
     families = (
-        *(translate, detect, stream, attention, languages, models, frontend),
-        *(inference, repository, health, metrics, docs, page),
+        *(translate, detect, stream, attention, languages, models, libretranslate),
+        *(open_inference, repository, health, metrics, docs_page, page),
     )
     for family in families:
         app.include_router(family.router)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from service.api.pools import DETECTION
+from service.api.thread_pools import DETECTION
 from service.detection import Detector, Guess
 from service.engine.languages.tags import Languages
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.api.ports import Service
+from service.api.dependencies import Service
 from service.bundle.repository import Change
 from service.engine.errors import EngineError
 from service.logs import get_logger

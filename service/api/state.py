@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from service.api.ports import Service
+from service.api.dependencies import Service
 
 
 def service_of(request: Request) -> Service:

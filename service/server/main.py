@@ -24,8 +24,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.api.app import create_app
+from service.api.dependencies import RegistryPort, Service
 from service.api.model_changes import reload_models
-from service.api.ports import RegistryPort, Service
 from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry

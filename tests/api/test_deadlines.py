@@ -12,9 +12,9 @@ import httpx
 import numpy as np
 import pytest
 
-from service.api import figures
+from service.api import attention_formats
 from service.api.app import create_app
-from service.api.ports import Service
+from service.api.dependencies import Service
 from service.detection import Detector
 from service.engine.errors import TooManyWeights
 from service.figures.artist import Artist
@@ -100,8 +100,8 @@ async def test_large_answers_hold_up_no_other_kind_of_work(
         go_on.wait(20)
         return b"done"
 
-    monkeypatch.setitem(figures._FILES, "csv", slow)
-    monkeypatch.setattr(figures, "LARGE", 0)
+    monkeypatch.setitem(attention_formats._FILES, "csv", slow)
+    monkeypatch.setattr(attention_formats, "LARGE", 0)
     large = [asyncio.create_task(client.post("/attention", json={**SENTENCE, "format": "csv"})) for _ in range(40)]
     assert await asyncio.to_thread(begun.acquire, timeout=10)
     while sum(task.done() for task in large) < 6:  # 2 are made, 32 wait, the others are refused

@@ -1,0 +1,242 @@
+"""Which representation of attention was asked for, and how it is made: pictures, files and data beside JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, Literal, cast
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.errors import ApiError, invalid
+from service.api.fields import choice, number, optional_text
+from service.api.rendering import render_attention, render_weights
+from service.api.thread_pools import REPRESENTATIONS
+from service.engine.types import AttentionMap, ModelInfo
+from service.figures import tables
+from service.figures.artist import Artist
+from service.figures.content import Figure, Naming, ViewName, compare, contrast, one
+from service.figures.document import as_html
+from service.figures.specification import specification
+from service.figures.theme import ThemeName
+
+# By what a client may ask for; the first of a media type stands for it in an Accept header.
+MEDIA_TYPES = {
+    "json": "application/json",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "html": "text/html",
+    "csv": "text/csv",
+    "npz": "application/x-npz",
+    "vega": "application/vnd.vegalite.v6+json",
+    "bertviz": "application/json",
+    "pharaoh": "text/plain",
+}
+FORMATS = tuple(MEDIA_TYPES)
+VIEWS = ("heatmap", "lines", "compare", "contrast")
+LEAST_SCALE, MOST_SCALE = 0.25, 4.0
+LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
+REVISION = f"4 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
+# Pictures and data run nothing. An HTML figure runs its own scripts, which its own policy names by their digests, in an
+# origin of its own: that of the page, whose storage may hold an API key, is out of its reach.
+STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
+SCRIPTED = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "sandbox allow-scripts; frame-ancestors 'self'"
+)
+STABLE = "private, max-age=31536000, immutable"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
+
+Named = Sequence[tuple[str, AttentionMap]]
+Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work where it belongs, by its size
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A checked choice of representation."""
+
+    form: str = "json"
+    view: ViewName = "heatmap"
+    theme: ThemeName = "light"
+    scale: float = 1.0
+    other_text: str | None = None
+    other_model: str | None = None
+    digests: tuple[str, ...] = ()
+
+    @property
+    def anonymous(self) -> tuple[object, ...]:
+        """Return what decides over the bytes of an answer, and nothing else."""
+        scale = self.scale if self.form == "png" else 1.0
+        theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
+        return (self.form, self.view, theme, scale, self.other_text, REVISION)
+
+
+def read_drawing(fields: Mapping[str, Any], accept: str) -> Drawing:
+    """Check the fields; raises ApiError at the first that is wrong."""
+    form = choice(fields, "format", FORMATS) if fields.get("format") not in (None, "") else negotiated(accept)
+    view = cast(ViewName, choice(fields, "view", VIEWS))
+    if form in ("bertviz", "pharaoh") and view in ("compare", "contrast"):
+        raise invalid(f"format {form} holds one map; view must be heatmap or lines")
+    digests = tuple(part.strip() for part in (optional_text(fields, "digest") or "").split(",") if part.strip())
+    if len(digests) > 2 or not all(_DIGEST.fullmatch(digest) for digest in digests):
+        raise invalid("digest must be sha256: and at least 12 of its digits, for each model")
+    scale = number(fields, "scale", LEAST_SCALE, MOST_SCALE)
+    return Drawing(
+        form=form,
+        view=view,
+        theme=cast(ThemeName, choice(fields, "theme", ("light", "dark"))),
+        scale=1.0 if scale is None else scale,
+        other_text=optional_text(fields, "other_text"),
+        other_model=optional_text(fields, "other_model"),
+        digests=digests,
+    )
+
+
+def negotiated(accept: str) -> str:
+    """Return the format that an Accept header likes best; JSON where it has no opinion. Raises ApiError (406)."""
+    offers = {media_type: form for form, media_type in reversed(MEDIA_TYPES.items())}
+    best: tuple[float, str] | None = None
+    for part in filter(None, (part.strip().lower() for part in accept.split(","))):
+        media_type, *parameters = (piece.strip() for piece in part.split(";"))
+        form = "json" if media_type in ("*/*", "application/*") else offers.get(media_type)
+        form = "svg" if media_type == "image/*" else form
+        quality = _quality(parameters)
+        if form is not None and quality > 0 and (best is None or quality > best[0]):
+            best = (quality, form)
+    if best is None and accept.strip():
+        raise ApiError(
+            "None of these media types can be answered; leave the Accept header out, or choose one of "
+            f"{', '.join(dict.fromkeys(MEDIA_TYPES.values()))}.",
+            status=406,
+            code="not_acceptable",
+        )
+    return best[1] if best else "json"
+
+
+def _quality(parameters: Sequence[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter[2:])
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
+    """Raise ApiError (409) when an address was made for another model than the one that would answer."""
+    for wanted, actual in zip(drawing.digests, digests, strict=False):
+        if not actual.startswith(wanted):
+            raise ApiError(
+                "The model behind this address has changed since it was made; leave digest out to see the present one.",
+                status=409,
+                code="model_changed",
+            )
+
+
+def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
+    """Return each map with the name it has in files."""
+    if drawing.view == "contrast":
+        return list(zip(("first", "second"), maps, strict=True))
+    return [(found.model, found) for found in maps]
+
+
+def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
+    """Return what figures call translations, layers and heads."""
+    aligning: dict[str, tuple[int, int]] = {}
+    for info in infos:
+        align = info.attention.get("align") or {}
+        if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
+            aligning[info.name] = (align["layer"], align["head"])
+    naming = Naming(aligning=aligning)
+    return naming if drawing.other_text is None else replace(naming, translations=("first", "second"))
+
+
+def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:
+    """Return the figure of a view; raises InvalidOption, TooLargeToDraw."""
+    if drawing.view == "compare":
+        return compare(maps[0], maps[1], naming)
+    if drawing.view == "contrast":
+        return contrast(maps[0], maps[1], naming)
+    return one(maps[0], drawing.view, naming)
+
+
+async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, artist: Artist) -> Response:
+    """Return the answer in the form asked for."""
+    size = sum(found.weights.size for found in maps)
+
+    async def made(work: Callable[[], Any]) -> Any:
+        return await REPRESENTATIONS.run(work) if size > LARGE else work()
+
+    if drawing.form in _FILES:
+        content = await made(lambda: _FILES[drawing.form](maps, drawing))
+    else:
+        figure = await made(lambda: figure_of(maps, drawing, naming))
+        spec = await made(lambda: specification(figure, drawing.theme))
+        content = await _drawn(figure, spec, drawing, artist, made)
+    media_type = MEDIA_TYPES[drawing.form]
+    if media_type.startswith("text/"):
+        media_type += "; charset=utf-8"
+    name = f"attention-{maps[0].model}-{drawing.view}.{'txt' if drawing.form == 'pharaoh' else drawing.form}"
+    headers = {
+        "Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", name)}"',
+        "Content-Security-Policy": SCRIPTED if drawing.form == "html" else STILL,
+    }
+    return Response(content, media_type=media_type, headers=headers)
+
+
+async def _drawn(figure: Figure, spec: dict[str, Any], drawing: Drawing, artist: Artist, made: Maker) -> bytes:
+    if drawing.form == "vega":
+        return bytes(await made(lambda: json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")))
+    if drawing.form == "html":
+        script = await artist.script()  # 0.9 MB, which is no work for an event loop
+        return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, drawing.theme))
+    return await artist.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
+
+
+def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
+    rendered = [render_attention(found) for found in maps]
+    content: dict[str, Any] = rendered[0]
+    if len(maps) > 1:
+        content = {"view": drawing.view, "maps": rendered}
+    if drawing.view == "compare":
+        content["difference"] = render_weights(maps[0].weights - maps[1].weights)
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+_FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
+    "json": _json,
+    "csv": lambda maps, drawing: tables.as_csv(names_of(maps, drawing)),
+    "npz": lambda maps, drawing: tables.as_npz(names_of(maps, drawing)),
+    "bertviz": lambda maps, _drawing: tables.as_bertviz(maps[0]),
+    "pharaoh": lambda maps, _drawing: tables.as_pharaoh(maps[0]),
+}
+
+
+def artist_of(request: Request) -> Artist:
+    """Return the application's drawing process."""
+    artist = request.app.state.artist
+    assert isinstance(artist, Artist)
+    return artist
+
+
+def with_artist(
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Yield a lifespan that also ends the drawing process."""
+
+    @asynccontextmanager
+    async def both(app: FastAPI) -> Any:
+        try:
+            async with lifespan(app):
+                yield
+        finally:
+            app.state.artist.close()
+
+    return both

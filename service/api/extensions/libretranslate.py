@@ -1,0 +1,80 @@
+"""What LibreTranslate's own clients ask for besides translations: settings, and two things that we do not offer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from service.api.errors import ApiError
+from service.api.openapi import errors_of, example
+from service.api.routes.languages import language_name
+from service.api.schemas.translate import FrontendSettings
+from service.api.state import service_of
+from service.engine.languages.tags import Languages
+
+router = APIRouter(tags=["Translation"])
+
+# In the words of the interface that this is compatible with: milliseconds that a page waits after a key is pressed.
+FRONTEND_TIMEOUT = 500
+
+SETTINGS = {
+    "charLimit": 100000,
+    "batchLimit": 128,
+    "frontendTimeout": FRONTEND_TIMEOUT,
+    "apiKeys": False,
+    "keyRequired": False,
+    "suggestions": False,
+    "filesTranslation": False,
+    "supportedFilesFormat": [],
+    "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
+}
+
+
+@router.get(
+    "/frontend/settings",
+    summary="What a page of this dialect needs to know",
+    response_model=FrontendSettings,
+    responses={200: example(SETTINGS), **errors_of(500)},
+)
+async def settings(request: Request) -> JSONResponse:
+    """Give limits, whether keys are needed, and the languages to begin with."""
+    own = service_of(request)
+    known = Languages.of(own.registry.models()).targets
+    targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
+    sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
+    first = next((code for code in targets if code not in sources), next(iter(known), ""))
+    given: dict[str, Any] = {
+        **SETTINGS,
+        "charLimit": own.settings.character_limit,
+        "batchLimit": own.settings.batch_limit,
+        "apiKeys": own.settings.api_keys_file is not None,
+        "keyRequired": own.settings.require_key,
+        "language": {
+            "source": {"code": "auto", "name": "Auto Detect"},
+            "target": {"code": first, "name": language_name(first)},
+        },
+    }
+    return JSONResponse(given)
+
+
+@router.post("/translate_file", summary="Not offered: translation of files", status_code=403, responses=errors_of(403))
+async def translate_file() -> JSONResponse:
+    """Refuse, in the words that clients of this dialect know."""
+    raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
+
+
+@router.get("/download_file/{name}", include_in_schema=False)
+async def download_file(name: str) -> JSONResponse:
+    """Refuse, in the words and with the status that clients of this dialect know."""
+    raise ApiError("Files translation are disabled on this server.", code="not_offered")
+
+
+@router.post(
+    "/suggest", summary="Not offered: suggestions of better translations", status_code=403, responses=errors_of(403)
+)
+async def suggest() -> JSONResponse:
+    """Refuse, in the words that clients of this dialect know."""
+    raise ApiError("Suggestions are disabled on this server.", status=403, code="not_offered")

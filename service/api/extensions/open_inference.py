@@ -1,0 +1,247 @@
+"""The Open Inference Protocol, version 2, which KServe's and Triton's clients speak: metadata, readiness, inference."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from service import __version__
+from service.api.context import context_of
+from service.api.extensions.binary_tensors import JSON_LENGTH_HEADER, MEDIA_TYPE, split_message
+from service.api.extensions.tensors import infer_with, read_inference, render
+from service.api.openapi import REFERENCE, errors_of, example
+from service.api.request_body import read_body
+from service.api.schemas.open_inference import (
+    InferenceRequest,
+    InferenceResponse,
+    ModelConfiguration,
+    ModelMetadata,
+    ModelNames,
+    ModelReady,
+    ServerLive,
+    ServerMetadata,
+    ServerReady,
+)
+from service.api.state import service_of
+from service.api.thread_pools import REPRESENTATIONS
+from service.engine.errors import UnknownModel
+from service.engine.types import ModelInfo
+
+router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
+
+TEXT = {"name": "text", "datatype": "BYTES", "shape": [-1]}
+TARGET_TEXT = {"name": "target_text", "datatype": "BYTES", "shape": [-1]}
+OUTPUTS = [
+    {"name": "translation", "datatype": "BYTES", "shape": [-1]},
+    {"name": "score", "datatype": "FP32", "shape": [-1]},
+]
+ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
+# The metadata list what every request has and gets; what it may have and get besides stands among the properties.
+OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
+METADATA = {
+    "name": "transformer-en-fr",
+    "versions": ["1"],
+    "platform": "onnx_onnxv1",
+    "inputs": [TEXT],
+    "outputs": OUTPUTS,
+    "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…", **OPTIONAL},
+}
+TYPES = {"BYTES": "TYPE_STRING", "FP32": "TYPE_FP32"}
+READY = {"name": "transformer-en-fr", "ready": True}
+REQUEST = {
+    "id": "42",
+    "inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}],
+    "parameters": {"beam_size": 4},
+    "outputs": [{"name": "translation"}],
+}
+RESPONSE = {
+    "model_name": "transformer-en-fr",
+    "model_version": "1",
+    "id": "42",
+    "outputs": [{"name": "translation", "shape": [1], "datatype": "BYTES", "data": ["J'ai perdu."]}],
+}
+
+
+@router.get("/health/live", summary="Liveness", response_model=ServerLive, responses={200: example({"live": True})})
+async def live() -> JSONResponse:
+    """The event loop answers."""
+    return JSONResponse({"live": True})
+
+
+@router.get(
+    "/health/ready",
+    summary="Readiness",
+    response_model=ServerReady,
+    responses={
+        200: example({"ready": True}),
+        503: {"description": "Not ready", "model": ServerReady, **example({"ready": False})},
+    },
+)
+async def ready(request: Request) -> JSONResponse:
+    """Models loaded and warmed up, engine alive, not stopping."""
+    is_ready = service_of(request).ready
+    return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
+
+
+EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
+SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
+
+
+@router.get("/", include_in_schema=False)
+@router.get("", summary="The server", response_model=ServerMetadata, responses={200: example(SERVER)})
+async def server(request: Request) -> JSONResponse:
+    """Name, version and extensions; `model_repository` only where the operator has switched it on."""
+    extensions = [*EXTENSIONS, "model_repository"] if service_of(request).settings.admin_token else EXTENSIONS
+    return JSONResponse({**SERVER, "extensions": extensions})
+
+
+@router.get(
+    "/models",
+    summary="Names of the models",
+    response_model=ModelNames,
+    responses={200: example({"models": ["transformer-en-fr"]})},
+)
+async def names(request: Request) -> JSONResponse:
+    """List what is loaded."""
+    return JSONResponse({"models": [info.name for info in service_of(request).registry.models()]})
+
+
+@router.get("/models/{model}/versions/{version}", include_in_schema=False)
+@router.get(
+    "/models/{model}",
+    summary="What a model takes and gives",
+    response_model=ModelMetadata,
+    responses={200: example(METADATA), **errors_of(404)},
+)
+async def metadata(request: Request, model: str) -> JSONResponse:
+    """Describe a model; `/models/{model}/versions/{version}` is the same."""
+    info = find(request, model)
+    properties = {
+        "source": ", ".join(source for source, _ in info.pairs),
+        "target": info.target_language,
+        "architecture": info.architecture,
+        "digest": info.digest,
+        **OPTIONAL,
+    }
+    return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
+
+
+def configuration(name: str) -> dict[str, Any]:
+    """A model as Triton's configuration describes one; the first axis is the texts, so there is no batch axis."""
+
+    def tensor(given: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"name": given["name"], "data_type": TYPES[given["datatype"]], "dims": given["shape"], **more}
+
+    return {
+        "name": name,
+        "platform": METADATA["platform"],
+        "backend": "onnxruntime",
+        "max_batch_size": 0,
+        "input": [tensor(TEXT), tensor(TARGET_TEXT, optional=True)],
+        "output": [tensor(output) for output in (*OUTPUTS, ATTENTION)],
+        "model_transaction_policy": {"decoupled": False},
+    }
+
+
+@router.get("/models/{model}/versions/{version}/config", include_in_schema=False)
+@router.get(
+    "/models/{model}/config",
+    summary="A model's configuration, as Triton gives it",
+    response_model=ModelConfiguration,
+    responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
+)
+async def config(request: Request, model: str) -> JSONResponse:
+    """What some clients ask for first; it has the optional tensors, too."""
+    return JSONResponse(configuration(find(request, model).name))
+
+
+@router.get("/models/{model}/versions/{version}/ready", include_in_schema=False)
+@router.get(
+    "/models/{model}/ready",
+    summary="Readiness of a model",
+    response_model=ModelReady,
+    responses={
+        200: example(READY),
+        503: {
+            "description": "Not ready",
+            "model": ModelReady,
+            **example({"name": "transformer-en-fr", "ready": False}),
+        },
+        **errors_of(404),
+    },
+)
+async def model_ready(request: Request, model: str) -> JSONResponse:
+    """Whether this model can be asked now, whatever the others do."""
+    info = find(request, model)
+    is_ready = service_of(request).model_ready(info.name)
+    return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
+
+
+@router.post("/models/{model}/versions/{version}/infer", include_in_schema=False)
+@router.post(
+    "/models/{model}/infer",
+    summary="Translate, or score given translations",
+    response_model=InferenceResponse,
+    responses={
+        200: {
+            "content": {
+                "application/json": {"example": RESPONSE},
+                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+            },
+            "headers": {
+                JSON_LENGTH_HEADER: {
+                    "description": "Where the JSON ends, when outputs were asked for as bytes",
+                    "schema": {"type": "integer"},
+                }
+            },
+        },
+        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
+    },
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": {"$ref": REFERENCE.format(model=InferenceRequest.__name__)},
+                    "examples": {"text": {"summary": "A text", "value": REQUEST}},
+                }
+            },
+        }
+    },
+)
+async def infer(request: Request, model: str) -> Response:
+    """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
+
+    Tensors may be bytes behind the JSON (binary tensor data extension), which is what Triton's clients send and want.
+    """
+    service = service_of(request)
+    info = find(request, model)
+    message, data = split_message(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
+    inference = read_inference(message, data, service.settings)
+    context = context_of(request.scope)
+    context.model, context.texts, context.characters = info.name, len(inference.texts), sum(map(len, inference.texts))
+    translator = service.registry.resolve(info.source_language, info.target_language, info.name)
+    deadline = service.deadline(context)
+    tensors = await service.in_time(deadline, infer_with(translator, inference, deadline))
+    head = {"model_name": info.name, "model_version": info.version}
+    if inference.id is not None:
+        head["id"] = inference.id
+    rendered = partial(render, head, tensors, inference.binary)
+    large = "attention" in inference.outputs  # tens of thousands of numbers, which are not written on the event loop
+    body, json_length = await service.in_time(deadline, REPRESENTATIONS.run(rendered)) if large else rendered()
+    if json_length is None:
+        return Response(body, media_type="application/json")
+    return Response(body, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
+
+
+def find(request: Request, name: str) -> ModelInfo:
+    """Return the loaded model of a name and, if the path has one, a version; raises UnknownModel."""
+    version = request.path_params.get("version")
+    for info in service_of(request).registry.models():
+        if info.name == name and version in {None, info.version}:
+            return info
+    raise UnknownModel("There is no such model, or not of that version; GET /v2/models lists the names.")

@@ -1,0 +1,152 @@
+"""Loading and unloading models over HTTP, as the model repository extension of the Open Inference Protocol has it.
+
+Only who has the operator's token gets here: see service.api.middleware.access.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field, RootModel
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from service.api.errors import ApiError, invalid
+from service.api.fields import flag
+from service.api.middleware.access_rules import ADMIN
+from service.api.model_changes import reload_models, unload_model
+from service.api.openapi import errors_of, example, json_body
+from service.api.request_body import decode_json, read_body
+from service.api.schemas.translate import IndexRequest, LoadRequest, Schema
+from service.api.state import service_of
+from service.engine.errors import BundleMissing
+from service.engine.scheduling.states import State
+
+router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
+
+DIGEST = "sha256:8d5f5e4e0d6a"
+
+
+Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
+NOT_LOADED = "It is in the folder of models, but it is not loaded."
+AVAILABILITY: dict[State, Availability] = {
+    "ready": "READY",
+    "starting": "LOADING",
+    "restarting": "LOADING",
+    "stopping": "UNLOADING",
+}  # every other state: UNAVAILABLE
+
+
+class IndexEntry(Schema):
+    """A model of the folder."""
+
+    name: str
+    version: str = Field(description="Empty where it is not loaded")
+    state: Availability
+    reason: str = Field(description="Why it is not ready; empty where it is")
+
+
+class Index(RootModel[list[IndexEntry]]):
+    """Every model of the folder: served, refused, or not loaded."""
+
+
+class LoadedModel(Schema):
+    """What became of a bundle."""
+
+    name: str
+    outcome: Literal["added", "replaced", "unchanged"]
+    digest: str = Field(description="Of the bundle that new requests meet from now on")
+
+
+class UnloadedModel(Schema):
+    """A model that is served no more."""
+
+    name: str
+    outcome: Literal["unloaded"]
+
+
+@router.post(
+    "/index",
+    summary="Models of the folder, and in which state each is",
+    response_model=Index,
+    responses={
+        200: example(
+            [
+                {"name": "bahdanau-en-fr", "version": "", "state": "UNAVAILABLE", "reason": NOT_LOADED},
+                {"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""},
+            ]
+        ),
+        **errors_of(400, 403, 415),
+    },
+    openapi_extra={"requestBody": json_body(IndexRequest, "Those that are ready", {"ready": True})},
+)
+async def index(request: Request) -> JSONResponse:
+    """List what new requests can meet, and what they cannot, and why; `{"ready": true}` lists only the former."""
+    service = service_of(request)
+    only_ready = flag(await read_message(request), "ready")
+    entries = [
+        entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
+        for state in service.registry.states()
+    ]
+    if not only_ready:
+        entries += [entry(name, "", "UNAVAILABLE", NOT_LOADED) for name in await service.registry.unused()]
+    listed = (each for each in entries if each["state"] == "READY" or not only_ready)
+    return JSONResponse(sorted(listed, key=lambda each: each["name"]))
+
+
+def entry(name: str, version: str, state: Availability, reason: str) -> dict[str, str]:
+    """Return one line of the index."""
+    return {"name": name, "version": version, "state": state, "reason": reason}
+
+
+async def read_message(request: Request) -> dict[str, Any]:
+    """Return the JSON of a request that may have none."""
+    body = await read_body(request)
+    return decode_json(body) if body.strip() else {}
+
+
+@router.post(
+    "/models/{model}/load",
+    summary="Load a bundle that is new in the folder of models, or has changed in it",
+    response_model=LoadedModel,
+    responses={
+        200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
+        **errors_of(400, 403, 404, 409, 415),
+    },
+    openapi_extra={"requestBody": json_body(LoadRequest, "As Triton's client sends it", {})},
+)
+async def load(request: Request, model: str) -> JSONResponse:
+    """Answer when the bundle has been checked, loaded and warmed up; until then, and if it is refused, the one before
+    goes on serving.
+    """
+    parameters = (await read_message(request)).get("parameters")
+    if isinstance(parameters, dict) and parameters:
+        raise invalid(
+            "a model is loaded as it lies in the folder: neither a configuration nor files of a request are taken",
+            param="parameters",
+        )
+    try:
+        changes = await reload_models(service_of(request), model)
+    except BundleMissing as error:
+        raise ApiError(error.message, status=404, code=error.code) from None
+    for change in changes:
+        if change.error is not None:
+            raise ApiError(change.error.message, status=409, code=change.error.code)
+    change = changes[0]
+    return JSONResponse({"name": change.name, "outcome": change.outcome, "digest": change.digest})
+
+
+@router.post(
+    "/models/{model}/unload",
+    summary="Serve a model no more",
+    response_model=UnloadedModel,
+    responses={
+        200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}),
+        **errors_of(403, 404, 409),
+    },
+)
+async def unload(request: Request, model: str) -> JSONResponse:
+    """Requests that began with it end with it; the last model stays."""
+    await unload_model(service_of(request), model)
+    return JSONResponse({"name": model, "outcome": "unloaded"})

@@ -1,0 +1,162 @@
+"""Who may use the service and who has calls left; the middleware asks this twice, before the body and behind it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+
+from limits import RateLimitItem
+from starlette.types import Scope
+
+from service.access.addresses import parse_networks
+from service.access.keys import KeyRing
+from service.access.limits import Exceeded, RateLimits, parse_limits
+from service.api.context import context_of
+from service.api.errors import ApiError
+from service.api.middleware.caller import address_of, bearer
+from service.settings import Settings
+
+PUBLIC = frozenset(
+    {
+        *("/", "/docs", "/docs/", "/openapi.json", "/spec", "/favicon.ico", "/languages", "/frontend/settings"),
+        *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
+    }
+)
+PUBLIC_FOLDERS = ("/web/",)
+METRICS = "/metrics"
+ADMIN = "/v2/repository/"
+
+# LibreTranslate's own routes, whose clients expect its statuses; everywhere else a missing key is a 401.
+DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
+
+NO_KEY = "Please contact the server operator to get an API key"
+WRONG_KEY = "Invalid API key"
+WRONG_TOKEN = "The metrics need the operator's token, as `Authorization: Bearer TOKEN`."
+
+NO_ADMIN = "Models are not loaded or unloaded over HTTP here; the operator's TRANSLUCENT_ADMIN_TOKEN makes it possible."
+WRONG_ADMIN = "This needs the operator's token, as `Authorization: Bearer TOKEN`."
+
+
+class Access:
+    """Decides over requests; everything that is not named public is closed."""
+
+    def __init__(self, settings: Settings, keys: KeyRing | None, limits: RateLimits) -> None:
+        self.keys = keys
+        self.limits = limits
+        self.require_key = settings.require_key
+        self.metrics_token = settings.metrics_token.get_secret_value()
+        self.admin_token = settings.admin_token.get_secret_value()
+        self.for_addresses = parse_limits(settings.rate_limit)
+        self.for_keys = parse_limits(settings.key_rate_limit)
+        self.for_failures = parse_limits(settings.auth_failure_limit)
+        self.proxies = parse_networks(settings.trusted_proxies)
+
+    def asks_for_token(self, path: str) -> bool:
+        """Return whether the operator's token decides over a path, and no API key does."""
+        return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
+
+    async def before_body(self, scope: Scope) -> None:
+        """Decide what needs no body; raises ApiError. The owner of a key in the header is in the context afterwards."""
+        path = scope["path"]
+        if self.asks_for_token(path):
+            await self._check_token(scope)
+            return
+        if self.keys is None:
+            # Nothing in a body could change this.
+            await self._refuse_where_full(scope, f"address:{self._address(scope)}", self.for_addresses)
+            return
+        await self.keys.follow_in_time()
+        key = bearer(scope)
+        if key is None:
+            return
+        owner = self.keys.owner(key)
+        if owner is None:
+            await self._count(None, scope, 1)
+            await self._fail(scope, WRONG_KEY, "invalid_key")
+        await self._refuse_where_full(scope, f"key:{owner}", self.for_keys)
+        context_of(scope).key = owner
+
+    async def behind_body(self, scope: Scope, key: str | None, cost: int) -> None:
+        """Decide over a request whose body holds this key, or none, and count it; raises ApiError."""
+        context = context_of(scope)
+        if context.key is None and key is not None and self.keys is not None:
+            context.key = self.keys.owner(key)
+        await self._count(context.key, scope, cost)
+        if context.key is not None:
+            return
+        if key is not None:
+            await self._fail(scope, WRONG_KEY, "invalid_key")
+        if self.require_key:
+            raise missing_key(scope["path"])
+
+    async def _check_token(self, scope: Scope) -> None:
+        token, refusal = self.admin_token, WRONG_ADMIN
+        if scope["path"] == METRICS:
+            token, refusal = self.metrics_token, WRONG_TOKEN
+        elif not token:
+            raise ApiError(NO_ADMIN, status=403, code="admin_disabled")
+        # People choose tokens: an address that has guessed too often is not told whether its next guess is right.
+        exceeded = await self.limits.full(self._failures(scope), self.for_failures)
+        if exceeded is not None:
+            raise too_many_failures(exceeded)
+        await self._count(None, scope, 1)
+        offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
+        if not hmac.compare_digest(offered, token.encode()):
+            await self._fail(scope, refusal, "invalid_token")
+
+    async def _fail(self, scope: Scope, message: str, code: str) -> None:
+        """Count a wrong key or token, with or without other limits, and raise ApiError."""
+        exceeded = await self.limits.count(self._failures(scope), self.for_failures)
+        if exceeded is not None:
+            raise too_many_failures(exceeded)
+        raise ApiError(message, status=403, code=code)
+
+    async def _count(self, owner: str | None, scope: Scope, cost: int) -> None:
+        limits = self.for_addresses if owner is None else self.for_keys
+        if not limits or scope["path"] == METRICS:
+            return
+        client = f"address:{self._address(scope)}" if owner is None else f"key:{owner}"
+        exceeded = await self.limits.count(client, limits, cost)
+        if exceeded is not None:
+            raise too_many(exceeded, cost)
+
+    async def _refuse_where_full(self, scope: Scope, client: str, limits: Sequence[RateLimitItem]) -> None:
+        if limits and scope["path"] != METRICS:
+            exceeded = await self.limits.full(client, limits)
+            if exceeded is not None:
+                raise too_many(exceeded)
+
+    def _address(self, scope: Scope) -> str:
+        return address_of(scope, self.proxies)
+
+    def _failures(self, scope: Scope) -> str:
+        return f"failures:{self._address(scope)}"
+
+
+def missing_key(path: str) -> ApiError:
+    """Return the answer to a client without the key that it needs."""
+    if path in DIALECT:
+        return ApiError(NO_KEY, status=400, code="key_required")
+    return ApiError(NO_KEY, status=401, code="key_required", headers={"WWW-Authenticate": "Bearer"})
+
+
+def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
+    """Return the answer to a client that has to wait; `cost` is how many requests its own counted as."""
+    counts = f", and this one counts as {cost}, for its texts" if cost > 1 else ""
+    return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
+
+
+def too_many_failures(exceeded: Exceeded) -> ApiError:
+    """Return the answer to an address that has offered wrong keys or tokens too often."""
+    return _slow_down(
+        f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
+    )
+
+
+def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
+    return ApiError(message, status=429, code="rate_limit", headers={"Retry-After": str(exceeded.seconds)})
+
+
+def is_public(path: str) -> bool:
+    """Return whether a path is open to everybody."""
+    return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)

@@ -1,0 +1,165 @@
+"""Takes the whole body in, within a size and a time, and stops the work of clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.access.addresses import parse_networks
+from service.access.bodies import Bodies
+from service.api.context import ClientDisconnected
+from service.api.dependencies import Service
+from service.api.errors import ApiError, handle_api_error
+from service.api.middleware.caller import address_of
+from service.engine.events import CallStage
+
+
+class Intake:
+    """Reads the body first, so that everything received afterwards can only mean that the client has left."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app = app
+        self.limit = service.settings.body_limit
+        self.header_limit = service.settings.header_limit
+        self.url_limit = service.settings.url_limit
+        self.timeout = service.settings.body_timeout_seconds
+        self.tracing = service.tracing
+        self.proxies = parse_networks(service.settings.trusted_proxies)
+        self.bodies = Bodies(service.settings.buffered_bodies_limit, service.settings.body_limit)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection scope."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.monotonic()
+        with _Held(self.bodies, address_of(scope, self.proxies)) as held:
+            try:
+                body = await self._read(scope, receive, held)
+            except ApiError as error:
+                # What is still on its way is read and thrown away by the server, so that the client gets to see this.
+                response = await handle_api_error(Request(scope), error)
+                await response(scope, receive, send)
+                return
+            self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
+            await self._run(scope, body, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive, held: _Held) -> bytes:
+        # Where our own server listens, its protocol has seen to these two already.
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
+            raise ApiError(
+                f"The headers are larger than {self.header_limit} bytes; send fewer of them.",
+                status=431,
+                code="headers_too_large",
+            )
+        if len(scope.get("query_string", b"")) > self.url_limit:
+            raise ApiError(
+                f"The query string is larger than {self.url_limit} bytes; send the text in the body of a POST request.",
+                status=414,
+                code="url_too_long",
+            )
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > self.limit):
+            raise self._too_large()
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(self.timeout):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnected
+                    parts.append(message.get("body", b""))
+                    held.add(len(parts[-1]))
+                    if held.size > self.limit:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise ApiError(
+                f"The body did not arrive within {self.timeout:g} seconds; send it faster, or less of it.",
+                status=408,
+                code="body_timeout",
+                headers={"Connection": "close"},
+            ) from None
+
+    def _too_large(self) -> ApiError:
+        return ApiError(
+            f"The body is larger than {self.limit} bytes; split the text over several requests.",
+            status=413,
+            code="body_too_large",
+        )
+
+    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the application and watch the client; raises ClientDisconnected when it left first."""
+        gone = asyncio.Event()
+        replayed = answered = False
+
+        async def replay() -> Message:
+            nonlocal replayed
+            if not replayed:
+                replayed = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            # Servers say this after a complete answer, too, when a stream may still be putting its things away.
+            if not answered:
+                gone.set()
+                work.cancel()
+
+        async def note(message: Message) -> None:
+            nonlocal answered
+            answered = answered or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
+
+        work = asyncio.create_task(_call(self.app, scope, replay, note))
+        watcher = asyncio.create_task(watch())
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not gone.is_set():
+                # It is we who are cancelled, by a server that stops: take the work down with us.
+                work.cancel()
+                await asyncio.wait([work])
+                raise
+            raise ClientDisconnected from None
+        finally:
+            watcher.cancel()
+
+
+class _Held:
+    """The room that the body of one request takes up, until the request is done."""
+
+    def __init__(self, bodies: Bodies, address: str) -> None:
+        self.size = 0
+        self._bodies = bodies
+        self._address = address
+
+    def add(self, size: int) -> None:
+        """Take room for more of the body; raises ApiError where there is none."""
+        if not self._bodies.take(self._address, size):
+            raise ApiError(
+                "The bodies of other requests take up all of the room there is; try again in a moment.",
+                status=503,
+                code="bodies_full",
+                headers={"Retry-After": "1"},
+            )
+        self.size += size
+
+    def __enter__(self) -> _Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bodies.give_back(self._address, self.size)
+
+
+async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """An ASGI application as the coroutine that create_task wants."""
+    await app(scope, receive, send)

@@ -1,0 +1,203 @@
+"""The outermost layer: request id, headers of every answer, timer, access log, and the last word on failures."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from functools import cache
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.access.addresses import parse_networks
+from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
+from service.api.dependencies import Service
+from service.api.errors import INTERNAL, body_of
+from service.api.middleware.access_rules import ADMIN, METRICS
+from service.api.middleware.caller import scheme_of
+from service.logs import describe_exception, get_logger
+from service.tracing import RequestSpan, Tracing
+
+log = get_logger(__name__)
+
+QUIET_ROUTES = frozenset(
+    {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
+)
+# Of answers that say nothing else: no browser guesses what they are, runs or frames them, and nobody keeps them.
+DEFAULTS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+UNMATCHED = "unmatched"
+NO_TRACING = Tracing()
+CLIENT_LEFT = 499
+
+
+class Edge:
+    """Sees every request first and every answer last."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app = app
+        self.service = service
+        self.headers = cors_headers(service.settings.cors_origin)
+        self.proxies = parse_networks(service.settings.trusted_proxies)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection scope."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        context = RequestContext(new_request_id(headers.get("x-request-id")), trace_id_of(headers.get("traceparent")))
+        exchange = _Exchange(self, scope, context, send)
+        self.service.metrics.request_started()
+        tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
+        with tracing.request(headers) as span:
+            context.trace_id = span.trace_id or context.trace_id
+            try:
+                await exchange.run(receive)
+            finally:
+                self._finish(exchange, span)
+
+    def _finish(self, exchange: _Exchange, span: RequestSpan) -> None:
+        scope, context = exchange.inner, exchange.context
+        seconds = time.monotonic() - context.started
+        route = route_of(scope)
+        self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
+        if context.error_code is not None:
+            self.service.metrics.error_answered(context.error_code)
+        values: dict[str, Any] = {
+            "request_id": context.request_id,
+            "trace_id": context.trace_id,
+            "method": exchange.method[:16],
+            "route": route,
+            "status": exchange.status,
+            "seconds": round(seconds, 6),
+            "code": context.error_code,
+            "model": context.model,
+            "key": context.key,
+            "texts": context.texts,
+            "characters": context.characters,
+        }
+        write = log.debug if route in QUIET_ROUTES and exchange.status < 500 else log.info
+        write("request", **{name: value for name, value in values.items() if value is not None})
+        figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
+        span.finish(
+            exchange.method,
+            None if route == UNMATCHED else route,
+            exchange.status,
+            {**figures, "error.type": context.error_code},
+        )
+
+
+class _Exchange:
+    """One request on its way through the application."""
+
+    def __init__(self, edge: Edge, scope: Scope, context: RequestContext, send: Send) -> None:
+        self.edge = edge
+        self.context = context
+        self.method = str(scope["method"])
+        # A GET route answers HEAD, too; the server leaves the body out.
+        self.inner: Scope = {
+            **scope,
+            KEY: context,
+            "method": "GET" if self.method == "HEAD" else self.method,
+            "scheme": scheme_of(scope, edge.proxies),
+        }
+        self.status = CLIENT_LEFT
+        self.started = False
+        self._send = send
+
+    async def run(self, receive: Receive) -> None:
+        """Run the application; whatever goes wrong, the client gets exactly one answer."""
+        try:
+            if self.method == "OPTIONS" and (methods := methods_at(self.inner)):
+                allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
+                await Response(status_code=204, headers={"Allow": allow})(self.inner, receive, self.send)
+            else:
+                await self.edge.app(self.inner, receive, self.send)
+        except ClientDisconnected:
+            self.status = CLIENT_LEFT
+            self.context.error_code = "client_left"
+        except asyncio.CancelledError:
+            await self._refuse(receive, 503, "The server is stopping; send the request again.", "stopping")
+            raise
+        except Exception as error:
+            log.error("unhandled error", request_id=self.context.request_id, **describe_exception(error))
+            if self.started:
+                raise
+            await self._refuse(receive, 500, INTERNAL, "internal_error")
+
+    async def _refuse(self, receive: Receive, status: int, message: str, code: str) -> None:
+        if self.started:
+            return
+        self.context.error_code = code
+        response = JSONResponse(body_of(message, code, self.context.request_id), status_code=status)
+        if status == 503:
+            response.headers["Retry-After"] = "1"
+        await response(self.inner, receive, self.send)
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on; the headers of every answer go onto its start."""
+        if message["type"] == "http.response.start":
+            self.started = True
+            self.status = int(message["status"])
+            headers = [*message.get("headers", ())]
+            given = {name.lower() for name, _ in headers}
+            headers += [(name, value) for name, value in DEFAULTS if name not in given]
+            if not is_operators(str(self.inner["path"])):
+                headers += self.edge.headers
+            headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
+            if self.edge.service.draining:
+                # A client that keeps its connection would be cut off in the middle of its next request.
+                headers.append((b"connection", b"close"))
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that answered, never a path of somebody's own: people type texts into paths, too."""
+    route = getattr(scope.get("route"), "path", None)
+    if isinstance(route, str):
+        return route
+    # Refused before it was routed.
+    path = str(scope["path"])
+    app = scope.get("app")
+    return path if app is not None and path in app.state.methods else UNMATCHED
+
+
+def is_operators(path: str) -> bool:
+    """Whether a path is for the operator's programs, and for no page of another site in the operator's browser."""
+    return path == METRICS or path.startswith(ADMIN)
+
+
+def methods_at(scope: Scope) -> tuple[str, ...]:
+    """Return the methods that the application takes at a path; none where there is nothing."""
+    app = scope.get("app")
+    templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
+    path = str(scope["path"])
+    for template, methods in templates.items():
+        if template == path or ("{" in template and _pattern(template).match(path)):
+            return methods
+    return ()
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return compile_path(template)[0]
+
+
+def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
+    """Return the headers that let pages of other sites call us; the same on every answer but those for operators."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),
+        (b"access-control-expose-headers", b"Authorization, Content-Disposition, ETag, Retry-After, X-Request-ID"),
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-max-age", b"1728000"),
+    ]

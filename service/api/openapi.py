@@ -1,0 +1,249 @@
+"""What OpenAPI cannot find out by itself: request bodies in three encodings, query parameters, examples, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.responses import JSONResponse
+
+from service import __version__
+from service.api.middleware.access_rules import ADMIN, DIALECT, is_public
+from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
+from service.api.schemas.attention import AttentionRequest
+from service.api.schemas.open_inference import InferenceRequest
+from service.api.schemas.stream import EVENTS
+from service.api.schemas.translate import (
+    DetectForm,
+    DetectRequest,
+    ErrorBody,
+    IndexRequest,
+    LoadRequest,
+    StreamRequest,
+    TranslateForm,
+    TranslateRequest,
+)
+
+REFERENCE = "#/components/schemas/{model}"
+FORMS: dict[type[BaseModel], type[BaseModel]] = {
+    TranslateRequest: TranslateForm,
+    StreamRequest: StreamRequest,
+    DetectRequest: DetectForm,
+    AttentionRequest: AttentionRequest,
+}
+DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
+
+# What generated clients call their functions: part of the interface, so they do not follow the names of ours.
+OPERATIONS = {
+    "POST /translate": "translate",
+    "POST /translate/stream": "translate_stream",
+    "POST /detect": "detect",
+    "GET /attention": "get_attention",
+    "POST /attention": "post_attention",
+    "GET /languages": "list_languages",
+    "GET /models": "list_models",
+    "GET /frontend/settings": "get_frontend_settings",
+    "POST /translate_file": "translate_file",
+    "POST /suggest": "suggest",
+    "GET /health": "get_health",
+    "GET /health/live": "get_liveness",
+    "GET /health/ready": "get_readiness",
+    "GET /metrics": "get_metrics",
+    "GET /v2": "v2_get_server",
+    "GET /v2/health/live": "v2_get_liveness",
+    "GET /v2/health/ready": "v2_get_readiness",
+    "GET /v2/models": "v2_list_models",
+    "GET /v2/models/{model}": "v2_get_model",
+    "GET /v2/models/{model}/config": "v2_get_model_configuration",
+    "GET /v2/models/{model}/ready": "v2_get_model_readiness",
+    "POST /v2/models/{model}/infer": "v2_infer",
+    "POST /v2/repository/index": "v2_list_repository",
+    "POST /v2/repository/models/{model}/load": "v2_load_model",
+    "POST /v2/repository/models/{model}/unload": "v2_unload_model",
+}
+TAGS = {
+    "Translation": "Texts and the languages they are in, for clients of LibreTranslate and beyond.",
+    "Attention": "The weights a translation was made with, as data and as pictures.",
+    "Models": "What is served: languages, and models with their cards.",
+    "Open Inference Protocol": "What KServe's and Triton's clients speak.",
+    "Operations": "Probes and metrics.",
+}
+
+ERRORS: dict[int, tuple[str, str, str]] = {
+    400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
+    401: ("An API key is needed; only where the operator asks for one",
+          "Please contact the server operator to get an API key", "key_required"),
+    403: ("The API key is not valid; only where the operator has made keys", "Invalid API key", "invalid_key"),
+    404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
+    405: ("Another method is needed", "This address does not take POST; it takes GET.", "method_not_allowed"),
+    406: ("No such representation", "Only application/json can be answered.", "not_acceptable"),
+    408: ("The body came too slowly", "The body did not arrive within 30 seconds; send it faster, or less of it.",
+          "body_timeout"),
+    409: ("The model has changed", "The model behind this address has changed since it was made; leave digest out to "
+          "see the present one.", "model_changed"),
+    413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
+          "body_too_large"),
+    414: ("The URL is too large",
+          "The query string is larger than 32768 bytes; send the text in the body of a POST request.", "url_too_long"),
+    415: ("The body is compressed", "The body is compressed; send it as it is, without Content-Encoding.",
+          "unsupported_encoding"),
+    429: ("More requests than the operator allows to one client",
+          "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
+    500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),
+    503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
+    504: ("It took too long", "The translation was not finished in time.", "deadline_exceeded"),
+}  # fmt: skip
+
+DESCRIPTION = """Neural machine translation that shows its attention.
+
+`/translate`, `/detect`, `/languages`, `/frontend/settings` and `/health` are LibreTranslate-compatible, `/v2` speaks
+the Open Inference Protocol; further fields and routes are our own.
+Every error has the body `{"error", "code", "request_id"}`, and every answer the header `X-Request-ID`.
+"""
+
+
+def example(value: Any) -> dict[str, Any]:
+    """Return the example of a JSON answer."""
+    return {"content": {"application/json": {"example": value}}}
+
+
+def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of the errors a route can answer with."""
+    documented: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        description, message, code = ERRORS[status]
+        documented[status] = {
+            "description": description,
+            "model": ErrorBody,
+            **example({"error": message, "code": code, "request_id": "4f6c1d0a2b"}),
+        }
+        if status == 401:
+            documented[status]["headers"] = {
+                "WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
+            }
+        if status in {429, 503}:
+            documented[status]["headers"] = {
+                "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
+            }
+    return documented
+
+
+def describe_access(document: dict[str, Any]) -> None:
+    """Add to every route that is not public what the gate in front of it asks for and answers."""
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key, where the operator asks for one"},
+        "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
+    }
+    for path, operations in document["paths"].items():
+        for operation in operations.values() if not is_public(path) else ():
+            operation["security"] = [{"admin": []}] if path.startswith(ADMIN) else [{}, {"key": []}]
+            for status, response in errors_of(400, 401, 403, 429).items():
+                if status == 401 and (path in DIALECT or path.startswith(ADMIN)):
+                    continue
+                answer = {key: value for key, value in response.items() if key != "model"}
+                answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
+                operation["responses"].setdefault(str(status), answer)
+
+
+def describe_request_ids(document: dict[str, Any]) -> None:
+    """Add to every answer the header that it always has."""
+    header = {"description": "The request's name, also in our logs", "schema": {"type": "string"}}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for response in operation["responses"].values():
+                response["headers"] = {**response.get("headers", {}), "X-Request-ID": header}
+
+
+def form_name(model: type[BaseModel]) -> str:
+    """Return what the schema of a request's form is called."""
+    return model.__name__.replace("Request", "Form")
+
+
+def without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field where there is no null: in forms and query strings, which leave fields out instead."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
+    return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})}
+
+
+def form_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of a form."""
+    schema = model.model_json_schema(ref_template=REFERENCE)
+    properties = {name: without_null(field) for name, field in schema["properties"].items()}
+    return {**schema, "title": form_name(model), "properties": properties}
+
+
+def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    """Return a body in JSON, urlencoded or multipart; not required where the query string will do."""
+    reference = {"$ref": REFERENCE.format(model=model.__name__)}
+    form_reference = {"$ref": REFERENCE.format(model=form_name(model))}
+    first = next(iter(examples.values()))["value"]
+    return {
+        "required": required,
+        "content": {
+            "application/json": {"schema": reference, "examples": examples},
+            MEDIA_TYPE_FORM: {"schema": form_reference, "example": first},
+            MEDIA_TYPE_MULTIPART: {"schema": form_reference, "example": first},
+        },
+    }
+
+
+def json_body(model: type[BaseModel], summary: str, value: dict[str, Any]) -> dict[str, Any]:
+    """Return a body in JSON that may be left out, with one example."""
+    reference = {"$ref": REFERENCE.format(model=model.__name__)}
+    content = {"schema": reference, "examples": {"one": {"summary": summary, "value": value}}}
+    return {"required": False, "content": {"application/json": content}}
+
+
+def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> list[dict[str, Any]]:
+    """Return the fields of a model as query parameters; none is required where they may stand in the body instead."""
+    schema = model.model_json_schema()
+    needed = set(schema.get("required", ())) if required else set()
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in needed,
+            "schema": {key: value for key, value in without_null(field).items() if key != "description"},
+            **({"description": field["description"]} if "description" in field else {}),
+            **({"example": examples[name]} if name in examples else {}),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Make app.openapi() add the schemas that only request bodies refer to."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title="Translucent",
+                version=__version__,
+                description=DESCRIPTION,
+                license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+                tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+                routes=app.routes,
+            )
+            _, definitions = models_json_schema([(model, "validation") for model in DEFINED], ref_template=REFERENCE)
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            schemas.update(definitions.get("$defs", {}))
+            schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    operation["operationId"] = OPERATIONS[f"{method.upper()} {path}"]
+                    operation["responses"].pop("422", None)  # the framework's own, which no request ever gets
+            describe_access(document)
+            describe_request_ids(document)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+    @app.get("/spec", include_in_schema=False)  # where LibreTranslate has its own
+    @app.get("/openapi.json", include_in_schema=False)
+    async def document() -> JSONResponse:
+        return JSONResponse(app.openapi())

@@ -1,0 +1,246 @@
+"""GET and POST /attention: the weights a translation was made with, as data and as pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.attention_formats import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
+from service.api.context import context_of
+from service.api.dependencies import Service, TranslatorPort
+from service.api.errors import ApiError, invalid
+from service.api.fields import as_whole, choice, optional_text, own_text, wrong
+from service.api.openapi import errors_of, query_parameters, request_body
+from service.api.request_body import read_fields
+from service.api.routes.languages import read_pair
+from service.api.routes.translate import check_characters, read_search
+from service.api.schemas.attention import (
+    AttentionPair,
+    AttentionRequest,
+    AttentionResponse,
+    BertvizAttention,
+    other_contents,
+)
+from service.api.state import service_of
+from service.engine.languages.tags import Languages
+from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
+from service.figures.content import comparable
+
+router = APIRouter(tags=["Attention"])
+
+# A figure's address stays the same when its model changes, so a stored copy may be kept but must be asked about; the
+# question costs next to nothing. It holds the text of a user: no store but that user's own may keep it.
+CACHE_CONTROL = "private, max-age=0, must-revalidate"
+
+EXAMPLES: dict[str, Any] = {
+    "own": {"summary": "Of the model's own translation", "value": {"text": "I lost.", "source": "en", "target": "fr"}},
+    "forced": {
+        "summary": "Of your translation",
+        "value": {"text": "I lost.", "source": "en", "target": "fr", "target_text": "J'ai perdu.", "tokens": "word"},
+    },
+    "encoder": {
+        "summary": "Every layer and head of the encoder",
+        "value": {
+            "text": "I lost.",
+            "source": "en",
+            "target": "fr",
+            "model": "transformer",
+            "kind": "encoder",
+            "layer": "all",
+            "head": "all",
+        },
+    },
+}
+ANSWER = {
+    "model": "transformer-en-fr",
+    "digest": "sha256:9f86d081884c7d65",
+    "kind": "cross",
+    "layer": "align",
+    "head": "align",
+    "step": "produce",
+    "source": {"text": "I", "tokens": [{"id": 300, "text": "I", "piece": "▁I", "start": 0, "end": 1}]},
+    "target": {"text": "Je", "tokens": [{"id": 311, "text": "Je", "piece": "▁Je", "start": 0, "end": 2}]},
+    "axes": ["target", "source"],
+    "weights": [[1.0]],
+    "score": -0.31,
+    "token_logprobs": [-0.31],
+    "token_ranks": [1],
+    "alignment": [[0, 0]],
+}
+DOCUMENTED: dict[str, Any] = {
+    "response_model": AttentionResponse | AttentionPair | BertvizAttention,
+    "responses": {
+        200: {
+            "content": {"application/json": {"example": ANSWER}, **other_contents()},
+            "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
+        },
+        **errors_of(400, 404, 406, 408, 409, 413, 414, 500, 503, 504),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked request."""
+
+    text: str
+    target_text: str | None
+    source: str
+    target: str
+    model: str | None
+    options: AttentionOptions
+
+
+@router.get(
+    "/attention",
+    summary="Attention weights of a sentence and its translation",
+    openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
+    **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not changed: use your copy"}}},
+)
+async def get_attention(request: Request) -> Response:
+    """The fields are in the query string, so that the address can be linked to; ETag makes asking again cheap."""
+    return await _answer(request)
+
+
+@router.post(
+    "/attention",
+    summary="The same for longer texts",
+    openapi_extra={"requestBody": request_body(AttentionRequest, EXAMPLES, required=True)},
+    **DOCUMENTED,
+)
+async def post_attention(request: Request) -> Response:
+    """The fields are in the body."""
+    return await _answer(request)
+
+
+async def _answer(request: Request) -> Response:
+    service = service_of(request)
+    fields = await read_fields(request)
+    drawing = read_drawing(fields, request.headers.get("accept", ""))
+    job = read_job(fields, Languages.of(service.registry.models()))
+    if drawing.form == "bertviz":
+        job = replace(job, options=replace(job.options, layer="all", head="all"))
+    check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
+    translators = _translators(service, job, drawing)
+    context = context_of(request.scope)
+    context.model, context.texts, context.characters = translators[0].info.name, 1, len(job.text)
+    digests = [translator.info.digest for translator in translators]
+    check_digests(drawing, digests)
+    stable = len(drawing.digests) == len(digests)
+    headers = {
+        "ETag": entity_tag(digests, job, drawing),
+        "Cache-Control": STABLE if stable else CACHE_CONTROL,
+        "Vary": "Accept",
+    }
+    if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    deadline = service.deadline(context)
+    maps = await service.in_time(
+        deadline, _maps(translators, job, drawing, deadline, service.settings.attention_weight_limit)
+    )
+    naming = naming_of([translator.info for translator in translators], drawing)
+    response = await service.in_time(deadline, represent(maps, drawing, naming, artist_of(request)))
+    response.headers.update(headers)
+    return response
+
+
+def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
+    """The model asked for, and for a comparison another of the same pair, if possible of another architecture."""
+    first = service.registry.resolve(job.source, job.target, job.model)
+    if drawing.view != "compare":
+        return [first]
+    if drawing.other_model is not None:
+        return [first, service.registry.resolve(job.source, job.target, drawing.other_model)]
+    pair = (first.info.source_language, first.info.target_language)
+    others = [info for info in service.registry.models() if pair in info.pairs and info.name != first.info.name]
+    if not others:
+        raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
+    other = min(others, key=lambda info: info.architecture == first.info.architecture)
+    return [first, service.registry.resolve(job.source, job.target, other.name)]
+
+
+async def _maps(
+    translators: Sequence[TranslatorPort], job: Job, drawing: Drawing, deadline: float, most_weights: int
+) -> list[AttentionMap]:
+    """What the view shows: one map, or two of which the second belongs to another model or to another translation."""
+
+    async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
+        return await translators[number].attention(
+            job.text, target_text, options, deadline=deadline, most_weights=most_weights
+        )
+
+    if drawing.view == "contrast":
+        if job.target_text is None:
+            raise invalid("view=contrast needs target_text, the translation to set against the model's own")
+        _refuse_all(job)
+        given = (job.target_text, drawing.other_text) if drawing.other_text else (None, job.target_text)
+        return [await ask(0, given[0]), await ask(0, given[1])]
+    first = await ask(0, job.target_text)
+    if drawing.view != "compare":
+        return [first]
+    _refuse_all(job)
+    second = await ask(1, first.target_text)
+    if not comparable(first, second) and job.options.tokens == "subword":
+        # The models cut words differently, but the words are the same.
+        words = replace(job.options, tokens="word")
+        first, second = await ask(0, first.target_text, words), await ask(1, first.target_text, words)
+    return [first, second]
+
+
+def _refuse_all(job: Job) -> None:
+    if "all" in (job.options.layer, job.options.head):
+        raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
+
+
+def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
+    """Check the fields; raises ApiError at the first that is wrong."""
+    text = own_text(fields, "text")
+    source, target = read_pair(fields, known)
+    if source == target:
+        raise ApiError("A text is not translated into its own language, so there is no attention to show; "
+                       "give another target.", code="unsupported_pair")  # fmt: skip
+    kind = choice(fields, "kind", ("cross", "encoder", "decoder"))
+    options = AttentionOptions(
+        kind=cast(Any, kind),
+        layer=_selector(fields, "layer", kind),
+        head=_selector(fields, "head", kind),
+        tokens=cast(Any, choice(fields, "tokens", ("subword", "word"))),
+        specials=cast(Any, choice(fields, "specials", ("keep", "drop", "renormalise"))),
+        translation=TranslationOptions(**read_search(fields)),
+    )
+    target_text = optional_text(fields, "target_text")
+    return Job(text, target_text, source, target, optional_text(fields, "model"), options)
+
+
+def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
+    value = fields.get(name)
+    if value is None or value == "":
+        return "align" if kind == "cross" else "mean"
+    if isinstance(value, str) and value.lower() in ("align", "mean", "all"):
+        return cast(Selector, value.lower())
+    index = as_whole(value)
+    if index is None or not 0 <= index < 10_000:
+        raise wrong(name, "must be align, mean, all or a whole number from 0")
+    return index
+
+
+def entity_tag(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
+    """Return a strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
+    anonymous = asdict(replace(job, model=None))
+    serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
+    return f'"{hashlib.sha256(serialised.encode("ascii")).hexdigest()[:32]}"'
+
+
+def matches(if_none_match: str | None, tag: str) -> bool:
+    """Return whether a client already has this answer."""
+    if if_none_match is None:
+        return False
+    known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return tag in known or "*" in known

@@ -1,0 +1,50 @@
+"""Is it alive, is it ready: /health, /health/live, /health/ready; none of them looks at load."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from service.api.errors import ApiError
+from service.api.openapi import errors_of, example
+from service.api.schemas.translate import Health
+from service.api.state import service_of
+
+router = APIRouter(tags=["Operations"])
+
+OK = {"status": "ok"}
+
+
+@router.get(
+    "/health", summary="Liveness, as LibreTranslate has it", response_model=Health, responses={200: example(OK)}
+)
+async def health() -> JSONResponse:
+    """The event loop answers."""
+    return JSONResponse(OK)
+
+
+@router.get("/health/live", summary="Liveness", response_model=Health, responses={200: example(OK)})
+async def live() -> JSONResponse:
+    """The event loop answers."""
+    return JSONResponse(OK)
+
+
+@router.get(
+    "/health/ready",
+    summary="Readiness: started, a model that takes requests, not stopping",
+    response_model=Health,
+    responses={200: example({"status": "ready"}), **errors_of(503)},
+)
+async def ready(request: Request) -> JSONResponse:
+    """Whether new work should be sent here; `/v2/models/{model}/ready` says it of one model."""
+    service = service_of(request)
+    if not service.ready:
+        stopping = service.draining
+        raise ApiError(
+            "The server is stopping." if stopping else "The models are not ready; ask again in a moment.",
+            status=503,
+            code="stopping" if stopping else "not_ready",
+            headers={"Retry-After": "1"},
+        )
+    return JSONResponse({"status": "ready"})

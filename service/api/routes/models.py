@@ -1,0 +1,51 @@
+"""GET /models: what is loaded, where it runs, and where it comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from service.api.dependencies import RegistryPort
+from service.api.openapi import errors_of
+from service.api.schemas.translate import ModelList
+from service.api.state import service_of
+from service.engine.types import ModelInfo
+
+router = APIRouter(tags=["Models"])
+
+
+@router.get(
+    "/models",
+    summary="Loaded models, with their digests, devices, limits and model cards",
+    response_model=ModelList,
+    responses=errors_of(500),
+)
+async def models(request: Request) -> JSONResponse:
+    """List every loaded model."""
+    registry = service_of(request).registry
+    return JSONResponse({"models": [describe(info, registry) for info in registry.models()]})
+
+
+def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
+    """Return a model as JSON."""
+    defaults = [registry.resolve(source, target).info.name for source, target in info.pairs]
+    return {
+        "name": info.name,
+        "version": info.version,
+        "architecture": info.architecture,
+        "source": info.source_language,
+        "sources": [source for source, _ in info.pairs],
+        "target": info.target_language,
+        "default": info.name in defaults,
+        "digest": info.digest,
+        "precision": info.precision,
+        "device": info.device,
+        "device_wanted": info.device_wanted,
+        "provider": info.provider,
+        "limits": {"source_tokens": info.source_tokens, "target_tokens": info.target_tokens},
+        "attention": dict(info.attention),
+        "card": dict(info.card),
+    }

@@ -1,0 +1,103 @@
+"""The page at / and the files it is made of: from this package, and nothing from another server."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.attention_formats import artist_of
+from service.api.routes.attention import matches
+
+router = APIRouter(include_in_schema=False)
+
+FOLDER = Path(__file__).resolve().parents[2] / "web"
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+INDEX = "index.html"
+# The drawing library puts its style for tooltips into the page; scripts only ever come from files.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+)
+SECURITY = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent."""
+
+    content: bytes
+    packed: bytes
+    media_type: str
+    tag: str
+
+    @classmethod
+    def of(cls, content: bytes, media_type: str) -> Asset:
+        """Pack and name a content."""
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        return cls(content, gzip.compress(content, 6, mtime=0), media_type, tag)
+
+
+@cache
+def files() -> dict[str, Asset]:
+    """Return every file of the page by its name."""
+    return {
+        path.name: Asset.of(path.read_bytes(), MEDIA_TYPES[path.suffix])
+        for path in sorted(FOLDER.iterdir())
+        if path.suffix in MEDIA_TYPES
+    }
+
+
+@router.get("/")
+async def index(request: Request) -> Response:
+    """Send the page."""
+    return _send(request, files()[INDEX])
+
+
+@router.get("/web/vega.js")
+async def library(request: Request) -> Response:
+    """Send the drawing libraries, from the installed package."""
+    asset: Asset | None = getattr(request.app.state, "library", None)
+    if asset is None:
+        note = f"/* From vl-convert-python {version('vl-convert-python')} */\n".encode()
+        asset = await asyncio.to_thread(Asset.of, note + await artist_of(request).script(), MEDIA_TYPES[".js"])
+        request.app.state.library = asset
+    return _send(request, asset)
+
+
+@router.get("/web/{name}")
+async def file(request: Request, name: str) -> Response:
+    """Send one file of the page."""
+    asset = files().get(name)
+    if asset is None:
+        return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
+    return _send(request, asset)
+
+
+def _send(request: Request, asset: Asset) -> Response:
+    """Return a file, unless the browser has it already."""
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **SECURITY}
+    if matches(request.headers.get("if-none-match"), asset.tag):
+        return Response(status_code=304, headers=headers)
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(asset.packed if packed else asset.content, media_type=asset.media_type, headers=headers)

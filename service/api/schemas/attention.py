@@ -1,0 +1,115 @@
+"""The shapes of /attention, as OpenAPI shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from service.api.attention_formats import MEDIA_TYPES
+from service.api.schemas.translate import Decoding, Schema, SideSchema, Text, TokenSchema
+
+Choice = Literal["align", "mean", "all"] | Annotated[int, Field(ge=0, le=9_999)]
+DIGESTS = r"^sha256:[0-9a-f]{12,64}(,sha256:[0-9a-f]{12,64})?$"
+
+
+class AttentionRequest(Decoding):
+    """Whose attention to show, and how."""
+
+    text: Text = Field(description="One sentence; it is not split")
+    source: Text = Field(description="Code of the language of the text")
+    target: Text = Field(description="Code of the language of the translation")
+    target_text: str | None = Field(None, description="Your own translation, to be scored as it is (forced decoding)")
+    kind: Literal["cross", "encoder", "decoder"] = Field("cross", description="Which attention")
+    layer: Choice = Field(
+        "align", description="`align` (the one measured best), `mean`, `all`, or a number from 0. "
+        "`mean` is the default for `encoder` and `decoder`"
+    )  # fmt: skip
+    head: Choice = Field("align", description="As for `layer`")
+    tokens: Literal["subword", "word"] = Field("subword", description="What a row and a column stand for")
+    specials: Literal["keep", "drop", "renormalise"] = Field("keep", description="What becomes of the end token")
+    format: Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"] = Field(
+        "json", description="Of the answer; counts before the Accept header. `vega` is the picture's Vega-Lite "
+        "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
+    )  # fmt: skip
+    view: Literal["heatmap", "lines", "compare", "contrast"] = Field(
+        "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
+        "two models on the same texts and their difference; `contrast`: two translations by one model"
+    )  # fmt: skip
+    other_model: str | None = Field(None, description="For `compare`; default: the pair's other architecture")
+    other_text: str | None = Field(
+        None, description="For `contrast`: set against `target_text`, instead of the model's own translation"
+    )
+    theme: Literal["light", "dark"] = Field("light", description="Of pictures")
+    scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
+    digest: Annotated[str, Field(pattern=DIGESTS)] | None = Field(
+        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address "
+        "is then answered by this model only, may be cached for ever, and is answered 409 by any other"
+    )  # fmt: skip
+
+
+class AttentionResponse(Schema):
+    """Attention weights with their axes named."""
+
+    model: str
+    digest: str = Field(description="SHA-256 of the model's manifest")
+    kind: Literal["cross", "encoder", "decoder"]
+    layer: str | int
+    head: str | int
+    step: Literal["produce", "consume"] | None = Field(
+        description="Which step of the decoder a row belongs to: `produce`, the one that writes the row's token, or "
+        "`consume`, the next one, which reads it (`layer=head=align` of a model that aligns there); null for "
+        "`kind=encoder`"
+    )  # fmt: skip
+    source: SideSchema
+    target: SideSchema
+    axes: list[str] = Field(description='Names of the axes of `weights`; `"layer"`, `"head"` in front for `all`')
+    weights: list[Any] = Field(
+        description="Nested as `axes` says; `step` says which step a row is of. With `consume` the "
+        "row of the last token is null in every column: no step reads that token"
+    )
+    columns: list[TokenSchema] | None = Field(
+        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`"
+    )
+    score: float
+    token_logprobs: list[float]
+    token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
+    alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+
+
+class AttentionPair(Schema):
+    """Two maps side by side: for `view=compare` and `view=contrast`."""
+
+    view: Literal["compare", "contrast"]
+    maps: list[AttentionResponse] = Field(min_length=2, max_length=2)
+    difference: list[Any] | None = Field(None, description="For `compare`: the first map's weights minus the second's")
+
+
+class BertvizAttention(Schema):
+    """For `format=bertviz`: every layer and head, under the names that BertViz knows."""
+
+    model_config = ConfigDict(protected_namespaces=(), extra="forbid")
+
+    model: str
+    digest: str
+    encoder_tokens: list[str] | None = None
+    decoder_tokens: list[str] | None = None
+    cross_attention: list[Any] | None = None
+    encoder_attention: list[Any] | None = None
+    decoder_attention: list[Any] | None = None
+
+
+FILES = {
+    "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',
+    "html": "<!doctype html>…",
+    "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank,step\n",
+    "pharaoh": "0-0 1-1\n",
+}
+
+
+def other_contents() -> dict[str, Any]:
+    """Return what /attention answers with beside JSON, by media type."""
+    binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
+    specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
+    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in FILES.items()}
+    return {**texts, **binary, **specification}

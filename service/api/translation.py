@@ -1,0 +1,171 @@
+"""From a checked translation job to its answer: language by language, as text or as HTML."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse
+
+from service import markup
+from service.api.autodetect import detect_all
+from service.api.context import RequestContext
+from service.api.dependencies import Service, TranslatorPort
+from service.api.rendering import render_details
+from service.api.routes.languages import AUTO, served_pair
+from service.api.thread_pools import REPRESENTATIONS
+from service.detection import Guess
+from service.engine.languages.tags import Languages
+from service.engine.thread_pools import TEXT
+from service.engine.types import Translation, TranslationOptions
+
+LONG_DETAILS = 500  # characters; the details of more take longer to write than anybody else should wait
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A checked request."""
+
+    texts: tuple[str, ...]
+    is_list: bool
+    source: str
+    target: str
+    model: str | None
+    options: TranslationOptions
+    html: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job's texts, and in which language each was found to be where nobody had said."""
+
+    translations: tuple[Translation, ...]
+    guesses: tuple[Guess, ...] = ()
+
+
+async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
+    """Translate; a text that already is in the target language, or in none, comes back as it is."""
+    service: Service = app.state.service
+    deadline = service.deadline(context)
+    guesses = await service.in_time(deadline, _guess(app, job)) if job.source == AUTO else []
+    sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
+    groups = _by_pair(sources, job.target, Languages.of(service.registry.models()))
+    done = [Translation(text) for text in job.texts]
+
+    async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
+        translator = service.registry.resolve(*pair, job.model)
+        context.model = translator.info.name
+        translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
+        for number, translation in zip(numbers, translations, strict=True):
+            done[number] = translation
+
+    await service.in_time(deadline, _together([translate_group(*group) for group in groups.items()]))
+    return Outcome(tuple(done), tuple(guesses))
+
+
+def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of the texts to translate, by their pair.
+
+    A text in a language that no model joins with the target is left out, as long as there is another: it comes back as
+    it is, with its language beside it. Raises ApiError where there is none.
+    """
+    pairs = [known.pair(source, target) for source in sources]
+    if pairs and not any(pairs):
+        served_pair(sources[0], target, known)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, pair in enumerate(pairs):
+        if pair is not None and pair[0] != pair[1]:
+            groups.setdefault(pair, []).append(number)
+    return groups
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; the first that fails ends the others, and its error is raised."""
+    if len(works) == 1:  # nearly always, and a task of its own would be a tenth of what a refusal costs
+        await works[0]
+        return
+    try:
+        async with asyncio.TaskGroup() as group:
+            for work in works:
+                group.create_task(work)
+    except BaseExceptionGroup as error:
+        raise error.exceptions[0] from None
+
+
+async def _guess(app: FastAPI, job: Job) -> list[Guess]:
+    texts = await TEXT.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
+    return [guesses[0] for guesses in await detect_all(app, texts)]
+
+
+def _plain_texts(documents: Sequence[str]) -> list[str]:
+    return [
+        " ".join(part.text for part in markup.read(document) if isinstance(part, markup.Unit)) for document in documents
+    ]
+
+
+async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
+    if not job.html:
+        return await translator.translate(texts, job.options, deadline=deadline)
+    translator.check_room(deadline)  # as the translator does before it works on a text: refusing costs next to nothing
+    documents = await TEXT.run(lambda: [_prepare(markup.read(text)) for text in texts])
+    units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
+    # Only the details have the alignment, which is only needed where there are tags to put back.
+    options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
+    found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
+    return await TEXT.run(lambda: _written(documents, found))
+
+
+def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
+    """Return the parts with white space smoothed; what is nothing but white space stays exactly as it is."""
+    prepared: list[markup.Part] = []
+    for part in parts:
+        if isinstance(part, str):
+            prepared.append(part)
+        else:
+            prepared.append(markup.smooth(part) if part.text.strip() else markup.write(part, part.text, ()))
+    return prepared
+
+
+def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Translation]) -> list[Translation]:
+    waiting = iter(found)
+    written = []
+    for parts in documents:
+        pieces = []
+        for part in parts:
+            if isinstance(part, str):
+                pieces.append(part)
+            else:
+                translation = next(waiting)
+                pieces.append(markup.write(part, translation.text, translation.sentences))
+        written.append(Translation("".join(pieces)))
+    return written
+
+
+async def respond(job: Job, outcome: Outcome) -> JSONResponse:
+    """Return the answer; long ones are made in a thread."""
+    if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
+        return await REPRESENTATIONS.run(lambda: JSONResponse(answer(job, outcome)))
+    return JSONResponse(answer(job, outcome))
+
+
+def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return the answer's JSON: plain values for a string, lists for a list."""
+    translations = outcome.translations
+    parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
+    if outcome.guesses:
+        parts["detectedLanguage"] = [
+            {"confidence": guess.confidence, "language": guess.language} for guess in outcome.guesses
+        ]
+    if job.options.alternatives:
+        parts["alternatives"] = [
+            [text for text in dict.fromkeys(translation.alternatives) if text != translation.text]
+            for translation in translations
+        ]
+    if job.options.details:
+        parts["details"] = [render_details(translation) for translation in translations]
+    return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}

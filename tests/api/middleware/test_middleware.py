@@ -1,0 +1,229 @@
+"""What every request meets first: its id, its size, its headers, and somebody who sees it leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from starlette.types import Message, Scope
+
+from service.api.app import create_app
+from service.api.dependencies import Service
+from service.metrics import Metrics
+from service.settings import Settings
+from tests.support.fake_engine import DummyRegistry
+
+TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
+
+
+async def test_a_request_id_is_made_or_taken_over(client: httpx.AsyncClient) -> None:
+    made = [(await client.get("/health")).headers["x-request-id"] for _ in range(2)]
+    assert len(set(made)) == 2
+    taken = await client.get("/nope", headers={"X-Request-ID": "abc-123"})
+    assert taken.headers["x-request-id"] == taken.json()["request_id"] == "abc-123"
+
+
+@pytest.mark.parametrize("offered", ["", "a b", "x" * 129, 'a"b', "é"])
+async def test_an_unfit_request_id_is_replaced(client: httpx.AsyncClient, offered: str) -> None:
+    answer = await client.get("/health", headers=[(b"X-Request-ID", offered.encode())])
+    assert answer.headers["x-request-id"] != offered
+    assert len(answer.headers["x-request-id"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/health"),
+        ("GET", "/nope"),
+        ("POST", "/translate"),
+        ("OPTIONS", "/translate"),
+        ("OPTIONS", "/v2/models/transformer-en-fr/infer"),
+    ],
+)
+async def test_pages_of_other_sites_may_call(client: httpx.AsyncClient, method: str, path: str) -> None:
+    headers = (await client.request(method, path)).headers
+    assert headers["access-control-allow-origin"] == "*"
+    sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
+    assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
+    read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
+    assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
+    assert headers["access-control-allow-methods"] == "GET, POST"
+    assert headers["access-control-max-age"] == "1728000"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/metrics", "/v2/repository/index", "/v2/repository/models/x/load"])
+async def test_pages_of_other_sites_may_not_read_what_is_the_operators(
+    client: httpx.AsyncClient, method: str, path: str
+) -> None:
+    headers = (await client.request(method, path)).headers
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+async def test_options_says_what_there_is(client: httpx.AsyncClient) -> None:
+    answer = await client.options("/attention")
+    assert (answer.status_code, answer.headers["allow"]) == (204, "OPTIONS, GET, POST")
+    for path in ("/nope", "/translate/", "/v2/models/x/y/z"):
+        assert (await client.options(path)).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/languages", "/models", "/nope", "/openapi.json", "/metrics", "/health"])
+async def test_data_are_neither_guessed_at_nor_framed(client: httpx.AsyncClient, path: str) -> None:
+    headers = (await client.get(path)).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+
+
+async def test_translations_are_kept_by_nobody(client: httpx.AsyncClient) -> None:
+    for path in ("/translate", "/translate/stream", "/detect"):
+        assert (await client.post(path, json=TEXT)).headers["cache-control"] == "no-store"
+
+
+async def test_the_origin_is_a_setting() -> None:
+    service = Service(Settings(cors_origin="https://example.org"), DummyRegistry(), Metrics())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+        answer = await client.options("/translate")
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == "https://example.org"
+
+
+@pytest.mark.parametrize(
+    ("proxies", "claimed", "shown"),
+    [
+        ("127.0.0.1", "https", "https"),
+        ("", "https", "http"),
+        ("127.0.0.1", "gopher", "http"),
+        ("127.0.0.1", "", "http"),
+    ],
+)
+async def test_a_trusted_proxy_says_which_scheme_its_client_used(proxies: str, claimed: str, shown: str) -> None:
+    service = Service(Settings(trusted_proxies=proxies), DummyRegistry(), Metrics())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+        page = await client.get("/docs", headers={"X-Forwarded-Proto": claimed})
+    assert f"{shown}://t/translate" in page.text
+
+
+async def test_head_is_get_without_a_body_for_probes(client: httpx.AsyncClient) -> None:
+    assert (await client.head("/health")).status_code == 200
+    assert (await client.head("/translate")).status_code == 405
+
+
+async def test_a_body_of_declared_size_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:
+    read = 0
+
+    async def count() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(20_000):
+            read += 1
+            yield b"a" * 1000
+
+    answer = await client.post("/translate", content=count(), headers={"content-length": "20000000"})
+    assert answer.status_code == 413
+    assert answer.json()["code"] == "body_too_large"
+    assert read == 0
+
+
+@pytest.mark.parametrize("declared", ["-1", "abc", "9" * 5000, "²"])
+async def test_a_senseless_declared_size_is_no_server_error(client: httpx.AsyncClient, declared: str) -> None:
+    answer = await client.post("/translate", content=b"", headers=[(b"content-length", declared.encode())])
+    assert answer.status_code in (400, 413)
+
+
+async def test_a_body_of_undeclared_size_is_cut_off_at_the_limit(client: httpx.AsyncClient) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(1000):
+            yield b"a" * 1000
+
+    assert (await client.post("/translate", content=chunks())).status_code == 413
+
+
+async def test_a_body_may_be_as_large_as_the_limit(client: httpx.AsyncClient, settings: Settings) -> None:
+    body = json.dumps(TEXT).encode()
+    padded = body + b" " * (settings.body_limit - len(body))
+    headers = {"content-type": "application/json"}
+    assert (await client.post("/translate", content=padded, headers=headers)).status_code == 200
+    assert (await client.post("/translate", content=padded + b" ", headers=headers)).status_code == 413
+
+
+async def test_a_body_that_does_not_come_is_408(registry: DummyRegistry) -> None:
+    service = Service(Settings(body_timeout_seconds=0.05), registry, Metrics())
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(5)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+        answer = await client.post("/translate", content=slowly())
+    assert (answer.status_code, answer.json()["code"]) == (408, "body_timeout")
+
+
+def scope_of(path: str = "/translate") -> Scope:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+
+
+async def test_a_client_that_leaves_cancels_its_work(service: Service, registry: DummyRegistry) -> None:
+    translator = registry["transformer-en-fr"]
+    translator.seconds = 30
+    messages: asyncio.Queue[Message] = asyncio.Queue()
+    messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    running = asyncio.create_task(create_app(service)(scope_of(), messages.get, send))
+    await translator.busy.wait()
+    assert translator.rows == 4
+    messages.put_nowait({"type": "http.disconnect"})
+    await asyncio.wait_for(running, 1)
+    assert translator.rows == 0
+    assert sent == []
+    text = service.metrics.render().decode()
+    assert 'translucent_rows_freed_total{model="transformer-en-fr"} 4.0' in text
+    assert "translucent_http_disconnects_total 1.0" in text
+    assert 'translucent_http_requests_total{method="POST",route="/translate",status="499"} 1.0' in text
+    assert "translucent_http_requests_in_flight 0.0" in text
+
+
+async def test_a_client_that_leaves_while_it_sends_is_nobodys_error(service: Service) -> None:
+    messages: asyncio.Queue[Message] = asyncio.Queue()
+    messages.put_nowait({"type": "http.request", "body": b"{", "more_body": True})
+    messages.put_nowait({"type": "http.disconnect"})
+
+    async def send(message: Message) -> None:
+        pytest.fail("there is nobody to answer")
+
+    await create_app(service)(scope_of(), messages.get, send)
+    assert 'status="499"' in service.metrics.render().decode()
+
+
+async def test_a_stream_that_was_sent_whole_is_nobody_leaving(service: Service) -> None:
+    """Servers announce a disconnect as soon as an answer is complete, while a stream is still coming to its end."""
+    messages: asyncio.Queue[Message] = asyncio.Queue()
+    messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            messages.put_nowait({"type": "http.disconnect"})
+            await asyncio.sleep(0.01)
+
+    scope = {**scope_of(), "path": "/translate/stream", "raw_path": b"/translate/stream"}
+    await create_app(service)(scope, messages.get, send)
+    text = service.metrics.render().decode()
+    assert 'translucent_http_requests_total{method="POST",route="/translate/stream",status="200"} 1.0' in text
+    assert 'status="499"' not in text

@@ -1,0 +1,203 @@
+"""Attention as pictures and files, over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import numpy as np
+import pytest
+
+from service.api.app import create_app
+from service.api.dependencies import Service
+from service.figures.artist import Artist
+from tests.support.fake_engine import DummyRegistry
+
+TEXT = {"text": "I lost my dog", "source": "en", "target": "fr"}
+DIGEST = "sha256:" + "ab" * 32
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</svg><script>alert(1)</script>",
+    "]]>&lt;b>",
+    "';alert(1)//",
+    "قال الولد مرحبا",
+    "我喜欢这个世界",
+    "🙂 👩‍👩‍👧 🏴",
+    "a\u202eb\u0007c\u001bd\u2028e",
+    "{{7*7}} ${x} datum.w",
+]
+
+
+@pytest.fixture(scope="module")
+def artist() -> Iterator[Artist]:
+    artist = Artist(seconds=60)
+    yield artist
+    artist.close()
+
+
+@pytest.fixture
+async def client(service: Service, artist: Artist, registry: DummyRegistry) -> AsyncIterator[httpx.AsyncClient]:
+    for translator in registry.translators.values():
+        object.__setattr__(translator.info, "digest", DIGEST)
+    app = create_app(service)
+    app.state.artist = artist
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type", "begins"),
+    [
+        ("svg", "image/svg+xml", b"<svg"),
+        ("png", "image/png", b"\x89PNG"),
+        ("csv", "text/csv; charset=utf-8", b"map,layer"),
+        ("npz", "application/x-npz", b"PK"),
+        ("vega", "application/vnd.vegalite.v6+json", b'{"$schema"'),
+        ("pharaoh", "text/plain; charset=utf-8", b"0-0\n"),
+    ],
+)
+async def test_every_format_has_its_type_stays_the_same_and_need_not_be_sent_twice(
+    client: httpx.AsyncClient, form: str, media_type: str, begins: bytes
+) -> None:
+    first = await client.get("/attention", params={**TEXT, "format": form})
+    assert first.status_code == 200
+    assert first.headers["content-type"] == media_type
+    assert first.headers["x-content-type-options"] == "nosniff"
+    policy = first.headers["content-security-policy"]
+    assert "script-src" not in policy
+    assert {"default-src 'none'", "sandbox", "frame-ancestors 'self'"} <= set(policy.split("; "))
+    assert first.content.startswith(begins)
+    again = await client.get("/attention", params={**TEXT, "format": form})
+    assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])
+    known = {"If-None-Match": first.headers["etag"]}
+    assert (await client.get("/attention", params={**TEXT, "format": form}, headers=known)).status_code == 304
+    posted = await client.post("/attention", json={**TEXT, "format": form})
+    assert posted.content == first.content
+
+
+async def test_the_accept_header_chooses_too(client: httpx.AsyncClient) -> None:
+    for accept, begins in (
+        ("image/svg+xml", b"<svg"),
+        ("text/csv;q=0.9, application/json;q=0.1", b"map,"),
+        ("image/avif,image/*;q=0.8", b"<svg"),
+        ("*/*", b'{"model"'),
+    ):
+        answer = await client.get("/attention", params=TEXT, headers={"Accept": accept})
+        assert answer.content.startswith(begins), accept
+    csv_tag = (await client.get("/attention", params=TEXT, headers={"Accept": "text/csv"})).headers["etag"]
+    assert csv_tag != answer.headers["etag"]
+
+
+async def test_an_address_with_a_digest_may_be_kept_for_ever_and_serves_that_model_only(
+    client: httpx.AsyncClient,
+) -> None:
+    named = await client.get("/attention", params={**TEXT, "format": "csv", "digest": DIGEST[:19]})
+    assert "immutable" in named.headers["cache-control"]
+    plain = await client.get("/attention", params={**TEXT, "format": "csv"})
+    assert "must-revalidate" in plain.headers["cache-control"]
+    assert named.content == plain.content
+    gone = await client.get("/attention", params={**TEXT, "digest": "sha256:" + "cd" * 8})
+    assert (gone.status_code, gone.json()["code"]) == (409, "model_changed")
+
+
+async def test_the_size_of_a_png_follows_scale(client: httpx.AsyncClient) -> None:
+    sizes = []
+    for scale in ("0.5", "1", "3"):
+        png = (await client.get("/attention", params={**TEXT, "format": "png", "scale": scale})).content
+        sizes.append(struct.unpack(">II", png[16:24]))
+    for small, large, factor in ((sizes[0], sizes[1], 2), (sizes[1], sizes[2], 3)):
+        assert abs(large[0] - factor * small[0]) <= factor
+        assert abs(large[1] - factor * small[1]) <= factor
+
+
+async def test_two_models_are_compared_on_the_first_ones_translation(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    body = (await client.get("/attention", params={**TEXT, "view": "compare"})).json()
+    assert [found["model"] for found in body["maps"]] == ["transformer-en-fr", "bahdanau-en-fr"]
+    assert body["maps"][1]["target"]["text"] == body["maps"][0]["target"]["text"]
+    first, second = (np.asarray(found["weights"]) for found in body["maps"])
+    np.testing.assert_allclose(body["difference"], first - second, atol=1e-6)
+    rows = csv.DictReader(
+        io.StringIO((await client.get("/attention", params={**TEXT, "view": "compare", "format": "csv"})).text)
+    )
+    assert {row["map"] for row in rows} == {"transformer-en-fr", "bahdanau-en-fr"}
+    svg = await client.get("/attention", params={**TEXT, "view": "compare", "format": "svg"})
+    assert "difference" in svg.text
+    alone = await client.get("/attention", params={**TEXT, "target": "de", "view": "compare"})
+    assert (alone.status_code, "second model" in alone.json()["error"]) == (400, True)
+
+
+async def test_two_translations_are_contrasted(client: httpx.AsyncClient) -> None:
+    asked = {**TEXT, "view": "contrast", "target_text": "J'ai perdu mon chien"}
+    body = (await client.get("/attention", params=asked)).json()
+    assert [found["target"]["text"] for found in body["maps"]] == ["I LOST MY DOG", "J'ai perdu mon chien"]
+    svg = (await client.get("/attention", params={**asked, "format": "svg"})).text
+    assert "the model’s own" in svg
+    assert "yours" in svg
+    body = (await client.get("/attention", params={**asked, "other_text": "Mon chien"})).json()
+    assert [found["target"]["text"] for found in body["maps"]] == ["J'ai perdu mon chien", "Mon chien"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("view", ["heatmap", "lines", "contrast"])
+async def test_no_text_becomes_markup(client: httpx.AsyncClient, text: str, view: str) -> None:
+    asked = {"text": text, "target_text": text, "other_text": text, "source": "en", "target": "fr", "view": view}
+    svg = await client.post("/attention", json={**asked, "format": "svg"})
+    assert svg.status_code == 200
+    elements = {item.tag.split("}")[1] for item in ElementTree.fromstring(svg.content).iter()}
+    assert not elements & {"script", "img", "b", "foreignObject"}
+    names = {name for item in ElementTree.fromstring(svg.content).iter() for name in item.attrib}
+    assert not any(name.lower().startswith("on") for name in names)
+
+
+@pytest.mark.parametrize(
+    "field", ["model", "layer", "head", "theme", "scale", "digest", "other_model", "view", "format"]
+)
+async def test_injections_into_other_fields_are_errors_in_json(client: httpx.AsyncClient, field: str) -> None:
+    answer = await client.get(
+        "/attention", params={**TEXT, "view": "compare", "format": "svg", field: "<script>alert(1)</script>"}
+    )
+    assert answer.status_code in (400, 404)
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_too_much_for_a_picture_is_told_and_the_numbers_can_still_be_had(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    asked: dict[str, Any] = {**TEXT, "text": "a " * 150}
+    answer = await client.post("/attention", json={**asked, "format": "svg"})
+    assert answer.status_code == 400
+    assert "too much for one picture" in answer.json()["error"]
+    answer = await client.post("/attention", json={**asked, "format": "npz"})
+    assert answer.status_code == 200
+
+
+async def test_the_specification_holds_the_numbers_of_the_json(client: httpx.AsyncClient) -> None:
+    spec = json.loads((await client.get("/attention", params={**TEXT, "format": "vega"})).content)
+    body = (await client.get("/attention", params=TEXT)).json()
+    drawn = np.zeros(np.asarray(body["weights"]).shape)
+    for record in spec["layer"][0]["data"]["values"]:
+        drawn[record["t"], record["s"]] = record["w"]
+    np.testing.assert_array_equal(drawn, body["weights"])
+
+
+async def test_the_page_and_its_files_are_sent_from_here(client: httpx.AsyncClient) -> None:
+    page = await client.get("/")
+    assert page.status_code == 200
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert "http" not in page.text.replace("http-equiv", "")
+    again = await client.get("/", headers={"If-None-Match": page.headers["etag"]})
+    assert again.status_code == 304
+    for name in ("main.js", "style.css", "icon.svg"):
+        assert (await client.get(f"/web/{name}")).status_code == 200
+    for name in ("nothing.js", "..%2fsettings.py", "%2e%2e/api/app.py"):
+        assert (await client.get(f"/web/{name}")).status_code == 404
