@@ -20,7 +20,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.server import running
+from benchmarks.load.arrivals import percentile
+from benchmarks.load.servers import serving
 
 FIGURES, ROUNDS, TRANSLATIONS, SIDE = 40, 20, 100, 20  # 2,000 translations of each kind: a p99 of fewer jumps by half
 
@@ -30,11 +31,6 @@ def timed(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
-
-
-def percentile(values: list[float], share: float) -> float:
-    """The value that a share of all values does not exceed."""
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
 class Bench:
@@ -146,13 +142,14 @@ def contrast(bench: Bench) -> dict[str, float]:
 
 def main(models_dir: str) -> None:
     """Measure and print."""
-    with running("-m", "service", "serve", TRANSLUCENT_MODELS_DIR=models_dir) as server:
-        server.wait_for("ready")
-        models = httpx.get(f"{server.url}/models").json()["models"]
+    bundles = [manifest.parent for manifest in sorted(Path(models_dir).glob("*/manifest.json"))]
+    with serving("translucent", bundles) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        models = httpx.get(f"{url}/models").json()["models"]
         model = next(each for each in models if each["architecture"] == "transformer")  # it has layers to choose from
-        bench = Bench(server.url, {key: model[key] for key in ("source", "target")} | {"model": model["name"]})
+        bench = Bench(url, {key: model[key] for key in ("source", "target")} | {"model": model["name"]})
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")  # noqa: T201
-        for name, value in measure(bench, server.process.pid).items():
+        for name, value in measure(bench, server.pid).items():
             print(f"{name:36} {value:8.2f}")  # noqa: T201
 
 

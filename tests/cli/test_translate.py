@@ -15,9 +15,9 @@ from service.cli.find_model import Wanted
 from service.cli.translate import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translator import Translator
-from tests.engine.test_translator import translator_of
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import write_bundle
+from tests.support.translators import translator_of
 
 WARM_UPS = 2
 Translate = Callable[..., str]

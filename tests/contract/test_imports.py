@@ -1,6 +1,7 @@
 """Who may import whom, where import-linter cannot say it: an allow-list, and what is loaded at run time."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,15 +16,31 @@ MAY_IMPORT = {
 ENGINE_MUST_NOT_LOAD = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
 
 
-def imported_names(file: Path) -> set[str]:
-    """Top-level packages that a file imports anywhere, inside functions too."""
-    names: set[str] = set()
+def imported_modules(file: Path) -> set[str]:
+    """Return the modules that a file imports anywhere, inside functions too."""
+    modules: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            names.update(alias.name.partition(".")[0] for alias in node.names)
+            modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.partition(".")[0])
-    return names
+            modules.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return modules
+
+
+def imported_names(file: Path) -> set[str]:
+    """Return the top-level packages that a file imports anywhere."""
+    return {module.partition(".")[0] for module in imported_modules(file)}
+
+
+def test_test_modules_import_no_other_test_module() -> None:
+    """What two of them need is in `tests/support`."""
+    borrowed = {
+        str(file.relative_to(ROOT)): module
+        for file in sorted((ROOT / "tests").rglob("*.py"))
+        for module in imported_modules(file)
+        if re.search(r"^tests\.(.*\.)?(test_\w+|conftest)\b", module)
+    }
+    assert borrowed == {}
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)

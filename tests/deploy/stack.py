@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,8 @@ from typing import Any
 import httpx
 
 from deploy.sources import LABEL, ROOT, digest
+from tests.support.polling import wait_until
+from tests.support.server import free_port
 
 IMAGE = "localhost/translucent"
 PROMETHEUS_IMAGE = "docker.io/prom/prometheus:v2"
@@ -45,22 +45,6 @@ def missing(*images: str, programs: Sequence[str] = ("podman",)) -> str:
     return ""
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
-
-
-def wait_until(what: Callable[[], bool], seconds: float, otherwise: Callable[[], str]) -> float:
-    """Wait until something holds and say how long it took; with what `otherwise` says when it does not."""
-    began = time.monotonic()
-    while not what():
-        assert time.monotonic() < began + seconds, otherwise()
-        time.sleep(1)
-    return time.monotonic() - began
-
-
 @dataclass(frozen=True, slots=True)
 class Stack:
     """The containers of one `podman-compose up`."""
@@ -86,7 +70,7 @@ class Stack:
 
     def wait_until_healthy(self, seconds: float = 120) -> float:
         """Wait for it; seconds it took."""
-        return wait_until(self.healthy, seconds, lambda: podman("logs", self.service))
+        return wait_until(self.healthy, seconds, lambda: podman("logs", self.service), pause=1)
 
     def state(self, field: str) -> str:
         """A field of what podman knows of the service's container, such as `.State.Pid`."""

@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from deploy.sources import ROOT
-from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, Stack, missing, podman, up, wait_until
+from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, Stack, missing, podman, up
+from tests.support.polling import wait_until
 
 REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]

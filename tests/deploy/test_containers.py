@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from deploy.sources import ROOT
-from tests.deploy.stack import EXAMPLE, IMAGE, missing, podman, wait_until
+from tests.deploy.stack import EXAMPLE, IMAGE, missing, podman
+from tests.support.polling import wait_until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]

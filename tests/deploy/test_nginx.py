@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from deploy.sources import ROOT
-from tests.deploy.stack import free_port
-from tests.support.server import ServerProcess, running_dummy
+from tests.support.polling import wait_until
+from tests.support.server import ServerProcess, free_port, running_dummy
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 EXAMPLE = (ROOT / "deploy/nginx/translucent.conf").read_text("utf-8")
@@ -135,15 +135,14 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until somebody listens."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
+    """Wait until nginx listens."""
+
+    def listens() -> bool:
         assert process.poll() is None, "nginx has ended"
         with socket.socket() as connection:
-            if connection.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError("nginx does not listen")
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(listens, SECONDS, lambda: "nginx does not listen")
 
 
 def test_it_translates_over_tls_and_sends_others_there(proxy: Proxy) -> None:
@@ -210,10 +209,7 @@ def test_a_client_that_says_nothing_is_not_waited_for(proxy: Proxy) -> None:
 def test_the_log_of_the_proxy_holds_no_text(proxy: Proxy) -> None:
     with proxy.client("127.0.0.8") as client:
         answer = client.get("/attention", params={"text": "my secret", "source": "en", "target": "fr"})
-    end = time.monotonic() + SECONDS
     log = proxy.folder / "translucent.log"
-    while answer.headers["x-request-id"] not in log.read_text("utf-8"):
-        assert time.monotonic() < end, "the request is not in the log"
-        time.sleep(0.1)
+    wait_until(lambda: answer.headers["x-request-id"] in log.read_text("utf-8"), SECONDS)
     assert re.search(r'"GET /attention" 200 ', log.read_text("utf-8"))
     assert "secret" not in log.read_text("utf-8")

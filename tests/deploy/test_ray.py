@@ -18,7 +18,8 @@ import httpx
 import pytest
 
 from tests.deploy.bulk_job import made_up, prove
-from tests.deploy.stack import free_port, wait_until
+from tests.support.polling import wait_until
+from tests.support.server import free_port
 
 ROOT = Path(__file__).parents[2]
 PYTHON = os.environ.get("RAY_PYTHON", "")

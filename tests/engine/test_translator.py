@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from service.bundle.manifest import Manifest, parse_manifest
 from service.engine.errors import (
     DeadlineExceeded,
     EmptyInput,
@@ -20,26 +19,12 @@ from service.engine.errors import (
     TooManyWeights,
 )
 from service.engine.translator import Translator
-from service.engine.types import AttentionKind, AttentionOptions, ModelInfo, TranslationOptions
+from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
-from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizer
+from tests.support.translators import translator_of
 
 DETAILS = TranslationOptions(details=True)
 TEXT = "\n  I lost.   He's calm! 😀\r\n\r\n- Ete\u0301, 中.\t12:30 \u00a0"
-
-
-def manifest_with(limit: int) -> Manifest:
-    return parse_manifest(manifest_document(limits={"source_tokens": limit, "target_tokens": limit}))
-
-
-def translator_of(worker: MirrorWorker, limit: int = 256, wrap_tokens: int | None = None) -> Translator:
-    manifest = manifest_with(limit)
-    info = ModelInfo(
-        *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
-        *(limit, limit, manifest.raw["attention"], manifest.card),
-    )
-    return Translator(manifest, info, small_tokenizer(), worker, wrap_tokens=wrap_tokens)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from service.engine_process.client.cluster import Fleet
 from service.engine_process.client.pool import Pool
 from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.protocol import Vitals
+from tests.support.polling import wait_until
 from tests.support.toy_onnx import VOCABULARY, write_toy_bundle
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
@@ -90,13 +91,6 @@ def jobs(count: int, **search: Any) -> list[SentenceJob]:
     return [SentenceJob((*source, 2), options) for source in sources]
 
 
-def until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def here(bundle: Bundle) -> LoadedWorker:
     return load_worker(bundle, EngineSettings(), Listener())
 
@@ -142,7 +136,7 @@ def test_events_and_loads_of_all_processes_add_up(fleet: Fleet, bundle: Bundle) 
     with opened(fleet, bundle, listener=listener) as worker:
         for future in worker.submit_all(jobs(20)):
             future.result(20)
-        until(lambda: len(listener.finished) == 20 and listener.loads[-1] == (0, 0, 0))
+        wait_until(lambda: len(listener.finished) == 20 and listener.loads[-1] == (0, 0, 0))
     assert max(sentences for _, sentences, _ in listener.loads) <= 20
 
 
@@ -150,10 +144,10 @@ def test_a_caller_who_leaves_frees_the_place(fleet: Fleet, bundle: Bundle) -> No
     listener = Listener()
     with opened(fleet, bundle, listener=listener) as worker:
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 2000)
-        until(lambda: any(rows for rows, _, _ in listener.loads))
+        wait_until(lambda: any(rows for rows, _, _ in listener.loads))
         for future in futures:
             future.cancel()
-        until(lambda: listener.loads[-1] == (0, 0, 0))
+        wait_until(lambda: listener.loads[-1] == (0, 0, 0))
         assert worker.submit_all(jobs(1))[0].result(20).hypotheses
     assert len(listener.finished) < 2000
 
@@ -170,7 +164,7 @@ def test_refusals_come_back_as_what_they_are(fleet: Fleet, bundle: Bundle) -> No
             worker.submit_all([SentenceJob((5,) * 5000, SLOW)])[0].result(20)
         with pytest.raises(DeadlineExceeded):
             worker.submit_all([SentenceJob((5, 6, 2), SLOW, deadline=time.monotonic() - 1)])[0].result(20)
-        until(lambda: listener.rejections.count("overloaded") == len(errors))
+        wait_until(lambda: listener.rejections.count("overloaded") == len(errors))
 
 
 def test_nobody_waits_for_a_worker_that_is_stopped(fleet: Fleet, bundle: Bundle) -> None:
@@ -210,11 +204,11 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 60)
         [victim] = fleet.process_ids
         os.kill(victim, signal.SIGKILL)
-        until(lambda: worker.state == "restarting")
+        wait_until(lambda: worker.state == "restarting")
         assert Interrupted in {type(future.exception(30)) for future in futures}
         with pytest.raises(NotReady, match="being restarted"):
             worker.check_room()
-        until(lambda: worker.state == "running")
+        wait_until(lambda: worker.state == "running")
         assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
         assert fleet.process_ids != [victim]
         assert told == ["process"]
@@ -231,11 +225,11 @@ def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None
         assert isinstance(worker, Pool)
         members, (victim, other) = worker._workers, fleet.process_ids
         os.kill(victim, signal.SIGKILL)
-        until(lambda: members[0].state != "running")
+        wait_until(lambda: members[0].state != "running")
         for _ in range(20):
             assert worker.state == "running"
             assert worker.submit_all(jobs(1))[0].result(20).hypotheses
-        until(lambda: members[0].state == "running")
+        wait_until(lambda: members[0].state == "running")
         assert fleet.process_ids[0] != victim
         assert fleet.process_ids[1] == other
         worker.stop()
@@ -248,11 +242,11 @@ def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pyt
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         for _ in range(3):
-            until(lambda: worker.state == "running")
+            wait_until(lambda: worker.state == "running")
             [victim] = fleet.process_ids
             os.kill(victim, signal.SIGKILL)
-            until(lambda: worker.state != "running")
-        until(lambda: worker.state == "dead")
+            wait_until(lambda: worker.state != "running")
+        wait_until(lambda: worker.state == "dead")
         assert told == ["process", "process", "given_up"]
         with pytest.raises(NotReady, match="has failed"):
             worker.check_room()
@@ -274,7 +268,7 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
         process._receive(Vitals(worker.number, "dead", False, time.monotonic(), QueueStatus()))
         assert worker.state == "restarting"
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
-        until(lambda: worker.state == "running")
+        wait_until(lambda: worker.state == "running")
         assert worker.submit_all(jobs(1))[0].result(20).hypotheses
         assert all(future.result(60).hypotheses for future in running)
         assert told == ["model"]
@@ -293,7 +287,7 @@ def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_w
         manifest = bundle.folder / "manifest.json"
         manifest.write_text(manifest.read_text("utf-8") + " ", "utf-8")
         os.kill(fleet.process_ids[0], signal.SIGKILL)
-        until(lambda: worker.state == "dead" and well.state == "running")
+        wait_until(lambda: worker.state == "dead" and well.state == "running")
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
         for each in (worker, well):
             each.stop()
@@ -308,8 +302,8 @@ def test_a_model_that_hangs_costs_its_process_and_no_more(bundle: Bundle, monkey
         worker.submit_all(jobs(1))[0].result(20)
         [victim] = fleet.process_ids
         os.kill(victim, signal.SIGSTOP)
-        until(lambda: worker.state == "restarting")
-        until(lambda: worker.state == "running")
+        wait_until(lambda: worker.state == "restarting")
+        wait_until(lambda: worker.state == "running")
         assert fleet.process_ids != [victim]
         assert worker.submit_all(jobs(1))[0].result(20).hypotheses
         worker.stop()
@@ -324,7 +318,7 @@ def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundl
         with pytest.raises(EngineFailure, match=r"within 0\.5 seconds"):
             fleet.open(bundle, EngineSettings(load_seconds=0.5), Listener())
         os.kill(process, signal.SIGCONT)
-        until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
+        wait_until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
         assert fleet.open(bundle, EngineSettings(), Listener()).placement
         worker.stop()
 
@@ -334,7 +328,7 @@ def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         begun = worker.heartbeat
-        until(lambda: worker.heartbeat > begun)
+        wait_until(lambda: worker.heartbeat > begun)
         [process] = fleet.process_ids
         os.kill(process, signal.SIGSTOP)
         time.sleep(0.5)
@@ -342,7 +336,7 @@ def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
         time.sleep(1.5)
         assert worker.heartbeat == shown
         os.kill(process, signal.SIGCONT)
-        until(lambda: worker.heartbeat > shown)
+        wait_until(lambda: worker.heartbeat > shown)
         worker.stop()
 
 
@@ -357,7 +351,7 @@ def test_processes_end_with_whoever_started_them(bundle: Bundle) -> None:
     time.sleep(1.0)
     parent.kill()
     parent.wait()
-    until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() and _lives(child) for child in children))
+    wait_until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() and _lives(child) for child in children))
     parent.stdout.close()
 
 

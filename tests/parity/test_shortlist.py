@@ -18,9 +18,8 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import load_model
 from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
-from tests.support.exported import id_pairs, recipe_of
+from tests.support.exported import CARD, LOOSE, id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
-from tests.training.export.test_bundle import CARD, LOOSE
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.shortlist import Shortlist

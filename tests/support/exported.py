@@ -15,8 +15,10 @@ from training.data.batching import Batch, collate
 from training.data.subwords import EOS
 from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
+from training.export.card import DataCredit, ModelCard, Score
 from training.export.graph import GraphBuilder
 from training.export.parameters import Parameters
+from training.export.parity import ParityLimits
 from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.sessions import Stepper, open_session, run
@@ -25,6 +27,15 @@ from training.recipe import BahdanauConfig, Recipe, TransformerConfig, parse_rec
 Array = npt.NDArray[Any]
 LIMIT = 24
 """Longest side in these tests, in tokens."""
+CARD = ModelCard(
+    data=(DataCredit("made-up", 1200, "CC0", "nobody | at all"),),
+    seed=7,
+    git_revision="abc",
+    scores=(Score("made-up test", "BLEU", 12.5, "nrefs:1|case:mixed", "int8", 4),),
+    notes="For tests.",
+)
+LOOSE = ParityLimits(attention=0.2, links=0.7, logprobs=0.5, agreement=0.5, steps=0.1)
+"""Networks of a few random numbers are hard on eight bits."""
 
 
 def id_pairs(count: int = 12, vocabulary: int = VOCABULARY, longest: int = 14) -> list[IdPair]:

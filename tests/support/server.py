@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -97,3 +99,20 @@ def running_dummy(seconds: float = 0.0, fault: str = "", **environment: str) -> 
     """The real server over a dummy engine."""
     with running("-m", "tests.support.serve_fake_engine", str(seconds), fault, **environment) as server:
         yield server
+
+
+def metric(url: str, name: str, **labels: str) -> float:
+    """Return the sum of a metric's samples that have the labels."""
+    total = 0.0
+    for line in httpx.get(f"{url}/metrics").text.splitlines():
+        found = re.fullmatch(rf"translucent_{name}(?:{{(.*)}})? (\S+)", line)
+        if found and all(f'{key}="{value}"' in (found[1] or "") for key, value in labels.items()):
+            total += float(found[2])
+    return total
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])

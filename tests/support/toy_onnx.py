@@ -18,7 +18,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from service.engine.types import FloatArray
-from tests.support.fake_model import BOS
+from tests.support.fake_model import BOS, EOS
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import tokenizer_json
 
@@ -203,3 +203,9 @@ def _forced() -> onnx.ModelProto:
     inputs += [("target", INT64, ["B", "T"]), ("target_lengths", INT64, ["B"])]
     outputs = [("logprobs", FLOAT, ["B", "T"]), ("ranks", INT64, ["B", "T"])]
     return graph.model(inputs, [*outputs, ("cross_attention", FLOAT, ["B", 1, 1, "T", "S"])])
+
+
+def sentences(count: int, seed: int = 0) -> list[tuple[int, ...]]:
+    """Return sentences of random tokens, 1 to 29 of them and the end."""
+    random = np.random.default_rng(seed)
+    return [(*random.integers(3, VOCABULARY, random.integers(1, 30)).tolist(), EOS) for _ in range(count)]

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.server import ServerProcess
+
 LINES = ("I lost.", "He's calm.", "I'm home, and she isn't! Go, go, go.", "The cat; the dog.")
 
 
@@ -92,3 +94,23 @@ def _attention(text: str) -> tuple[str, str, dict[str, Any]]:
 
 def _stream(text: str) -> tuple[str, str, dict[str, Any]]:
     return "POST", "/translate/stream", {"json": {"q": text, "source": "en", "target": "fr"}}
+
+
+def codes(load: Load) -> dict[int, set[str]]:
+    """Return the codes of the errors by their status; what was streamed before the error is no JSON."""
+    found: dict[int, set[str]] = {}
+    for _, answer in load.answers:
+        if answer.status_code != 200:
+            found.setdefault(answer.status_code, set()).add(answer.json()["code"])
+    return found
+
+
+def status_of(server: ServerProcess, path: str) -> int:
+    """Return the status of the answer to a GET request."""
+    return httpx.get(f"{server.url}{path}").status_code
+
+
+def status_of_translation(server: ServerProcess) -> int:
+    """Return the status of the answer to one short translation."""
+    body = {"q": LINES[0], "source": "en", "target": "fr"}
+    return httpx.post(f"{server.url}/translate", json=body, timeout=20).status_code

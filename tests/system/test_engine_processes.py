@@ -11,11 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.server import ServerProcess, running
+from tests.support.polling import wait_until_async
+from tests.support.server import ServerProcess, metric, running
 from tests.support.toy_onnx import write_speaking_bundle
-from tests.system.load import Load
-from tests.system.test_faults import codes, status_of, translate
-from tests.system.test_server import metric, until
+from tests.system.load import Load, codes, status_of, status_of_translation
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ async def test_processes_share_requests_of_every_kind_and_their_figures_add_up(s
     assert all(after > since for after, since in zip(map(seconds_of, engines(server)), before, strict=True))
     asked = metric(server.url, "sentences_accepted_total") - accepted
     assert asked >= 300  # a request with a target text has none of its own
-    await until(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+    await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
 
 
 async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> None:
@@ -83,7 +82,7 @@ async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(s
     assert metric(server.url, "engine_restarts_total") == 1
     assert other in engines(server)
     assert len(engines(server)) == 2
-    await until(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+    await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
 
 
 async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_path: Path) -> None:
@@ -94,15 +93,15 @@ async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_p
         async with Load(server.url, callers=8) as load:
             await load.until(16)
             os.kill(victim, signal.SIGKILL)
-            await until(lambda: status_of(server, "/health/ready") == 503)
+            await wait_until_async(lambda: status_of(server, "/health/ready") == 503)
             assert status_of(server, "/health/live") == 200
-            await until(lambda: status_of(server, "/health/ready") == 200)
+            await wait_until_async(lambda: status_of(server, "/health/ready") == 200)
             await load.until(16)
         assert load.lost == []
         assert set(load.statuses) <= {200, 503}
         assert codes(load)[503] <= {"interrupted", "not_ready", "overloaded"}
         assert "interrupted" in codes(load)[503]
-        assert translate(server) == 200
+        assert status_of_translation(server) == 200
         assert engines(server) != [victim]
         assert server.process.poll() is None
 
@@ -117,14 +116,14 @@ async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(ser
     assert await asyncio.to_thread(server.exit_code, 60) == 0
     assert load.lost == []
     assert set(load.statuses) <= {200, 503}
-    await until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
+    await wait_until_async(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
 
 
 def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for process in engines(server):
             os.kill(process, number)
-    assert translate(server) == 200
+    assert status_of_translation(server) == 200
 
 
 # Read by every interpreter that is started with this folder in its path, and so by engine processes.

@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.server import ServerProcess, running
+from tests.support.polling import wait_until_async
+from tests.support.server import ServerProcess, metric, running
 from tests.support.toy_onnx import write_speaking_bundle
-from tests.system.load import Load
-from tests.system.test_server import metric, until
+from tests.system.load import Load, codes, status_of, status_of_translation
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 
@@ -36,36 +36,19 @@ def faulty(models: Path, patience: float = 60.0, **settings: str) -> Iterator[Se
         yield server
 
 
-def status_of(server: ServerProcess, path: str) -> int:
-    return httpx.get(f"{server.url}{path}").status_code
-
-
-def translate(server: ServerProcess) -> int:
-    return httpx.post(f"{server.url}/translate", json=TEXT, timeout=20).status_code
-
-
-def codes(load: Load) -> dict[int, set[str]]:
-    """The codes of the errors by their status; what was streamed before the error is no JSON."""
-    found: dict[int, set[str]] = {}
-    for _, answer in load.answers:
-        if answer.status_code != 200:
-            found.setdefault(answer.status_code, set()).add(answer.json()["code"])
-    return found
-
-
 async def test_a_step_that_fails_costs_those_in_flight_and_nobody_else(models: Path) -> None:
     with faulty(models) as server:
         async with Load(server.url) as load:
             await load.until(16)
             server.signal(signal.SIGUSR1)
-            await until(lambda: metric(server.url, "engine_failures_total") == 1)
+            await wait_until_async(lambda: metric(server.url, "engine_failures_total") == 1)
             await load.until(16)
             assert status_of(server, "/health/ready") == 200
         assert load.lost == []
         assert codes(load) == {500: {"engine_failure"}}
         assert load.statuses[500] <= load.callers
         assert metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0
-        assert translate(server) == 200
+        assert status_of_translation(server) == 200
         assert "secret" not in "".join(server.raw)
 
 
@@ -112,7 +95,7 @@ async def test_a_model_that_fails_leaves_the_others_serving(tmp_path: Path) -> N
         codes_seen = [answer.json().get("code") for answer in answers]
         assert codes_seen[:3] == ["engine_failure"] * 3
         assert codes_seen[4] == "not_ready"
-        assert translate(server) == 200
+        assert status_of_translation(server) == 200
         assert status_of(server, "/health/ready") == 200
         assert metric(server.url, "model_ready", model="transformer-en-de") == 0
         assert metric(server.url, "model_ready", model="transformer-en-fr") == 1
@@ -148,7 +131,7 @@ async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(mo
             await load.until(8)
             server.signal(signal.SIGRTMIN)
             begun = time.monotonic()
-            await until(lambda: status_of(server, "/health/ready") == 503)
+            await wait_until_async(lambda: status_of(server, "/health/ready") == 503)
             assert status_of(server, "/health/live") == 200
             assert await asyncio.to_thread(server.exit_code, 120) == 1
         assert time.monotonic() - begun < 120
@@ -164,6 +147,6 @@ def test_a_server_that_was_paused_goes_on(models: Path) -> None:
         time.sleep(5)  # longer than an engine may be silent here
         server.signal(signal.SIGCONT)
         time.sleep(0.5)
-        assert translate(server) == 200
+        assert status_of_translation(server) == 200
         assert status_of(server, "/health/ready") == 200
         assert server.process.poll() is None

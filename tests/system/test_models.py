@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ import pytest
 
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions
-from tests.support.server import ROOT, ServerProcess, running
-from tests.system.test_server import metric, until
+from tests.support.polling import wait_until_async
+from tests.support.server import ROOT, ServerProcess, metric, running
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))
 LANGUAGES = ("fr", "de")
@@ -136,21 +137,26 @@ async def test_a_hundred_mixed_requests_at_once(server: ServerProcess, models: l
             again = await client.post("/translate", json=requests[number])
             assert again.json() == answers[number].json()
     assert answers[-1].json()["translatedText"].count("\n") == 714
-    await until(lambda: metric(server.url, "rows_in_use") == 0)
+    await wait_until_async(lambda: metric(server.url, "rows_in_use") == 0)
 
 
 async def test_a_client_that_leaves_frees_its_rows(server: ServerProcess, models: list[dict[str, Any]]) -> None:
     for model in models:
-        freed = metric(server.url, "rows_freed_total", model=model["name"])
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-            request = of(model, q=["I lost my keys and went home. " * 100] * 20)
-            leaving = asyncio.create_task(client.post("/translate", json=request))
-            await until(lambda name=model["name"]: metric(server.url, "rows_in_use", model=name) > 0, 20)
-            leaving.cancel()
-            await asyncio.gather(leaving, return_exceptions=True)
-        await until(lambda name=model["name"]: metric(server.url, "rows_in_use", model=name) == 0)
-        await until(lambda name=model["name"]: metric(server.url, "queued_sentences", model=name) == 0)
-        assert metric(server.url, "rows_freed_total", model=model["name"]) > freed
+        await check_leaving_frees_rows(server, model)
+
+
+async def check_leaving_frees_rows(server: ServerProcess, model: dict[str, Any]) -> None:
+    figure = partial(metric, server.url, model=model["name"])
+    freed = figure("rows_freed_total")
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        request = of(model, q=["I lost my keys and went home. " * 100] * 20)
+        leaving = asyncio.create_task(client.post("/translate", json=request))
+        await wait_until_async(lambda: figure("rows_in_use") > 0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+    await wait_until_async(lambda: figure("rows_in_use") == 0)
+    await wait_until_async(lambda: figure("queued_sentences") == 0)
+    assert figure("rows_freed_total") > freed
 
 
 def check_attention(body: dict[str, Any], text: str) -> None:

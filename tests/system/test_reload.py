@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.server import ROOT, ServerProcess, running
+from tests.support.polling import wait_until_async
+from tests.support.server import ROOT, ServerProcess, metric, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
-from tests.system.test_server import metric, until
 
 NAME = "transformer-en-fr"
 IN_A_TERMINAL = """
@@ -92,7 +92,7 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
             await asyncio.to_thread(exchange, models, version)
             if version == 3:
                 server.signal(signal.SIGHUP)
-                await until(lambda: len(events(server, "models reloaded")) == 2)
+                await wait_until_async(lambda: len(events(server, "models reloaded")) == 2)
             else:
                 answer = await asyncio.to_thread(load_model, server)
                 assert (answer.status_code, answer.json()["outcome"]) == (200, "replaced")
@@ -109,7 +109,7 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
     assert metric(server.url, "model_info", digest=digests[3]) == 1
     assert metric(server.url, "model_info") == 1
     assert metric(server.url, "model_changes_total", result="replaced") == 3
-    await until(lambda: released(server) == 3)
+    await wait_until_async(lambda: released(server) == 3)
     assert metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0
 
 
@@ -125,10 +125,10 @@ async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: S
         shutil.rmtree(models / NAME)
         await asyncio.to_thread(exchange, models, 2, format_version=3)
         server.signal(signal.SIGHUP)
-        await until(lambda: len(events(server, "model refused")) == 2)
+        await wait_until_async(lambda: len(events(server, "model refused")) == 2)
         shutil.rmtree(models / NAME)
         server.signal(signal.SIGHUP)
-        await until(lambda: len(events(server, "models reloaded")) == 3)
+        await wait_until_async(lambda: len(events(server, "models reloaded")) == 3)
         await load.until(8)
     refusal = events(server, "model refused")[1]
     assert (refusal["level"], refusal["model"], refusal["serving"]) == ("error", NAME, before)
@@ -159,13 +159,13 @@ async def test_a_pair_is_added_and_taken_away(server: ServerProcess, models: Pat
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         assert (await client.post("/translate", json=text)).status_code == 400
         server.signal(signal.SIGHUP)
-        await until(lambda: len(events(server, "models reloaded")) == 1)
+        await wait_until_async(lambda: len(events(server, "models reloaded")) == 1)
         assert (await client.post("/translate", json=text)).status_code == 200
         assert "de" in (await client.get("/languages")).text
         answer = await client.post("/v2/repository/models/bahdanau-en-de/unload", headers=ADMIN)
         assert answer.json()["outcome"] == "unloaded"
         assert (await client.post("/translate", json=text)).status_code == 400
-    await until(lambda: len(events(server, "The engine threads of bahdanau-en-de have ended")) == 1)
+    await wait_until_async(lambda: len(events(server, "The engine threads of bahdanau-en-de have ended")) == 1)
 
 
 def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.support.server import ServerProcess, running_dummy
+from tests.support.polling import wait_until_async
+from tests.support.server import ServerProcess, metric, running_dummy
 
 TEXT = {"q": "I lost my secret.", "source": "en", "target": "fr"}
 
@@ -31,25 +32,6 @@ def slow_server() -> Iterator[ServerProcess]:
     with running_dummy(30) as server:
         server.wait_for("ready")
         yield server
-
-
-def metric(url: str, name: str, **labels: str) -> float:
-    """The sum of a metric's samples that have the labels."""
-    total = 0.0
-    for line in httpx.get(f"{url}/metrics").text.splitlines():
-        found = re.fullmatch(rf"translucent_{name}(?:{{(.*)}})? (\S+)", line)
-        if found and all(f'{key}="{value}"' in (found[1] or "") for key, value in labels.items()):
-            total += float(found[2])
-    return total
-
-
-async def until(condition: object, seconds: float = 20) -> None:
-    """Wait until a condition holds."""
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        await asyncio.sleep(0.02)
 
 
 async def test_a_hundred_requests_at_once_are_all_answered_correctly(server: ServerProcess) -> None:
@@ -77,11 +59,11 @@ async def test_a_client_that_disconnects_frees_its_rows(slow_server: ServerProce
     freed = metric(url, "rows_freed_total", model="transformer-en-fr")
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
         requests = [asyncio.create_task(client.post("/translate", json={**TEXT, "q": ["a", "b"]})) for _ in range(10)]
-        await until(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 80)
+        await wait_until_async(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 80)
         for request in requests:
             request.cancel()
         await asyncio.gather(*requests, return_exceptions=True)
-    await until(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 0)
+    await wait_until_async(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 0)
     assert metric(url, "rows_freed_total", model="transformer-en-fr") - freed == 80
     assert metric(url, "http_requests_in_flight") == 1  # the one that asks
     assert metric(url, "http_requests_total", route="/translate", status="499") >= 10
@@ -92,7 +74,7 @@ async def test_get_attention_frees_its_rows_too(slow_server: ServerProcess) -> N
     async with httpx.AsyncClient(base_url=url, timeout=0.3) as client:
         with pytest.raises(httpx.ReadTimeout):
             await client.get("/attention", params={"text": "a", "source": "en", "target": "de"})
-    await until(lambda: metric(url, "rows_freed_total", model="transformer-en-de") == 1)
+    await wait_until_async(lambda: metric(url, "rows_freed_total", model="transformer-en-de") == 1)
 
 
 def raw(server: ServerProcess, data: bytes, *, wait: bool = True, timeout: float = 20) -> bytes:
@@ -226,9 +208,9 @@ async def test_a_stop_under_load_loses_no_request() -> None:
         server.wait_for("ready")
         async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
             callers = [asyncio.create_task(call(client)) for _ in range(20)]
-            await until(lambda: len(answers) > 40, 20)
+            await wait_until_async(lambda: len(answers) > 40, 20)
             server.signal()
-            await until(lambda: httpx.get(f"{server.url}/health/ready").status_code == 503)
+            await wait_until_async(lambda: httpx.get(f"{server.url}/health/ready").status_code == 503)
             before = len(answers)
             assert (await client.get("/health/live")).status_code == 200
             assert (await client.get("/health/ready")).json()["code"] == "stopping"
@@ -245,7 +227,7 @@ async def test_what_runs_at_the_stop_is_finished() -> None:
         server.wait_for("ready")
         async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
             request = asyncio.create_task(client.post("/translate", json=TEXT))
-            await until(lambda: metric(server.url, "rows_in_use") == 4)
+            await wait_until_async(lambda: metric(server.url, "rows_in_use") == 4)
             server.signal()
             assert (await request).status_code == 200
         assert server.exit_code() == 0
@@ -256,7 +238,7 @@ async def test_what_does_not_finish_in_time_is_told_so() -> None:
         server.wait_for("ready")
         async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
             request = asyncio.create_task(client.post("/translate", json=TEXT))
-            await until(lambda: metric(server.url, "rows_in_use") == 4)
+            await wait_until_async(lambda: metric(server.url, "rows_in_use") == 4)
             server.signal()
             answer = await request
         assert (answer.status_code, answer.json()["code"]) == (503, "stopping")

@@ -13,9 +13,8 @@ from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import SearchOptions, SentenceJob
-from tests.engine.model.test_onnx_model import sentences
 from tests.support.decoding import decode
-from tests.support.toy_onnx import write_toy_bundle
+from tests.support.toy_onnx import sentences, write_toy_bundle
 
 
 def open_graph(graph: bytes) -> onnxruntime.InferenceSession:

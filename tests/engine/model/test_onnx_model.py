@@ -14,18 +14,13 @@ from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.scheduling.batch import Batch
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.support.decoding import decode
-from tests.support.fake_model import EOS, ScriptedModel
-from tests.support.toy_onnx import VOCABULARY, toy_rule, write_toy_bundle
+from tests.support.fake_model import ScriptedModel
+from tests.support.toy_onnx import sentences, toy_rule, write_toy_bundle
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
     return load_model(load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy")), ModelSettings())
-
-
-def sentences(count: int, seed: int = 0) -> list[tuple[int, ...]]:
-    random = np.random.default_rng(seed)
-    return [(*random.integers(3, VOCABULARY, random.integers(1, 30)).tolist(), EOS) for _ in range(count)]
 
 
 @pytest.mark.parametrize("beam_size", [1, 3, 8])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ from service.engine.scheduling.scoring_stage import BatchLimits
 from service.engine.scheduling.worker import Worker, WorkerSettings
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
+from tests.support.polling import wait_until
 
 VOCABULARY = 30
 
@@ -76,13 +77,6 @@ def job(*ids: int, beam_size: int = 1, max_length: int = 20, deadline: float | N
     return SentenceJob((*ids, EOS), SearchOptions(beam_size, max_length=max_length), deadline)
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end, "did not happen in ten seconds"
-        time.sleep(0.001)
-
-
 class Gate:
     """Holds the model's calls of one kind until it is opened; tells when the first has arrived."""
 
@@ -104,7 +98,7 @@ def test_sentences_of_all_beam_widths_are_decoded_and_reported() -> None:
         futures = [worker.submit(job(*range(3, 4 + at), beam_size=1 + at % 8)) for at in range(16)]
         for at, future in enumerate(futures):
             assert future.result(10).hypotheses[0].ids == (*range(3, 4 + at), EOS)
-        eventually(lambda: recorder.events[-1] == ("rows", 0, 0, 0))
+        wait_until(lambda: recorder.events[-1] == ("rows", 0, 0, 0))
         assert len(recorder.finished) == 16
         assert {(each.source_tokens, each.target_tokens) for each in recorder.finished} == {
             (2 + at, 2 + at) for at in range(16)
@@ -119,7 +113,7 @@ def test_those_who_come_later_join_the_running_batch() -> None:
         first = worker.submit(job(*range(3, 20)))
         assert gate.arrived.wait(10)
         later = worker.submit_all([job(3, 4)] * 3)
-        eventually(lambda: recorder.events.count(("stage", "encode")) == 2)
+        wait_until(lambda: recorder.events.count(("stage", "encode")) == 2)
         gate.open()
         assert all(future.result(10) for future in [first, *later])
     assert ("step", 1) in model.calls
@@ -282,8 +276,8 @@ def test_a_cancelled_sentence_frees_its_rows_before_the_next_step() -> None:
         assert worker.cancel(doomed)
         assert worker.cancel(waiting)
         gate.open()
-        eventually(lambda: ("cancelled", 2, 4) in recorder.events)
-        eventually(lambda: worker.load.rows == 0)
+        wait_until(lambda: ("cancelled", 2, 4) in recorder.events)
+        wait_until(lambda: worker.load.rows == 0)
         assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
     with pytest.raises(CancelledError):
         doomed.result()
@@ -338,7 +332,7 @@ def test_failures_in_a_row_kill_the_worker_and_answer_everybody() -> None:
         for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
-        eventually(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.state == "dead" and not worker.alive)
         with pytest.raises(NotReady, match="has failed"):
             worker.submit(job(3))
 
@@ -356,7 +350,7 @@ def test_a_broken_decoder_is_not_hidden_by_scoring_that_works() -> None:
             assert worker.alive
         with pytest.raises(EngineFailure):
             worker.submit(job(3)).result(10)
-        eventually(lambda: worker.state == "dead")
+        wait_until(lambda: worker.state == "dead")
 
 
 def submitted_until_dead(worker: Worker) -> list[Future[SentenceResult]]:
@@ -387,7 +381,7 @@ def test_a_thread_that_dies_leaves_no_future_unresolved(
         for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
-        eventually(forced.done)  # another thread's: it may have been scored in time
+        wait_until(forced.done)  # another thread's: it may have been scored in time
         assert not worker.alive
     assert "ended unexpectedly" in caplog.text
 
@@ -406,7 +400,7 @@ def test_a_scoring_thread_that_dies_ends_the_worker_too(caplog: pytest.LogCaptur
         for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
-        eventually(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.state == "dead" and not worker.alive)
     assert "ended unexpectedly" in caplog.text
 
 
@@ -419,7 +413,7 @@ def test_broken_scoring_kills_the_worker_although_nobody_translates() -> None:
         for _ in range(3):
             with pytest.raises(EngineFailure):
                 worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))).result(10)
-        eventually(lambda: worker.state == "dead")
+        wait_until(lambda: worker.state == "dead")
 
 
 def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
@@ -444,7 +438,7 @@ def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch)
         assert worker.heartbeat == stopped
         gate.open()
         forced.result(10)
-        eventually(lambda: worker.heartbeat > stopped)
+        wait_until(lambda: worker.heartbeat > stopped)
 
 
 def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
@@ -454,7 +448,7 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     futures = [worker.submit(job(3, 4)) for _ in range(5)]
     stopping = threading.Thread(target=worker.stop, args=(10.0,))
     stopping.start()
-    eventually(lambda: worker.state == "draining")
+    wait_until(lambda: worker.state == "draining")
     with pytest.raises(NotReady, match="stopping"):
         worker.submit(job(3))
     gate.open()
@@ -522,7 +516,7 @@ def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.M
     monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
         before = worker.heartbeat
-        eventually(lambda: worker.heartbeat > before + 0.03)
+        wait_until(lambda: worker.heartbeat > before + 0.03)
 
 
 def test_decoders_step_at_the_same_time() -> None:
@@ -539,7 +533,7 @@ def test_decoders_step_at_the_same_time() -> None:
     ):
         futures = worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
         assert [future.result(10).hypotheses[0].ids for future in futures] == [(3, 4, EOS), (5, 6, EOS)]
-        eventually(lambda: worker.load.rows == 0)
+        wait_until(lambda: worker.load.rows == 0)
     assert ("rows", 8, 2, 0) in recorder.events
 
 
@@ -554,7 +548,7 @@ def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
         for future in doomed:
             assert future.cancel()
         gate.open()
-        eventually(lambda: worker.load.rows == worker.load.queued == 0)
+        wait_until(lambda: worker.load.rows == worker.load.queued == 0)
     assert recorder.left == 4
 
 
@@ -569,7 +563,7 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
                 break
             for future in submitted_until_dead(worker):
                 assert isinstance(future.exception(10), EngineFailure | None)
-        eventually(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.state == "dead" and not worker.alive)
 
 
 def test_every_decoder_must_have_rows_for_the_widest_beam() -> None:
@@ -585,7 +579,7 @@ def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> N
         for future in futures[::3]:
             future.cancel()
         assert all(future.cancelled() or future.result(60).hypotheses for future in futures)
-        eventually(lambda: worker.load.rows == worker.load.queued == 0)
+        wait_until(lambda: worker.load.rows == worker.load.queued == 0)
 
 
 def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:

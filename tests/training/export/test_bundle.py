@@ -20,29 +20,19 @@ from onnx import TensorProto
 from tokenizers import Tokenizer
 
 from service.bundle.load import load_bundle
-from tests.support.exported import Exported, batch_of, id_pairs, recipe_of, write_quantised
+from tests.support.exported import CARD, LOOSE, Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.cli.export import next_version
 from training.data.batching import Batch
 from training.data.subwords import BOS, PAD, train_tokenizer
 from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle
-from training.export.card import DataCredit, ModelCard, Score, recipe_text
+from training.export.card import recipe_text
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
 from training.export.manifest import Alignment, Decoding, Gold
-from training.export.parity import ParityError, ParityLimits, half_provider, torch_reference
+from training.export.parity import ParityError, half_provider, torch_reference
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig, parse_recipe
-
-CARD = ModelCard(
-    data=(DataCredit("made-up", 1200, "CC0", "nobody | at all"),),
-    seed=7,
-    git_revision="abc",
-    scores=(Score("made-up test", "BLEU", 12.5, "nrefs:1|case:mixed", "int8", 4),),
-    notes="For tests.",
-)
-LOOSE = ParityLimits(attention=0.2, links=0.7, logprobs=0.5, agreement=0.5, steps=0.1)
-"""Networks of a few random numbers are hard on eight bits."""
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.toy_runs import ROOT, TOY, Starter
 from training.prepare import RunFolder
-from training.recipe import load_recipe
-from training.trainer.run import train
-
-ROOT = Path(__file__).parents[3]
-TOY = ROOT / "training" / "recipes" / "toy.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +20,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = tmp_path_factory.mktemp("runs")
     subprocess.run([sys.executable, "-m", "training", "prepare", str(TOY), "--runs", str(runs)], cwd=ROOT, check=True)
     return runs
-
-
-Starter = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
@@ -49,15 +40,3 @@ def start(prepared: Path, tmp_path: Path) -> Starter:
 def toy(prepared: Path, tmp_path: Path) -> RunFolder:
     """A prepared run folder of the toy, to train in."""
     return RunFolder(shutil.copytree(prepared / "toy", tmp_path / "toy"))
-
-
-def train_some(folder: RunFolder, *overrides: str) -> None:
-    """Train the toy in this process, looking at a few development sentences every ten updates."""
-    usual = ("validation.every_updates=10", "validation.sentences=5", "optimisation.cooldown_updates=0")
-    train(load_recipe(TOY, [*usual, *overrides]), folder, progress=False)
-
-
-def development_losses(run: Path) -> dict[int, float]:
-    """Update → development loss, read from the log a user reads; the last entry of an update counts."""
-    text = (run / "toy" / "train.log").read_text()
-    return {int(update): float(loss) for update, loss in re.findall(r"update=(\d+) dev_loss=(\S+)", text)}

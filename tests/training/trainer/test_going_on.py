@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.trainer.conftest import TOY, train_some
+from tests.support.toy_runs import TOY, train_some
 from training.evaluation.evaluate import load_trained
 from training.fingerprint import PreparedError
 from training.prepare import RunFolder, prepare

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.trainer.conftest import ROOT
+from tests.support.toy_runs import ROOT
 from training.prepare import RunFolder, prepare
 from training.recipe import load_recipe
 from training.trainer.checkpoints import newest_checkpoint

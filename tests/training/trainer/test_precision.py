@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.trainer.conftest import train_some
+from tests.support.toy_runs import train_some
 from training.prepare import RunFolder
 from training.trainer import precision as precisions
 from training.trainer.precision import PrecisionError, choose, measure, quickest, wait_for_choice

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.trainer.conftest import Starter, development_losses
+from tests.support.toy_runs import Starter, development_losses
 
 
 def test_two_processes_follow_the_curve_of_one(start: Starter, tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """A killed run goes on as if nothing had happened."""
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.training.trainer.conftest import Starter, development_losses
+from tests.support.polling import wait_until
+from tests.support.toy_runs import Starter, development_losses
 
 SHORT = ("--set", "optimisation.max_updates=45", "--set", "validation.every_updates=15", "--set", "network.dropout=0.1")
 
@@ -29,7 +29,4 @@ def test_sigkill_and_restart_end_in_the_same_loss(start: Starter, tmp_path: Path
 
 def wait_for(path: Path, seconds: float = 120) -> None:
     """Until a checkpoint stands whole: Lightning writes it under another name first."""
-    until = time.monotonic() + seconds
-    while not path.exists():
-        assert time.monotonic() < until, f"{path} did not appear"
-        time.sleep(0.02)
+    wait_until(path.exists, seconds, lambda: f"{path} did not appear")

@@ -1,0 +1,28 @@
+"""Training runs of the toy recipe: how to start one, and what its log says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from training.prepare import RunFolder
+from training.recipe import load_recipe
+from training.trainer.run import train
+
+ROOT = Path(__file__).parents[2]
+TOY = ROOT / "training" / "recipes" / "toy.yaml"
+Starter = Callable[..., "subprocess.Popen[bytes]"]
+
+
+def train_some(folder: RunFolder, *overrides: str) -> None:
+    """Train the toy in this process, looking at a few development sentences every ten updates."""
+    usual = ("validation.every_updates=10", "validation.sentences=5", "optimisation.cooldown_updates=0")
+    train(load_recipe(TOY, [*usual, *overrides]), folder, progress=False)
+
+
+def development_losses(run: Path) -> dict[int, float]:
+    """Update → development loss, read from the log a user reads; the last entry of an update counts."""
+    text = (run / "toy" / "train.log").read_text()
+    return {int(update): float(loss) for update, loss in re.findall(r"update=(\d+) dev_loss=(\S+)", text)}

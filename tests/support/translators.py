@@ -1,0 +1,25 @@
+"""A translator over a fake worker."""
+
+from __future__ import annotations
+
+from service.bundle.manifest import Manifest, parse_manifest
+from service.engine.translator import Translator
+from service.engine.types import ModelInfo
+from tests.support.fake_worker import MirrorWorker
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import small_tokenizer
+
+
+def manifest_with(limit: int) -> Manifest:
+    """Return a manifest whose model takes so many tokens on each side."""
+    return parse_manifest(manifest_document(limits={"source_tokens": limit, "target_tokens": limit}))
+
+
+def translator_of(worker: MirrorWorker, limit: int = 256, wrap_tokens: int | None = None) -> Translator:
+    """Return a translator whose sentences go to this worker."""
+    manifest = manifest_with(limit)
+    info = ModelInfo(
+        *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
+        *(limit, limit, manifest.raw["attention"], manifest.card),
+    )
+    return Translator(manifest, info, small_tokenizer(), worker, wrap_tokens=wrap_tokens)
