@@ -18,7 +18,7 @@ from service.cli import models as catalogue
 from service.cli import translate as bulk
 from service.cli.find_model import Wanted
 from service.cli.keys import keys
-from service.engine.errors import EngineError, InvalidOption, UnsupportedPair
+from service.engine import EngineError, InvalidOption, UnsupportedPair
 from service.logs import configure_logging
 from service.settings import (
     Settings,

@@ -23,11 +23,7 @@ from prometheus_client import (
 )
 
 from service import __version__
-from service.engine.attention.quality_signals import LEAST_ATTENTION
-from service.engine.errors import EngineError
-from service.engine.events import FinishedSentence, Observer
-from service.engine.scheduling.states import ModelState
-from service.engine.types import ModelInfo
+from service.engine import LEAST_ATTENTION, EngineError, FinishedSentence, ModelInfo, ModelState, Observer
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from service.bundle.load import load_bundle
-from service.engine.model.device import ModelSettings
+from service.engine import MAX_BEAM_SIZE, Budget, ModelSettings, SearchOptions, SentenceJob, Worker, WorkerSettings
 from service.engine.model.onnx_model import load_model
-from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.worker import Worker, WorkerSettings
-from service.engine.types import MAX_BEAM_SIZE, SearchOptions, SentenceJob
 
 Ids = tuple[int, ...]
 

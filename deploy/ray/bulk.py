@@ -25,13 +25,15 @@ from ray import cloudpickle
 from deploy.ray.shifts import Shifts
 from service.cli.find_model import Wanted, find_bundle
 from service.cli.lines import LineReader, LineWriter, check_paths_differ
-from service.engine.errors import EngineError
-from service.engine.loader import EngineSettings
-from service.engine.model.device import ModelSettings
-from service.engine.registry import open_translator
-from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.worker import WorkerSettings
-from service.engine.types import TranslationOptions
+from service.engine import (
+    Budget,
+    EngineError,
+    EngineSettings,
+    ModelSettings,
+    TranslationOptions,
+    WorkerSettings,
+    open_translator,
+)
 
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -41,7 +41,7 @@ def build() -> FastAPI:
 
     from service.api.app import create_app
     from service.api.dependencies import Service
-    from service.engine.registry import Registry
+    from service.engine import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics
     from service.server.main import STALLED_SECONDS, engine_settings

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from service.engine.thread_pools import alone
+from service.engine import in_daemon_thread
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -148,7 +148,7 @@ class KeyRing:
         self._following = True
         try:
             async with asyncio.timeout(READ_SECONDS):
-                await alone(self._follow_once, "api-keys")
+                await in_daemon_thread(self._follow_once, "api-keys")
         except TimeoutError:
             self._on_read(False)
             log.error("the file of API keys does not answer; the keys read before stay", path=str(self._path))

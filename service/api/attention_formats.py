@@ -18,7 +18,7 @@ from service.api.errors import ApiError, invalid
 from service.api.fields import choice, number, optional_text
 from service.api.rendering import render_attention, render_weights
 from service.api.thread_pools import REPRESENTATIONS
-from service.engine.types import AttentionMap, ModelInfo
+from service.engine import AttentionMap, ModelInfo
 from service.figures import tables
 from service.figures.artist import Artist
 from service.figures.content import Figure, Naming, ViewName, compare, contrast, one

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from service.api.thread_pools import DETECTION
 from service.detection import Detector, Guess
-from service.engine.languages.tags import Languages
+from service.engine import Languages
 
 
 def detector_of(app: FastAPI) -> Detector:

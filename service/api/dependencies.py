@@ -10,10 +10,17 @@ from typing import Protocol, TypeVar
 
 from service.api.context import RequestContext
 from service.bundle.repository import Change
-from service.engine.errors import DeadlineExceeded
-from service.engine.scheduling.states import ModelState
-from service.engine.translator import TargetScore
-from service.engine.types import AttentionMap, AttentionOptions, ModelInfo, StreamEvent, Translation, TranslationOptions
+from service.engine import (
+    AttentionMap,
+    AttentionOptions,
+    DeadlineExceeded,
+    ModelInfo,
+    ModelState,
+    StreamEvent,
+    TargetScore,
+    Translation,
+    TranslationOptions,
+)
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import Tracing

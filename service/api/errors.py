@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from service import engine
 from service.api.context import context_of
-from service.engine import errors as engine
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)

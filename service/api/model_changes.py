@@ -6,7 +6,7 @@ import asyncio
 
 from service.api.dependencies import Service
 from service.bundle.repository import Change
-from service.engine.errors import EngineError
+from service.engine import EngineError
 from service.logs import get_logger
 
 log = get_logger(__name__)

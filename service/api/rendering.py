@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine.types import AttentionMap, FloatArray, SentenceDetail, Token, Translation
+from service.engine import AttentionMap, FloatArray, SentenceDetail, Token, Translation
 
 DIGITS = 6
 

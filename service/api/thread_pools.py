@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.engine.thread_pools import Threads
+from service.engine import BoundedPool
 
-DETECTION = Threads("language detection", 2, 2048)
-REPRESENTATIONS = Threads("large answers", 2, 32)  # CSV, JSON, pages: megabytes each, so few are made at a time
+DETECTION = BoundedPool("language detection", 2, 2048)
+REPRESENTATIONS = BoundedPool("large answers", 2, 32)  # CSV, JSON, pages: megabytes each, so few are made at a time

@@ -18,9 +18,7 @@ from service.api.rendering import render_details
 from service.api.routes.languages import AUTO, served_pair
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
-from service.engine.languages.tags import Languages
-from service.engine.thread_pools import TEXT
-from service.engine.types import Translation, TranslationOptions
+from service.engine import TEXT_POOL, Languages, Translation, TranslationOptions
 
 LONG_DETAILS = 500  # characters; the details of more take longer to write than anybody else should wait
 
@@ -98,7 +96,7 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 
 async def _guess(app: FastAPI, job: Job) -> list[Guess]:
-    texts = await TEXT.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
+    texts = await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
     return [guesses[0] for guesses in await detect_all(app, texts)]
 
 
@@ -112,12 +110,12 @@ async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str],
     if not job.html:
         return await translator.translate(texts, job.options, deadline=deadline)
     translator.check_room(deadline)  # as the translator does before it works on a text: refusing costs next to nothing
-    documents = await TEXT.run(lambda: [_prepare(markup.read(text)) for text in texts])
+    documents = await TEXT_POOL.run(lambda: [_prepare(markup.read(text)) for text in texts])
     units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
     # Only the details have the alignment, which is only needed where there are tags to put back.
     options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
-    return await TEXT.run(lambda: _written(documents, found))
+    return await TEXT_POOL.run(lambda: _written(documents, found))
 
 
 def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:

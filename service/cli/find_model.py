@@ -8,12 +8,17 @@ from pathlib import Path
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
 from service.bundle.repository import find_bundles
-from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
-from service.engine.languages.default_model import in_order
-from service.engine.languages.tags import Languages, pairs_of
-from service.engine.model.device import ModelSettings
-from service.engine.registry import info_of
-from service.engine.types import ModelInfo
+from service.engine import (
+    BundleMissing,
+    InvalidOption,
+    Languages,
+    ModelInfo,
+    ModelSettings,
+    UnsupportedPair,
+    in_order,
+    info_of,
+    pairs_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

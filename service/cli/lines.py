@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
-from service.engine.errors import InvalidInput, InvalidText
+from service.engine import InvalidInput, InvalidText
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

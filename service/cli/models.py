@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
-from service.engine.errors import BundleError, BundleMissing
+from service.engine import BundleError, BundleMissing
 
 
 def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:

@@ -28,16 +28,22 @@ from service.cli.lines import (
     check_paths_differ,
     quiet_when_nobody_reads,
 )
+from service.engine import (
+    DEFAULT_ROWS,
+    Budget,
+    EmptyInput,
+    EngineSettings,
+    InvalidInput,
+    InvalidOption,
+    ModelSettings,
+    Translation,
+    TranslationOptions,
+    Translator,
+    WorkerSettings,
+    normalised_score,
+    open_translator,
+)
 from service.engine.attention.alignment import pharaoh, white_space_words
-from service.engine.errors import EmptyInput, InvalidInput, InvalidOption
-from service.engine.loader import EngineSettings
-from service.engine.model.device import ModelSettings
-from service.engine.registry import open_translator
-from service.engine.scheduling.scheduler import ROWS, Budget
-from service.engine.scheduling.worker import WorkerSettings
-from service.engine.search.options import normalised_score
-from service.engine.translator import Translator
-from service.engine.types import Translation, TranslationOptions
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
@@ -61,7 +67,7 @@ class BulkOptions:
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
     intra_threads: int = 1  # of ONNX Runtime, inside one run
-    max_rows: int = ROWS
+    max_rows: int = DEFAULT_ROWS
     inter_threads: int = 0  # decode threads; 0 chooses by device and cores
 
 

@@ -1,6 +1,117 @@
-"""The translation engine as a library: text in, translation out, no HTTP."""
+"""The translation engine as a library: text in, translation out, no HTTP.
 
+Everything outside imports the public names from here. Those that bring tokenizers and schema checks along are loaded
+when they are first asked for: the command line and the drawing processes do without.
+"""
+
+import importlib
 import os
+from typing import TYPE_CHECKING
+
+from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
+from service.engine.errors import BundleCorrupt as BundleCorrupt
+from service.engine.errors import BundleError as BundleError
+from service.engine.errors import BundleIncompatible as BundleIncompatible
+from service.engine.errors import BundleMissing as BundleMissing
+from service.engine.errors import Cancelled as Cancelled
+from service.engine.errors import DeadlineExceeded as DeadlineExceeded
+from service.engine.errors import DeviceUnavailable as DeviceUnavailable
+from service.engine.errors import EmptyInput as EmptyInput
+from service.engine.errors import EngineError as EngineError
+from service.engine.errors import EngineFailure as EngineFailure
+from service.engine.errors import InputTooLong as InputTooLong
+from service.engine.errors import Interrupted as Interrupted
+from service.engine.errors import InvalidInput as InvalidInput
+from service.engine.errors import InvalidOption as InvalidOption
+from service.engine.errors import InvalidText as InvalidText
+from service.engine.errors import LastModel as LastModel
+from service.engine.errors import NotReady as NotReady
+from service.engine.errors import Overloaded as Overloaded
+from service.engine.errors import TooManyWeights as TooManyWeights
+from service.engine.errors import UnknownModel as UnknownModel
+from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
+from service.engine.errors import UnsupportedPair as UnsupportedPair
+from service.engine.events import NULL_OBSERVER as NULL_OBSERVER
+from service.engine.events import CallStage as CallStage
+from service.engine.events import FinishedSentence as FinishedSentence
+from service.engine.events import Observer as Observer
+from service.engine.languages.default_model import in_order as in_order
+from service.engine.languages.tags import Languages as Languages
+from service.engine.languages.tags import pairs_of as pairs_of
+from service.engine.scheduling.admission import QueueStatus as QueueStatus
+from service.engine.scheduling.admission import overloaded as overloaded
+from service.engine.scheduling.admission import refusal as refusal
+from service.engine.scheduling.admission import require_running as require_running
+from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
+from service.engine.scheduling.scheduler import DEFAULT_ROWS as DEFAULT_ROWS
+from service.engine.scheduling.scheduler import Budget as Budget
+from service.engine.search.options import normalised_score as normalised_score
+from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
+from service.engine.thread_pools import BoundedPool as BoundedPool
+from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
+from service.engine.types import MAX_BEAM_SIZE as MAX_BEAM_SIZE
+from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
+from service.engine.types import AttentionMap as AttentionMap
+from service.engine.types import AttentionOptions as AttentionOptions
+from service.engine.types import FloatArray as FloatArray
+from service.engine.types import ModelInfo as ModelInfo
+from service.engine.types import ModelState as ModelState
+from service.engine.types import ModelStateName as ModelStateName
+from service.engine.types import ScoringRequest as ScoringRequest
+from service.engine.types import ScoringResult as ScoringResult
+from service.engine.types import SearchOptions as SearchOptions
+from service.engine.types import Selector as Selector
+from service.engine.types import SentenceDetail as SentenceDetail
+from service.engine.types import SentenceJob as SentenceJob
+from service.engine.types import SentenceResult as SentenceResult
+from service.engine.types import StreamedEnd as StreamedEnd
+from service.engine.types import StreamedSentence as StreamedSentence
+from service.engine.types import StreamedToken as StreamedToken
+from service.engine.types import StreamEvent as StreamEvent
+from service.engine.types import Token as Token
+from service.engine.types import TokenListener as TokenListener
+from service.engine.types import Translation as Translation
+from service.engine.types import TranslationOptions as TranslationOptions
+
+if TYPE_CHECKING:
+    from service.engine.loader import EngineSettings as EngineSettings
+    from service.engine.loader import LoadedWorker as LoadedWorker
+    from service.engine.loader import WorkerFactory as WorkerFactory
+    from service.engine.loader import load_worker as load_worker
+    from service.engine.model.device import ModelSettings as ModelSettings
+    from service.engine.model.device import Placement as Placement
+    from service.engine.registry import Registry as Registry
+    from service.engine.registry import info_of as info_of
+    from service.engine.registry import open_translator as open_translator
+    from service.engine.scheduling.worker import Worker as Worker
+    from service.engine.scheduling.worker import WorkerSettings as WorkerSettings
+    from service.engine.translator import TargetScore as TargetScore
+    from service.engine.translator import Translator as Translator
 
 # ONNX Runtime's Linux packages report to their maker unless this is set before the first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+_LOADED_LATER = {
+    "EngineSettings": "service.engine.loader",
+    "LoadedWorker": "service.engine.loader",
+    "WorkerFactory": "service.engine.loader",
+    "load_worker": "service.engine.loader",
+    "ModelSettings": "service.engine.model.device",
+    "Placement": "service.engine.model.device",
+    "Registry": "service.engine.registry",
+    "info_of": "service.engine.registry",
+    "open_translator": "service.engine.registry",
+    "Worker": "service.engine.scheduling.worker",
+    "WorkerSettings": "service.engine.scheduling.worker",
+    "TargetScore": "service.engine.translator",
+    "Translator": "service.engine.translator",
+}
+
+
+if not TYPE_CHECKING:  # or any name would pass the type check
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from its module, which is loaded now; see PEP 562."""
+        if name not in _LOADED_LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_LOADED_LATER[name]), name)

@@ -19,20 +19,27 @@ from service.engine.errors import (
     UnknownModel,
 )
 from service.engine.events import NULL_OBSERVER, Observer
+from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
 from service.engine.loader import EngineSettings, WorkerFactory, load_worker
 from service.engine.model.device import ModelSettings, Placement
-from service.engine.pairs import Pairs
-from service.engine.scheduling.states import REASONS, ModelState
 from service.engine.text.tokenizer import load_tokenizer
-from service.engine.thread_pools import alone
+from service.engine.thread_pools import in_daemon_thread
 from service.engine.translator import Translator
-from service.engine.types import ModelInfo
+from service.engine.types import ModelInfo, ModelState, ModelStateName
 
 Result = TypeVar("Result")
 
 GRACE_SECONDS = 1.0
 WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
+STATE_REASONS: dict[ModelStateName, str] = {
+    "ready": "",
+    "starting": "It is being loaded and warmed up.",
+    "restarting": "Its engine process ended and is being restarted.",
+    "hanging": "It has shown no sign of life for too long.",
+    "failed": "It has failed and takes no more work.",
+    "stopping": "It is stopping.",
+}
 _LOG = logging.getLogger(__name__)
 
 
@@ -103,7 +110,7 @@ class Registry:
         self._observer = observer
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
-        self._pairs: Pairs | None = None
+        self._pairs: Pairs[Translator] | None = None
         self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
@@ -135,7 +142,7 @@ class Registry:
         """Return the state of every model that is served, and of the bundles that were refused when last looked at."""
         served = {
             translator.name: ModelState(
-                translator.name, translator.info.version, translator.state, REASONS[translator.state]
+                translator.name, translator.info.version, translator.state, STATE_REASONS[translator.state]
             )
             for translator in self._translators
         }
@@ -160,7 +167,7 @@ class Registry:
     async def start(self) -> None:
         """Load what is not loaded yet, start the workers and warm them up."""
         if not self._translators:
-            await alone(self.load, "loading")
+            await in_daemon_thread(self.load, "loading")
         await asyncio.gather(*(translator.start() for translator in self._translators))
         self._started = True
 
@@ -178,7 +185,9 @@ class Registry:
         longer than `load_seconds` is refused; meanwhile other names can be loaded.
         Raises BundleMissing when there is no folder, or no bundle of that name in it.
         """
-        found = await self._in_time(alone(lambda: look_through(self._models_dir), "looking"), self._models_dir)
+        found = await self._in_time(
+            in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
+        )
         if name is not None and all(each.name != name for each in found):
             raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
         served = {info.digest for info in self.models()}
@@ -199,7 +208,9 @@ class Registry:
     async def unused(self) -> list[str]:
         """Return the names of the bundles in the folder that are neither served nor refused; none without a folder."""
         try:
-            found = await self._in_time(alone(lambda: look_through(self._models_dir), "looking"), self._models_dir)
+            found = await self._in_time(
+                in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
+            )
         except EngineError:
             return []
         known = {state.name for state in self.states()}
@@ -262,7 +273,7 @@ class Registry:
                 self._hanging.discard(found.name)
 
         self._hanging.add(found.name)
-        return await alone(load, "loading")
+        return await in_daemon_thread(load, "loading")
 
     def _open_found(self, found: Found, owners: dict[str, Path]) -> Translator:
         return self._open(open_found(found, owners))

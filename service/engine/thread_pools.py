@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 RETRY_SECONDS = 2.0
 
 
-class Threads:
+class BoundedPool:
     """A pool of at most `size` threads for which at most `waiting` more pieces of work may wait."""
 
     def __init__(self, name: str, size: int, waiting: int) -> None:
@@ -44,10 +44,10 @@ class Threads:
             self._unfinished -= 1
 
 
-TEXT = Threads("work on texts", max(2, os.cpu_count() or 1), 2048)  # cutting, tokenising, putting together
+TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # cutting, tokenising, putting together
 
 
-async def alone(work: Callable[[], Result], name: str) -> Result:
+async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
     """Do work that may never end in a daemon thread of its own, so that nothing else waits for it.
 
     Cancelling gives up waiting; the thread goes on, and what it gives is thrown away.

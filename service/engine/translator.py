@@ -12,10 +12,9 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from service.bundle.manifest import Manifest
-from service.engine import thread_pools as threads
 from service.engine.attention.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair, view
 from service.engine.attention.quality_signals import coverage
@@ -24,7 +23,6 @@ from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import NULL_OBSERVER, CallStage, Observer
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, within
-from service.engine.scheduling.states import State
 from service.engine.scheduling.timings import sentence_stages
 from service.engine.search.options import check_options, normalised_score, over_vocabulary, settle
 from service.engine.streaming import stream_segmented
@@ -37,11 +35,13 @@ from service.engine.text.segmented_text import (
     word_links,
 )
 from service.engine.text.tokenizer import Tokenizer
+from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     Hypothesis,
     ModelInfo,
+    ModelStateName,
     ScoringRequest,
     ScoringResult,
     SentenceJob,
@@ -96,7 +96,7 @@ class Translator:
         # A model that was replaced lives as long as a request that began with it holds this object.
         weakref.finalize(self, worker.retire).atexit = False
 
-    def for_source(self, source_language: str) -> Translator:
+    def for_source(self, source_language: str) -> Self:
         """Return the same model for one of its source languages, whose rules then cut texts into sentences.
 
         All share the worker, which lives as long as any of them is held.
@@ -136,9 +136,9 @@ class Translator:
         return self._worker.state == "dead"
 
     @property
-    def state(self) -> State:
+    def state(self) -> ModelStateName:
         """Return the state that callers are told of."""
-        own: dict[str, State] = {
+        own: dict[str, ModelStateName] = {
             "dead": "failed",
             "restarting": "restarting",
             "draining": "stopping",
@@ -159,7 +159,7 @@ class Translator:
 
     async def stop(self, drain: float) -> None:
         """Stop the worker; what runs may finish within `drain` seconds."""
-        await threads.alone(lambda: self._worker.stop(drain), "stopping")
+        await in_daemon_thread(lambda: self._worker.stop(drain), "stopping")
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
@@ -380,7 +380,7 @@ class Translator:
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
         """Do work on texts of `size` characters, long ones in a thread."""
         began = time.monotonic()
-        result = await threads.TEXT.run(work) if size >= LONG_TEXT else work()
+        result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self._observer.stage(self.name, stage, ended - began)
         self._tell(CallStage(stage, began, ended, {}))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from service.bundle.manifest import Step
+if TYPE_CHECKING:  # it loads jsonschema, which is slow
+    from service.bundle.manifest import Step
 
 FinishReason = Literal["eos", "length"]
+ModelStateName = Literal["ready", "starting", "restarting", "hanging", "failed", "stopping", "refused"]
 AttentionKind = Literal["cross", "encoder", "decoder"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
@@ -139,6 +141,21 @@ class ModelInfo:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return every (source, target) it translates."""
         return tuple((source, self.target_language) for source in self.source_languages or (self.source_language,))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """One model of the folder: served and in which state, or refused and why."""
+
+    name: str
+    version: str  # empty for a bundle that was refused
+    state: ModelStateName
+    reason: str  # a sentence for people; empty when it is ready
+
+    @property
+    def ready(self) -> bool:
+        """Return whether it takes requests now."""
+        return self.state == "ready"
 
 
 @dataclass(frozen=True, slots=True)

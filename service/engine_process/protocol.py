@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bundle.load import Bundle
-from service.engine.errors import EngineError
-from service.engine.loader import EngineSettings
-from service.engine.model.device import Placement
-from service.engine.scheduling.admission import QueueStatus
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine import (
+    EngineError,
+    EngineSettings,
+    Placement,
+    QueueStatus,
+    ScoringRequest,
+    ScoringResult,
+    SentenceJob,
+    SentenceResult,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
-from service.engine.errors import EngineFailure, Overloaded
-from service.engine.thread_pools import alone
+from service.engine import EngineFailure, Overloaded, in_daemon_thread
 from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
 from service.logs import describe_exception, get_logger
@@ -56,10 +55,10 @@ class Artist:
     async def script(self) -> bytes:
         """Return the libraries that draw the same specification in a browser, as one script."""
         if self._script is None:
-            self._script = await alone(kept, "figures-library")
+            self._script = await in_daemon_thread(kept, "figures-library")
         if self._script is None:
             self._script = script = await self._ask({"kind": "script"})
-            await alone(lambda: keep(script), "figures-library")
+            await in_daemon_thread(lambda: keep(script), "figures-library")
         return self._script
 
     def close(self) -> None:

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.errors import InvalidOption
-from service.engine.types import AttentionMap, FloatArray, Selector, Token
+from service.engine import AttentionMap, FloatArray, InvalidOption, Selector, Token
 from service.figures.labels import clean, labels, right_to_left, shorten
 
 ViewName = Literal["heatmap", "lines", "compare", "contrast"]

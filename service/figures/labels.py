@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import groupby
 
-from service.engine.types import Token
+from service.engine import Token
 
 LONGEST = 40  # characters of a label; a word may be an address of a page
 # Invisible, but words of some scripts and many emoji (families, flags) are spelled with them.

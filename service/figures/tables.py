@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.errors import InvalidOption
-from service.engine.types import AttentionMap, Token
+from service.engine import AttentionMap, InvalidOption, Token
 from service.figures.content import DIGITS, column_tokens, row_tokens
 
 COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from service.engine.types import SentenceDetail
+from service.engine import SentenceDetail
 from service.markup.document import Node, Unit, escape
 
 

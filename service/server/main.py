@@ -26,11 +26,7 @@ from fastapi import FastAPI
 from service.api.app import create_app
 from service.api.dependencies import RegistryPort, Service
 from service.api.model_changes import reload_models
-from service.engine.loader import EngineSettings, WorkerFactory, load_worker
-from service.engine.model.device import ModelSettings
-from service.engine.registry import Registry
-from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.worker import WorkerSettings
+from service.engine import Budget, EngineSettings, ModelSettings, Registry, WorkerFactory, WorkerSettings, load_worker
 from service.engine_process.client.cluster import Fleet
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.server.main import SWITCH_SECONDS

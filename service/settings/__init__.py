@@ -16,8 +16,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsConfigDict
 
-from service.engine.scheduling.scheduler import ROWS
-from service.engine.types import MAX_BEAM_SIZE
+from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
 from service.settings.connections import ConnectionSettings
 from service.settings.fields import PREFIX, setting, variable
 from service.settings.renamed import RENAMED, conflicts, old_names, renaming_warnings, values_by_field
@@ -107,7 +106,7 @@ class Settings(ConnectionSettings):
         le=64,
     )
     max_rows: int = setting(
-        ROWS,
+        DEFAULT_ROWS,
         "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
         "largest beam always fits",
         "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",

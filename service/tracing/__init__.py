@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from service.engine.events import CallStage, Observer
+from service.engine import CallStage, Observer
 
 if TYPE_CHECKING:
     from service.settings import Settings

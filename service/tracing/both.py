@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.engine.events import Observer
+from service.engine import Observer
 
 EVENTS = tuple(name for name, value in vars(Observer).items() if callable(value) and not name.startswith("_"))
 

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from service import __version__
-from service.engine.events import CallStage, Observer
+from service.engine import CallStage, Observer
 from service.logs import get_logger
 from service.tracing import Figures, RequestSpan, Tracing, TracingError
 from service.tracing.both import Both

@@ -70,3 +70,15 @@ def test_importing_the_engine_loads_neither_http_nor_metrics_nor_torch() -> None
     program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({ENGINE_MUST_NOT_LOAD}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+def test_every_public_name_of_the_engine_can_be_imported_and_the_heavy_ones_are_loaded_on_demand() -> None:
+    program = (
+        "import ast, sys, service.engine as engine\n"
+        "assert not {'jsonschema', 'tokenizers', 'onnxruntime'} & set(sys.modules), 'importing the engine is slow'\n"
+        "tree = ast.parse(open(engine.__file__).read())\n"
+        "imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != 'typing']\n"
+        "assert len([getattr(engine, name.name) for node in imports for name in node.names]) > 50\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

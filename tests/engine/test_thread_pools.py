@@ -9,12 +9,12 @@ import threading
 import pytest
 
 from service.engine.errors import Overloaded
-from service.engine.thread_pools import Threads, alone
+from service.engine.thread_pools import BoundedPool, in_daemon_thread
 
 
 async def test_more_than_may_wait_is_refused_and_takes_no_place() -> None:
     go_on = threading.Event()
-    threads = Threads("tests", 1, 1)
+    threads = BoundedPool("tests", 1, 1)
     running = [asyncio.create_task(threads.run(lambda: go_on.wait(10))) for _ in range(2)]
     await asyncio.sleep(0.05)
     with pytest.raises(Overloaded, match="waiting"):
@@ -26,7 +26,7 @@ async def test_more_than_may_wait_is_refused_and_takes_no_place() -> None:
 
 async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left() -> None:
     go_on, done = threading.Event(), threading.Event()
-    threads = Threads("tests", 1, 8)
+    threads = BoundedPool("tests", 1, 8)
     running = asyncio.create_task(threads.run(lambda: go_on.wait(10)))
     leaver = asyncio.create_task(threads.run(done.set))
     await asyncio.sleep(0.05)
@@ -40,7 +40,7 @@ async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left() -> Non
 
 async def test_one_kind_of_work_does_not_hold_up_another() -> None:
     go_on = threading.Event()
-    slow, other = Threads("slow", 1, 8), Threads("other", 1, 8)
+    slow, other = BoundedPool("slow", 1, 8), BoundedPool("other", 1, 8)
     running = [asyncio.create_task(slow.run(lambda: go_on.wait(10))) for _ in range(8)]
     assert await asyncio.wait_for(other.run(lambda: "at once"), 5) == "at once"
     go_on.set()
@@ -50,20 +50,20 @@ async def test_one_kind_of_work_does_not_hold_up_another() -> None:
 async def test_context_and_errors_go_along() -> None:
     name = contextvars.ContextVar("name", default="nobody")
     name.set("caller")
-    assert await Threads("tests", 1, 1).run(name.get) == "caller"
-    assert await alone(name.get, "test") == "caller"
+    assert await BoundedPool("tests", 1, 1).run(name.get) == "caller"
+    assert await in_daemon_thread(name.get, "test") == "caller"
 
     def fails() -> None:
         raise ValueError("reason")
 
-    for work in (Threads("tests", 1, 1).run(fails), alone(fails, "test")):
+    for work in (BoundedPool("tests", 1, 1).run(fails), in_daemon_thread(fails, "test")):
         with pytest.raises(ValueError, match="reason"):
             await work
 
 
 async def test_whoever_waits_for_a_thread_that_hangs_may_leave() -> None:
     go_on = threading.Event()
-    waiting = asyncio.create_task(alone(lambda: go_on.wait(60), "hanging"))
+    waiting = asyncio.create_task(in_daemon_thread(lambda: go_on.wait(60), "hanging"))
     await asyncio.sleep(0.05)
     waiting.cancel()
     await asyncio.wait([waiting], timeout=5)

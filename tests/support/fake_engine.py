@@ -11,12 +11,14 @@ import numpy as np
 from service.bundle.repository import Change
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.events import NULL_OBSERVER, Observer
-from service.engine.scheduling.states import REASONS, ModelState, State
+from service.engine.registry import STATE_REASONS
 from service.engine.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     ModelInfo,
+    ModelState,
+    ModelStateName,
     SentenceDetail,
     StreamedEnd,
     StreamedSentence,
@@ -155,7 +157,7 @@ class DummyRegistry:
         names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
         self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
         self.ready = True
-        self.states_of: dict[str, State] = {}
+        self.states_of: dict[str, ModelStateName] = {}
         self.unloaded: dict[str, DummyTranslator] = {}
         self.dead = self.stalled = False
         self.refused: Change | None = None  # what to say instead of having reloaded
@@ -165,9 +167,9 @@ class DummyRegistry:
 
     def states(self) -> list[ModelState]:
         """Ready as a whole, but for those in `states_of`."""
-        default: State = "ready" if self.ready else "starting"
+        default: ModelStateName = "ready" if self.ready else "starting"
         return [
-            ModelState(name, translator.info.version, state := self.states_of.get(name, default), REASONS[state])
+            ModelState(name, translator.info.version, state := self.states_of.get(name, default), STATE_REASONS[state])
             for name, translator in self.translators.items()
         ]
 

@@ -13,7 +13,7 @@ from service.api.openapi import errors_of, example
 from service.api.routes.languages import language_name
 from service.api.schemas.translate import FrontendSettings
 from service.api.state import service_of
-from service.engine.languages.tags import Languages
+from service.engine import Languages
 
 router = APIRouter(tags=["Translation"])
 

@@ -28,8 +28,7 @@ from service.api.schemas.open_inference import (
 )
 from service.api.state import service_of
 from service.api.thread_pools import REPRESENTATIONS
-from service.engine.errors import UnknownModel
-from service.engine.types import ModelInfo
+from service.engine import ModelInfo, UnknownModel
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
 

@@ -20,8 +20,7 @@ from service.api.openapi import errors_of, example, json_body
 from service.api.request_body import decode_json, read_body
 from service.api.schemas.translate import IndexRequest, LoadRequest, Schema
 from service.api.state import service_of
-from service.engine.errors import BundleMissing
-from service.engine.scheduling.states import State
+from service.engine import BundleMissing, ModelStateName
 
 router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
 
@@ -30,7 +29,7 @@ DIGEST = "sha256:8d5f5e4e0d6a"
 
 Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
-AVAILABILITY: dict[State, Availability] = {
+AVAILABILITY: dict[ModelStateName, Availability] = {
     "ready": "READY",
     "starting": "LOADING",
     "restarting": "LOADING",

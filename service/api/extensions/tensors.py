@@ -16,7 +16,7 @@ from service.api.extensions.binary_tensors import SIZE, BinaryData, decode_strin
 from service.api.fields import flag, sizes_of
 from service.api.rendering import finite
 from service.api.routes.translate import check_batch, check_characters, read_search
-from service.engine.types import AttentionOptions, FloatArray, Translation, TranslationOptions
+from service.engine import AttentionOptions, FloatArray, Translation, TranslationOptions
 from service.settings import Settings
 
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one

@@ -15,7 +15,7 @@ from service.api.context import ClientDisconnected
 from service.api.dependencies import Service
 from service.api.errors import ApiError, handle_api_error
 from service.api.middleware.caller import address_of
-from service.engine.events import CallStage
+from service.engine import CallStage
 
 
 class Intake:

@@ -29,8 +29,7 @@ from service.api.schemas.attention import (
     other_contents,
 )
 from service.api.state import service_of
-from service.engine.languages.tags import Languages
-from service.engine.types import AttentionMap, AttentionOptions, Selector, TranslationOptions
+from service.engine import AttentionMap, AttentionOptions, Languages, Selector, TranslationOptions
 from service.figures.content import comparable
 
 router = APIRouter(tags=["Attention"])

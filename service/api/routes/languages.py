@@ -14,7 +14,7 @@ from service.api.fields import required_text
 from service.api.openapi import errors_of, example
 from service.api.schemas.translate import LanguageList
 from service.api.state import service_of
-from service.engine.languages.tags import Languages
+from service.engine import Languages
 
 router = APIRouter(tags=["Models"])
 

@@ -12,7 +12,7 @@ from service.api.dependencies import RegistryPort
 from service.api.openapi import errors_of
 from service.api.schemas.translate import ModelList
 from service.api.state import service_of
-from service.engine.types import ModelInfo
+from service.engine import ModelInfo
 
 router = APIRouter(tags=["Models"])
 

@@ -23,9 +23,16 @@ from service.api.routes.translate import check_characters
 from service.api.schemas.stream import event_schema
 from service.api.schemas.translate import StreamRequest
 from service.api.state import service_of
-from service.engine.errors import EngineError, EngineFailure
-from service.engine.languages.tags import Languages
-from service.engine.types import ModelInfo, StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
+from service.engine import (
+    EngineError,
+    EngineFailure,
+    Languages,
+    ModelInfo,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
+)
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)

@@ -18,8 +18,7 @@ from service.api.routes.languages import AUTO, check_languages, served_pair, sho
 from service.api.schemas.translate import TranslateForm, TranslateRequest, TranslateResponse
 from service.api.state import service_of
 from service.api.translation import Job, respond, run_job
-from service.engine.languages.tags import Languages
-from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, TranslationOptions
+from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Languages, TranslationOptions
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field
 
 from service.api.schemas.translate import Schema
-from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 Item = TypeVar("Item")
 NotEmpty = Annotated[list[Item], Field(min_length=1)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 # A required text: the dialect takes an empty one for a missing one.
 Text = Annotated[str, Field(min_length=1)]

@@ -18,7 +18,7 @@ from service.engine.types import MAX_BEAM_SIZE
 
 Owner = TypeVar("Owner")
 
-ROWS = 160  # a step of more is no faster a row on a CPU, and longer to wait for
+DEFAULT_ROWS = 160  # a step of more is no faster a row on a CPU, and longer to wait for
 LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
@@ -32,7 +32,7 @@ READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
 class Budget:
     """How much may run and wait at once."""
 
-    rows: int = ROWS  # hypotheses decoded together: sentences times beam width
+    rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     patience: int = 16  # times a waiting sentence may be passed by younger ones

@@ -10,10 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from service.bundle.load import Bundle
-from service.engine.errors import EngineError, EngineFailure
-from service.engine.events import Observer
-from service.engine.loader import EngineSettings, LoadedWorker
-from service.engine.model.device import Placement
+from service.engine import EngineError, EngineFailure, EngineSettings, LoadedWorker, Observer, Placement
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.client.pool import Pool
 from service.engine_process.client.supervisor import EngineProcess

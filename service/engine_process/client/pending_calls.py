@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from service.engine.errors import EngineError
-from service.engine.types import TokenListener
+from service.engine import EngineError, TokenListener
 
 
 @dataclass(frozen=True, slots=True, eq=False)

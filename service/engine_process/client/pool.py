@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from service.engine.scheduling.admission import QueueStatus
-from service.engine.scheduling.interface import SentenceWorker
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine import QueueStatus, ScoringRequest, ScoringResult, SentenceJob, SentenceResult, SentenceWorker
 
 Result = TypeVar("Result")
 

@@ -13,10 +13,22 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Protocol
 
-from service.engine.errors import EngineError, EngineFailure, Interrupted, NotReady, Overloaded
-from service.engine.model.device import Placement
-from service.engine.scheduling.admission import QueueStatus, overloaded, refusal, require_running
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine import (
+    EngineError,
+    EngineFailure,
+    Interrupted,
+    NotReady,
+    Overloaded,
+    Placement,
+    QueueStatus,
+    ScoringRequest,
+    ScoringResult,
+    SentenceJob,
+    SentenceResult,
+    overloaded,
+    refusal,
+    require_running,
+)
 from service.engine_process.client.pending_calls import Outstanding
 from service.engine_process.protocol import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
 

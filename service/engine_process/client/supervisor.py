@@ -14,9 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from service.bundle.load import Bundle
-from service.engine.errors import EngineError, EngineFailure
-from service.engine.loader import EngineSettings
-from service.engine.model.device import Placement
+from service.engine import EngineError, EngineFailure, EngineSettings, Placement
 from service.engine_process.client.connection import Link, LogStyle
 from service.engine_process.client.pending_calls import Outstanding
 from service.engine_process.client.remote_worker import Hear, RemoteWorker

@@ -11,10 +11,7 @@ from functools import partial
 from typing import Any
 
 from service.bundle.load import check_unchanged
-from service.engine.errors import EngineError, EngineFailure, NotReady
-from service.engine.loader import load_worker
-from service.engine.scheduling.interface import SentenceWorker
-from service.engine.types import SentenceJob
+from service.engine import EngineError, EngineFailure, NotReady, SentenceJob, SentenceWorker, load_worker
 from service.engine_process.protocol import (
     Cancel,
     Chosen,

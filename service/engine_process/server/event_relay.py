@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.engine.events import FinishedSentence, Observer
+from service.engine import FinishedSentence, Observer
 from service.engine_process.protocol import Told
 
 

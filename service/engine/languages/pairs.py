@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, Protocol, Self, TypeVar
 
 from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
 from service.engine.languages.default_model import in_order
 from service.engine.languages.tags import Languages, pairs_of
-from service.engine.translator import Translator
+from service.engine.types import ModelInfo
 
 
-class Pairs:
+class Served(Protocol):
+    """A translator, as far as choosing one needs to know it."""
+
+    @property
+    def name(self) -> str:
+        """Return the bundle's name."""
+        ...
+
+    @property
+    def info(self) -> ModelInfo:
+        """Return what the model says about itself."""
+        ...
+
+    def for_source(self, source_language: str) -> Self:
+        """Return the same model for one of its source languages."""
+        ...
+
+
+AnyServed = TypeVar("AnyServed", bound=Served)
+
+
+class Pairs(Generic[AnyServed]):
     """The translators of each pair, its default first; tags are matched as `languages.tags` does it."""
 
-    def __init__(self, served: tuple[Translator, ...], preferred: Sequence[str] = ()) -> None:
+    def __init__(self, served: tuple[AnyServed, ...], preferred: Sequence[str] = ()) -> None:
         """Take the translators that are served, and the names of bundles that are to be defaults."""
         self.served = served
         infos = [translator.info for translator in served]
@@ -25,7 +47,7 @@ class Pairs:
             if (own := [info for info in infos if pair in pairs_of(info)])
         }
 
-    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
+    def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
 
         Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
