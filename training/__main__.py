@@ -3,76 +3,27 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import distil as distil_command
-from training.cli import measure as commands
+from training.cli import align, distil, evaluate
 from training.cli.export import export
-from training.prepare import RunFolder
-from training.prepare import prepare as prepare_run
-from training.recipe import Recipe, load_recipe
-from training.trainer.run import train as train_run
+from training.cli.train import prepare, train
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 
-RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
-Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Where run folders are kept.")]
-Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a key: --set optimisation.max_updates=1000")]
-
-
-def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[Recipe, RunFolder]:
-    recipe = load_recipe(recipe_path, overrides)
-    return recipe, RunFolder(runs / recipe.name)
-
-
-@app.command()
-def prepare(
-    recipe: RecipePath,
-    runs: Runs = Path("runs"),
-    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
-    overrides: Overrides = None,
-) -> None:
-    """Read, clean and split the corpora, learn the vocabulary, encode everything."""
-    loaded, folder = _open(recipe, runs, overrides)
-    for name, value in prepare_run(loaded, folder, mirror, runs / "downloads").items():
-        typer.echo(f"{name}: {value}")
-
-
-@app.command()
-def train(
-    recipe: RecipePath,
-    runs: Runs = Path("runs"),
-    overrides: Overrides = None,
-    processes: Annotated[int, typer.Option(help="Processes on this machine, with DDP.")] = 1,
-    nodes: Annotated[int, typer.Option(help="Machines, under torchrun.")] = 1,
-) -> None:
-    """Train, or go on where the last run stopped."""
-    loaded, folder = _open(recipe, runs, overrides)
-    if not folder.tokenizer.exists():
-        raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")
-    missing = [corpus.name for corpus in loaded.corpora if not folder.corpus(corpus.name).exists()]
-    if missing:  # before the run's own recipe is replaced by one that does not fit it
-        raise FileNotFoundError(
-            f"{folder.path} was prepared without {', '.join(missing)}: give the recipe another name and run "
-            "`python -m training prepare` for it (`start_from` takes these parameters along), or take it out"
-        )
-    train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())
-
-
-app.command()(commands.evaluate)
-app.command()(commands.domains)
-app.command()(commands.align)
-app.command()(commands.links)
-app.command()(distil_command.unseen)
-app.command()(distil_command.distil)
-app.command()(commands.silver)
-app.command()(commands.rival)
-app.command()(commands.lengths)
+app.command()(prepare)
+app.command()(train)
+app.command()(evaluate.evaluate)
+app.command()(evaluate.domains)
+app.command()(align.align)
+app.command()(align.links)
+app.command()(distil.unseen)
+app.command()(distil.distil)
+app.command()(align.silver)
+app.command()(align.rival)
+app.command()(evaluate.lengths)
 app.command()(export)
 
 

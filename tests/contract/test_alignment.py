@@ -11,7 +11,8 @@ import tokenizers
 from service.bundle.manifest import AlignmentHead, SpecialIds
 from service.engine.attention import alignment as served
 from service.engine.text.tokenizer import Tokenizer
-from training.alignment import word_alignment as trained
+from training.alignment import gold as trained
+from training.alignment.head_search import Reading
 from training.data.subwords import train_tokenizer
 from training.recipe import VocabularyConfig
 
@@ -47,6 +48,6 @@ def test_both_find_the_same_links(step: Literal["produce", "consume"], threshold
     for _ in range(50):
         attention = random.dirichlet(np.full(7, 0.3), (2, 3, 5)).astype(np.float32)
         expected = served.links(served.alignment_weights(attention, head), sources, targets, threshold)
-        ours = trained.Reading(1, 2, step, threshold).links(attention, targets, sources)
+        ours = Reading(1, 2, step, threshold).links(attention, targets, sources)
         assert ours == frozenset(expected)
         assert trained.pharaoh(ours) == served.pharaoh(expected)

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from training.prepare import RunFolder
 from training.recipe import load_recipe
+from training.runs.folder import RunFolder
 from training.trainer.run import train
 
 ROOT = Path(__file__).parents[2]

@@ -14,11 +14,12 @@ from typer.testing import CliRunner, Result
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
 from training.cli.export import read_alignment, read_scores
+from training.data.prepare import prepare
 from training.data.subwords import train_tokenizer
 from training.export.manifest import Gold
 from training.networks.build import build_network
-from training.prepare import RunFolder, prepare
 from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
+from training.runs.folder import RunFolder
 
 PAIRS = [
     ("I lost.", "J'ai perdu."),

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from training import distillation as teachers_of
+from training.data import distillation as teachers_of
 from training.data.reading import read_pairs
-from training.evaluation.evaluate import write_lines
+from training.files import write_lines
 
 
 def unseen(

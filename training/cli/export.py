@@ -13,16 +13,15 @@ import typer
 from service.bundle.manifest import MANIFEST_NAME, Precision
 from training.data.corpora import find_corpus
 from training.data.dataset import EncodedPairs
-from training.evaluation.evaluate import Weights, load_trained
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.manifest import Alignment, Decoding, Gold
 from training.export.shortlist import Shortlist, learn_shortlist
-from training.prepare import RunFolder
 from training.recipe import CorpusConfig, Recipe
-from training.stages import closed, git_revision, load_legs
-from training.trainer.checkpoints import newest_checkpoint
+from training.runs.folder import RunFolder
+from training.runs.stages import closed, git_revision, load_legs
+from training.trainer.checkpoints import Weights, load_trained, newest_checkpoint
 
 CALIBRATION_PAIRS = 200
 

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from training.data.cleaning import Pair
 from training.data.subwords import EOS
-from training.fingerprint import hash_of
+from training.runs.fingerprint import hash_of
 
 Ids = npt.NDArray[np.uint16]
 

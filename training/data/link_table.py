@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from training.alignment.word_alignment import Links
 from training.data.dataset import EncodedPairs
-from training.fingerprint import PreparedError
+from training.runs.fingerprint import PreparedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class LinkTable:
     offsets: npt.NDArray[np.int64]
 
     @staticmethod
-    def of(sentences: Sequence[Links]) -> LinkTable:
+    def of(sentences: Sequence[Collection[tuple[int, int]]]) -> LinkTable:
         """Return the table of a corpus, a set of links between tokens a sentence pair."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(links) for links in sentences], out=offsets[1:])

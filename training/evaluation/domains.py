@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from training.data.number_templates import LANGUAGES, TESTING, number_pairs
-from training.distillation import ask
-from training.evaluation.evaluate import TestSet, load_development, load_test
+from training.data.teachers import ask
 from training.evaluation.numbers_kept import count_kept
 from training.evaluation.scores import score
+from training.evaluation.test_sets import TestSet, load_development, load_test
 from training.export.card import Score
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 PUBLIC_SETS = ("tatoeba", "newstest2014", "flores101")
 NUMBER_SENTENCES = 1000

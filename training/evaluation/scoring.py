@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training.alignment.word_alignment import Gold, Groups, Links, Reading, Sample, word_groups
+from training.alignment.gold import Gold, Groups, Links, word_groups
+from training.alignment.head_search import Reading, Sample
 from training.decoding.translate import Forced, force
-from training.evaluation.evaluate import Trained
+from training.trainer.checkpoints import Trained
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from training.data.batching import epoch_entries
+from training.alignment.lexicon import sample_pairs, train_lexicon
 from training.data.dataset import EncodedPairs
 from training.data.subwords import BOS, EOS, PAD
 
 SHORTLIST_FILE = "shortlist.npz"
-_ROUNDS = 5
-_LINKS = 40_000_000
-_LONGEST = 60
 _COUNTED = 20_000
 """Sentences over which is counted how many ask for a token."""
 
@@ -60,8 +57,8 @@ def learn_shortlist(
 ) -> Shortlist:
     """Learn from a sample of the pairs, mixed as in training; always the same for the same corpora."""
     sizes = sizes or Sizes()
-    sources, targets = _sample(corpora, weights)
-    source, target, probability = _model_one(sources, targets, vocabulary)
+    sources, targets = sample_pairs(corpora, weights)
+    source, target, probability = train_lexicon(sources, targets, vocabulary)
     needed = (target != PAD) & (source != target) & (probability >= sizes.least)
     source, target, probability = source[needed], target[needed], probability[needed]
     asked = _asked_for(sources, targets, source, target, vocabulary)
@@ -98,44 +95,3 @@ def _asked_for(
     asked[[PAD, BOS]] = 0
     asked[EOS] = len(sources) + 1
     return asked
-
-
-def _sample(
-    corpora: Sequence[EncodedPairs], weights: Sequence[float]
-) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
-    """Pairs of no great length until they have enough links, without what closes them."""
-    entries = epoch_entries([len(pairs) for pairs in corpora], weights, 0, 0)
-    entries = entries[np.random.default_rng(0).permutation(len(entries))]
-    sources, targets, links = [], [], 0
-    for corpus, pair in entries.tolist():
-        source, target = (side[pair][:-1].astype(np.int64) for side in (corpora[corpus].source, corpora[corpus].target))
-        if 0 < len(source) <= _LONGEST and 0 < len(target) <= _LONGEST:
-            sources.append(source)
-            targets.append(target)
-            links += len(source) * len(target)
-        if links > _LINKS:
-            break
-    return sources, targets
-
-
-def _model_one(
-    sources: Sequence[npt.NDArray[np.int64]], targets: Sequence[npt.NDArray[np.int64]], vocabulary: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """p(target token | source token) of all that occur together: three arrays with one entry each, by source.
-
-    Tokens have 16 bits, so a pair of them has 32.
-    """
-    # Target-major within a pair, so that the links of one target token stand next to each other.
-    pairs = zip(sources, targets, strict=True)
-    keys = np.concatenate([(s[None, :] * vocabulary + t[:, None]).ravel().astype(np.uint32) for s, t in pairs])
-    widths = np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)])
-    first = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    known, place = np.unique(keys, return_inverse=True)
-    source, target = np.divmod(known.astype(np.int64), vocabulary)
-    weight = np.ones(len(known))
-    for _ in range(_ROUNDS):
-        share = weight[place]
-        share /= np.repeat(np.add.reduceat(share, first), widths)
-        counts = np.bincount(place, share, minlength=len(known))
-        weight = counts / np.bincount(source, counts, minlength=vocabulary)[source]
-    return source, target, weight

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from training.data.batching import Batch, collate
 from training.data.subwords import EOS
 from training.decoding.translate import translate_greedy
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 from training.trainer.log import open_log
 from training.trainer.module import TranslationModule
 

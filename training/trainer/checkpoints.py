@@ -1,12 +1,18 @@
-"""Reading a run's checkpoints."""
+"""Reads a run's checkpoints: parameters, their mean, or the whole network."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
+from tokenizers import Tokenizer
 
-from training.prepare import RunFolder
+from training.networks.build import build_network
+from training.networks.interface import Network
+from training.recipe import Recipe
+from training.runs.folder import RunFolder
 
 Parameters = dict[str, torch.Tensor]
 
@@ -70,3 +76,44 @@ def load_parameters(file: Path) -> Parameters:
     if "state_dict" not in content:
         return parameters
     return {name.removeprefix(prefix): value for name, value in parameters.items() if name.startswith(prefix)}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A network with the vocabulary and the recipe it was trained with."""
+
+    network: Network
+    tokenizer: Tokenizer
+    recipe: Recipe
+    weights: str
+    """The file the parameters were read from."""
+
+
+Weights = Literal["usual", "best", "newest"]
+"""``usual``: the mean of the last checkpoints, or the newest one where training went on since. ``best``: the checkpoint
+with the highest development BLEU. ``newest``: the last one."""
+
+
+def load_trained(path: Path, which: Weights = "usual") -> Trained:
+    """Return a run folder's network with the parameters asked for.
+
+    Raises FileNotFoundError when the folder does not hold them.
+    """
+    folder = RunFolder(path)
+    if not folder.recipe.exists():
+        raise FileNotFoundError(f"{path} is no run folder: there is no {folder.recipe.name} in it")
+    weights = _weights(folder, which)
+    if weights is None:
+        raise FileNotFoundError(f"{path} holds no averaged parameters and no checkpoint: train first")
+    recipe, tokenizer = folder.load_recipe(), folder.load_tokenizer()
+    network = build_network(recipe.network, tokenizer.get_vocab_size()).eval()
+    network.load_state_dict(load_parameters(weights))
+    return Trained(network, tokenizer, recipe, weights.name)
+
+
+def _weights(folder: RunFolder, which: Weights) -> Path | None:
+    if which == "best":
+        if not folder.best.exists():
+            raise FileNotFoundError(f"there is no {folder.best}: it is written at the first look at development data")
+        return folder.best
+    return newest_checkpoint(folder) if which == "newest" else trained_parameters(folder)

@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader, IterableDataset
 from training.data.batching import Batch, TokenBatches, ordered_batches
 from training.data.dataset import EncodedPairs
 from training.data.link_table import LinkTable
-from training.prepare import RunFolder
 from training.recipe import Recipe
+from training.runs.folder import RunFolder
 
 
 class _Stream(IterableDataset[Batch]):

@@ -7,7 +7,7 @@ import sys
 
 from lightning.pytorch.utilities import rank_zero_only
 
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 
 def open_log(folder: RunFolder) -> logging.Logger:

@@ -14,11 +14,11 @@ from torch import Tensor
 from training.data.batching import Batch
 from training.data.sampling import spread
 from training.decoding.translate import translate_greedy
-from training.fingerprint import Fingerprint
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
 from training.networks.interface import Network
 from training.recipe import OptimisationConfig, Recipe
+from training.runs.fingerprint import Fingerprint
 from training.trainer.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
 from training.trainer.optimiser import Parts, make_optimiser, parts_of
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces

@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 Precision = Literal["fp32", "bf16", "fp16"]
 PLUGINS: Mapping[Precision, str] = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from training.fingerprint import Fingerprint, Prepared, PreparedError, require_same
-from training.prepare import RunFolder
+from training.data.prepare import fingerprint_of
 from training.recipe import Recipe
+from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, require_same
+from training.runs.folder import RunFolder
 
 FREE_NETWORK_KEYS = ("dropout", "attention_dropout", "activation_dropout")
 """What of a network may change while it is trained: nothing that a parameter depends on."""
@@ -38,7 +39,7 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
         prepared.require(recipe)
     if not folder.load_development():
         raise PreparedError(f"{folder.path} holds no sentences out: give a corpus `development` and prepare it again")
-    fingerprint = folder.fingerprint() if prepared is None else prepared.fingerprint
+    fingerprint = fingerprint_of(folder) if prepared is None else prepared.fingerprint
     if newest is None:
         return Resumed(0, fingerprint, () if prepared else (_unrecorded(folder),))
     checkpoint = torch.load(newest, map_location="cpu", mmap=True, weights_only=False)

@@ -16,9 +16,9 @@ from lightning.pytorch.utilities import rank_zero_only
 from torch import Tensor, nn
 
 from training.export.card import recipe_text
-from training.prepare import RunFolder
 from training.recipe import Recipe
-from training.stages import closed, extend, load_legs, new_leg, origin, save_legs, unrecorded_leg
+from training.runs.folder import RunFolder
+from training.runs.stages import closed, extend, load_legs, new_leg, origin, save_legs, unrecorded_leg
 from training.trainer.callbacks import AttentionPictures, RunLog, Speed
 from training.trainer.checkpoints import newest_checkpoint, write_average
 from training.trainer.data import PairData

@@ -11,8 +11,8 @@ import lightning
 from lightning.pytorch.callbacks import Callback
 
 from training.data.batching import Batch
-from training.prepare import RunFolder
 from training.recipe import Recipe
+from training.runs.folder import RunFolder
 from training.trainer.log import tell
 from training.trainer.module import TranslationModule
 from training.trainer.schedule import last_update

@@ -12,7 +12,7 @@ from service.bundle.load import is_bundle
 from training.export.dequantise import dequantise_bundle
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 from training.trainer.checkpoints import load_parameters, trained_parameters
 
 

@@ -7,21 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.alignment.word_alignment import (
+from training.alignment.gold import (
     AlignmentError,
     Gold,
     Links,
-    Sample,
     alignment_error_rate,
     links,
     merge,
     pharaoh,
-    rank_readings,
     read_gold,
     read_pharaoh,
     reading,
     word_groups,
 )
+from training.alignment.head_search import Sample, rank_readings
 
 WEIGHTS = np.array([[0.1, 0.6, 0.2, 0.1], [0.5, 0.2, 0.1, 0.2], [0.3, 0.3, 0.3, 0.1]], np.float32)
 

@@ -10,8 +10,9 @@ import pytest
 
 from training.cli.export import data_credit
 from training.data.number_templates import LANGUAGES, filled, number_pairs
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import Recipe, RecipeError, load_recipe
+from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 

@@ -9,8 +9,9 @@ import pytest
 
 from training.cli.export import data_credit
 from training.data.dataset import EncodedPairs
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import Recipe, load_recipe
+from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 

@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from training.__main__ import app
 from training.cli.export import read_scores
-from training.distillation import TeacherError
+from training.data.prepare import prepare
+from training.data.teachers import TeacherError
 from training.evaluation.domains import public_sets, translated
-from training.prepare import RunFolder, prepare
 from training.recipe import load_recipe
+from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.toy_runs import ROOT, TOY, Starter
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 from training.trainer.checkpoints import average_checkpoints
 
 

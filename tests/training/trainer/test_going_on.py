@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from tests.support.toy_runs import TOY, train_some
-from training.evaluation.evaluate import load_trained
-from training.fingerprint import PreparedError
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import load_recipe
-from training.trainer.checkpoints import load_parameters, newest_checkpoint, trained_parameters
+from training.runs.fingerprint import PreparedError
+from training.runs.folder import RunFolder
+from training.trainer.checkpoints import load_parameters, load_trained, newest_checkpoint, trained_parameters
 from training.trainer.run import require_world
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's own

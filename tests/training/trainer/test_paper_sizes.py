@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from tests.support.toy_runs import ROOT
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import load_recipe
+from training.runs.folder import RunFolder
 from training.trainer.checkpoints import newest_checkpoint
 from training.trainer.run import train
 

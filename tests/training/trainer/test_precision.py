@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.support.toy_runs import train_some
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 from training.trainer import precision as precisions
 from training.trainer.precision import PrecisionError, choose, measure, quickest, wait_for_choice
 

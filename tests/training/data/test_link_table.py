@@ -8,7 +8,7 @@ import torch
 
 from training.data.dataset import EncodedPairs, Side
 from training.data.link_table import LinkTable, attention_targets
-from training.fingerprint import PreparedError
+from training.runs.fingerprint import PreparedError
 
 
 def corpus(lengths: list[int], first: int = 3) -> EncodedPairs:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from training.alignment.word_alignment import AlignmentError, Gold, Links, read_gold
-from training.evaluation.eflomal import align_both_ways, compare, gold_line, grow_diagonal, silver, split_words
+from training.alignment.eflomal import align_both_ways, compare, gold_line, grow_diagonal, silver, split_words
+from training.alignment.gold import AlignmentError, Gold, Links, read_gold
 
 
 def linked(*pairs: tuple[int, int]) -> Links:

@@ -21,8 +21,9 @@ from training.data.augmentation import (
     variants,
 )
 from training.data.dataset import EncodedPairs
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import Recipe, load_recipe
+from training.runs.folder import RunFolder
 
 PAIRS = [
     ("Tom paid 30 dollars for it.", "Tom l'a payé 30 dollars."),

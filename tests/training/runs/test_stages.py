@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from training.stages import closed, extend, load_legs, new_leg, origin, save_legs
+from training.runs.stages import closed, extend, load_legs, new_leg, origin, save_legs
 
 
 def leg(first: int, last: int | None = None) -> dict[str, Any]:

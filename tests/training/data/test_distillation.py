@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 from training.__main__ import app
 from training.cli.export import data_credit
-from training.distillation import Distilled, TeacherError, choose, distil, surest, unseen
+from training.data.distillation import Distilled, choose, distil, surest, unseen
+from training.data.teachers import TeacherError
 from training.recipe import CorpusConfig, load_recipe
 
-RECIPES = Path(__file__).parents[2] / "training" / "recipes"
-BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
+RECIPES = Path(__file__).parents[3] / "training" / "recipes"
+BUNDLES = Path(__file__).parents[2] / "data" / "bundles"
 TEACHERS = [BUNDLES / "multi30k-bahdanau-en-de", BUNDLES / "multi30k-transformer-en-de"]
 CAPTIONS = ["a man in a red shirt is riding a bicycle .", "two dogs are running through the snow .", "a woman reads ."]
 

@@ -15,11 +15,10 @@ from shutil import which
 
 import numpy as np
 
-from training.alignment.word_alignment import AlignmentError, Gold, Links, read_pharaoh
+from training.alignment.gold import AlignmentError, Gold, Links, read_pharaoh
 from training.data.batching import epoch_entries
 from training.data.dataset import EncodedPairs
-from training.evaluation.evaluate import load_development
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 Texts = tuple[list[str], list[str]]
 """Source and target lines, words set apart by spaces."""
@@ -50,9 +49,8 @@ def training_text(run: Path, count: int) -> Texts:
 
 def development_text(run: Path) -> Texts:
     """Return a run's held-out pairs, words set apart."""
-    sets = load_development(run)
-    sources = [split_words(text) for test in sets for text in test.sources]
-    return sources, [split_words(text) for test in sets for text in test.references]
+    rows = RunFolder(run).load_development()
+    return [split_words(source) for _, source, _ in rows], [split_words(target) for _, _, target in rows]
 
 
 def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = ()) -> list[tuple[Links, Links]]:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from training.data.dataset import EncodedPairs
-from training.prepare import RunFolder, prepare
+from training.data.prepare import prepare
 from training.recipe import Recipe, load_recipe
+from training.runs.folder import RunFolder
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOY = ROOT / "training" / "recipes" / "toy.yaml"
 BUNDLE = ROOT / "tests" / "data" / "bundles" / "multi30k-transformer-en-de"
 

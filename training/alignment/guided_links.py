@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from training.alignment.eflomal import align_both_ways, grow_diagonal
 from training.data.dataset import EncodedPairs, Side
 from training.data.link_table import LinkTable
-from training.evaluation.eflomal import align_both_ways, grow_diagonal
-from training.prepare import RunFolder
+from training.runs.folder import RunFolder
 
 EPOCHS = 3
 

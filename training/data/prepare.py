@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-import yaml
 from tokenizers import Tokenizer
 
 from training.data.augmentation import variants
@@ -20,71 +18,10 @@ from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
-from training.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
-from training.recipe import CorpusConfig, Recipe, parse_recipe
-
-
-class RunFolder:
-    """Where a run keeps what it needs to go on: names of files, nothing else."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.recipe = path / "recipe.yaml"
-        self.tokenizer = path / "tokenizer.json"
-        self.environment = path / "environment.json"
-        self.statistics = path / "statistics.json"
-        self.development = path / "development.tsv"
-        self.development_pairs = path / "development.npz"
-        self.prepared = path / "prepared.json"
-        self.checkpoints = path / "checkpoints"
-        self.best = self.checkpoints / "best.ckpt"
-        self.best_score = self.checkpoints / "best.json"
-        self.looks = self.checkpoints / "looks.json"
-        self.averaged = path / "averaged.pt"
-        self.precision = path / "precision.json"
-        self.legs = path / "legs.json"
-        self.log = path / "train.log"
-
-    def corpus(self, name: str) -> Path:
-        """Return the encoded training pairs of one corpus."""
-        return self.path / f"corpus-{name}.npz"
-
-    def links(self, name: str) -> Path:
-        """Return what each target token of one corpus stands for: made by ``links``, read by guided alignment."""
-        return self.path / f"links-{name}.npz"
-
-    @property
-    def has_parameters(self) -> bool:
-        """Return whether something was trained here."""
-        return self.averaged.exists() or any(self.checkpoints.glob("*.ckpt"))
-
-    def fingerprint(self) -> Fingerprint:
-        """Hashes of the prepared text as it lies here: vocabulary, development pairs, every corpus."""
-        corpora = sorted(self.path.glob("corpus-*.npz"))
-        return {
-            "vocabulary": hash_of(self.tokenizer.read_bytes()),
-            "development": hash_of(self.development.read_bytes()),
-            **{f"corpus {path.stem.removeprefix('corpus-')}": EncodedPairs.load(path).fingerprint for path in corpora},
-        }
-
-    def load_recipe(self) -> Recipe:
-        """Return the recipe this folder was prepared with."""
-        return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))
-
-    def save_recipe(self, recipe: Recipe) -> None:
-        """Record the recipe as it is used, overrides included: cards and later commands read it."""
-        self.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
-
-    def load_tokenizer(self) -> Tokenizer:
-        """Return the vocabulary; special tokens in text are text."""
-        tokenizer = Tokenizer.from_file(str(self.tokenizer))
-        tokenizer.encode_special_tokens = True
-        return tokenizer
-
-    def load_development(self) -> list[tuple[str, str, str]]:
-        """(corpus, source, target) of every held-out pair."""
-        lines = self.development.read_text(encoding="utf-8").splitlines()
-        return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]
+from training.files import write_json
+from training.recipe import CorpusConfig, Recipe
+from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
+from training.runs.folder import RunFolder
 
 
 def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
@@ -102,14 +39,24 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     with tempfile.TemporaryDirectory(dir=folder.path.parent, prefix=".prepare-") as name:
         made = RunFolder(Path(name))
         counts = _make(recipe, made, mirror, cache)
-        now = made.fingerprint()
+        now = fingerprint_of(made)
         if folder.has_parameters and folder.tokenizer.exists():
-            require_same(folder.fingerprint(), now, f"{folder.path}: its checkpoints")
+            require_same(fingerprint_of(folder), now, f"{folder.path}: its checkpoints")
         Prepared(prepared_part(recipe), now).save(made.prepared)
         folder.path.mkdir(exist_ok=True)
         for path in sorted(made.path.iterdir(), key=lambda path: path == made.prepared):  # the record comes last
             path.replace(folder.path / path.name)
     return counts
+
+
+def fingerprint_of(folder: RunFolder) -> Fingerprint:
+    """Return the hashes of the prepared text in a run folder: vocabulary, development pairs, every corpus."""
+    corpora = sorted(folder.path.glob("corpus-*.npz"))
+    return {
+        "vocabulary": hash_of(folder.tokenizer.read_bytes()),
+        "development": hash_of(folder.development.read_bytes()),
+        **{f"corpus {path.stem.removeprefix('corpus-')}": EncodedPairs.load(path).fingerprint for path in corpora},
+    }
 
 
 def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
@@ -132,8 +79,8 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
     tokenizer.save(str(folder.tokenizer))
     counts = _write_pairs(training, development, tokenizer, recipe, folder)
     folder.save_recipe(recipe)
-    _write_json(folder.environment, {"python": platform.python_version(), "torch": torch.__version__})
-    _write_json(folder.statistics, counts)
+    write_json(folder.environment, {"python": platform.python_version(), "torch": torch.__version__})
+    write_json(folder.statistics, counts)
     return counts
 
 
@@ -201,7 +148,3 @@ def _count(encoded: EncodedPairs, config: CorpusConfig) -> dict[str, float]:
         "source_tokens": int(encoded.source.offsets[-1]),
         "target_tokens": int(encoded.target.offsets[-1]),
     }
-
-
-def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

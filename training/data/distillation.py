@@ -7,8 +7,6 @@ The teachers are bundles, asked through the command line that users have: what i
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import permutations
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from training.data.reading import read_lines
+from training.data.teachers import ask
 
 _KEY = re.compile(r"[^\w]+")
 
@@ -27,10 +26,6 @@ class Distilled(NamedTuple):
     target: str
     score: float
     """Mean over the teachers of its length-normalised log-probability, in nats a token."""
-
-
-class TeacherError(ValueError):
-    """A teacher that could not translate; the message is its own."""
 
 
 def unseen(candidates: Iterable[str], seen: Iterable[str]) -> list[str]:
@@ -65,15 +60,6 @@ def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
         translations = [read_lines(path) for path in texts]
         judged = [[[float(line) for line in read_lines(path)] for path in row] for row in scores]
     return choose(read_lines(sentences), translations, judged)
-
-
-def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
-    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with what it printed."""
-    command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
-    command.append("--no-split-sentences")  # a line is one sentence, whatever stands in it
-    result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")
 
 
 def choose(

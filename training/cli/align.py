@@ -1,0 +1,117 @@
+"""The commands about word alignments: ``align``, ``silver``, ``links`` and ``rival``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from training.alignment.eflomal import align_both_ways, compare, development_text, gold_line, training_text
+from training.alignment.eflomal import silver as make_silver
+from training.alignment.gold import Gold, Step, alignment_error_rate, pharaoh, read_gold, read_pharaoh
+from training.alignment.guided_links import make_links
+from training.alignment.head_search import Reading, rank_readings
+from training.cli.options import Output, RunPath, show
+from training.data.reading import read_lines
+from training.evaluation.scoring import samples, score_pairs
+from training.files import write_lines
+from training.trainer.checkpoints import load_trained
+
+
+def align(
+    run: RunPath,
+    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    gold: Annotated[Path | None, typer.Option(help="Gold alignments: searches the best layer and head.")] = None,
+    gold_format: Annotated[
+        Literal["naacl", "pharaoh"], typer.Option(help="naacl: 1-based, p for possible. pharaoh: 0-based, all sure.")
+    ] = "naacl",
+    reading: Annotated[
+        str | None, typer.Option(help="Measure this reading only: layer,head,produce|consume[,threshold].")
+    ] = None,
+    alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
+    scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
+    measured_on: Annotated[str | None, typer.Option(help="How the report calls the gold; its file name.")] = None,
+    against: Annotated[
+        Literal["silver", "gold"] | None,
+        typer.Option(help="Whose links --gold has: an aligner's or people's. Default: silver for a .silver file."),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
+    pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
+    if scores is not None:
+        write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
+    given = _parse_reading(reading) if reading else None
+    truth = _read_gold(gold, gold_format) if gold else None
+    if truth is None and (alignments is not None and given is None):
+        raise ValueError("--alignments needs --gold, to search the best reading, or --reading")
+    ranked = [given] if given else []
+    if truth is not None:
+        ranked = rank_readings(samples(pairs, truth), only=given)
+    if alignments is not None:
+        write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
+    text = "\n".join(str(each) for each in ranked[:5])
+    name = measured_on or (gold.name if gold else None)
+    content = {"run": run.name, "measured_on": name, "against": None if gold is None else against or _kind(gold)}
+    show(content | {"readings": [asdict(r) for r in ranked]}, text, output)
+
+
+def _kind(links: Path) -> Literal["silver", "gold"]:
+    """Whose links a file has, by its name: `silver` writes ``.silver``, and once wrote ``development.gold``."""
+    return "silver" if links.suffix == ".silver" or links.name == "development.gold" else "gold"
+
+
+def _parse_reading(text: str) -> Reading:
+    match = re.fullmatch(r"(\d+),(\d+),(produce|consume)(?:,(0?\.\d+|0|1))?", text)
+    if match is None:
+        raise ValueError(f"--reading {text!r} must look like 1,0,consume or 1,0,consume,0.2")
+    layer, head, step, threshold = match.groups()
+    steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
+    return Reading(int(layer), int(head), steps[step], float(threshold) if threshold else None)
+
+
+def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
+    return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
+
+
+Pairs = Annotated[int, typer.Option(help="How many of the run's training pairs eflomal learns from as well.")]
+
+
+def silver(
+    run: RunPath,
+    output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .silver.")],
+    pairs: Pairs = 100_000,
+) -> None:
+    """Align a run's development data with eflomal, in place of gold for choosing a head: `align --gold`."""
+    measured = development_text(run)
+    found = align_both_ways(measured, training_text(run, pairs))
+    links_ = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
+    for name, lines in zip(("source", "target", "silver"), (*measured, links_), strict=True):
+        write_lines(output / f"development.{name}", lines)
+    typer.echo(f"{output}: {len(links_)} pairs")
+
+
+def links(run: RunPath) -> None:
+    """Align a run's training pairs with eflomal, subword by subword: what `guided_alignment` in a recipe needs."""
+    for name, share in make_links(run).items():
+        typer.echo(f"{name}: {share:.1%} of the target tokens have a link")
+
+
+def rival(
+    run: RunPath,
+    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    gold: Annotated[Path, typer.Option(help="Gold alignments: 1-based, p for possible.")],
+    pairs: Pairs = 1_000_000,
+    output: Output = None,
+) -> None:
+    """The alignment error rate of eflomal, trained on the text that the run was trained on."""
+    found = align_both_ways((read_lines(source), read_lines(target)), training_text(run, pairs))
+    truth = read_gold(gold)
+    rates = {name: alignment_error_rate(links, truth) for name, links in compare(found).items()}
+    text = "\n".join(f"{name}: AER {rate:.1f}" for name, rate in rates.items())
+    show({"aligner": "eflomal", "measured_on": gold.name, "aer": rates}, text, output)

@@ -1,0 +1,116 @@
+"""The commands that measure translations: ``evaluate``, ``domains`` and ``lengths``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
+from training.data.reading import read_lines
+from training.decoding.beam_search import SearchOptions
+from training.decoding.wrapping import WRAP_TOKENS
+from training.evaluation.by_length import plot, table
+from training.evaluation.domains import report as domain_report
+from training.evaluation.evaluate import Result, as_text, evaluate_lines, evaluate_teaching, report, translate_all
+from training.evaluation.evaluate import evaluate as evaluate_test
+from training.evaluation.scores import Family, score_by_length
+from training.evaluation.test_sets import load_development, load_test
+from training.files import write_lines
+from training.trainer.checkpoints import Trained, Weights, load_trained
+
+
+def evaluate(
+    run: RunPath,
+    test: Test = None,
+    target: Target = None,
+    hypotheses: Annotated[
+        Path | None, typer.Option(help="Score these translations, e.g. of the served bundle.")
+    ] = None,
+    beam_size: BeamSize = 4,
+    length_penalty: Penalty = 1.0,
+    family: FamilyOption = "cased",
+    precision: Annotated[str, typer.Option(help="What the report calls --hypotheses, e.g. int8.")] = "int8",
+    translations: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    output: Output = None,
+    weights: Annotated[
+        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+    ] = "usual",
+    wrap_tokens: Annotated[
+        int, typer.Option(min=8, help="Translate sentences of more source tokens in parts; give `export` the same.")
+    ] = WRAP_TOKENS,
+) -> None:
+    """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
+    if hypotheses is not None:
+        if test is None:
+            raise ValueError("--hypotheses needs --test: the sentences they translate, with their references")
+        options = SearchOptions(beam_size, length_penalty)
+        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options)]
+        show(report(run.name, precision, None, results, []), as_text(results, []), output)
+        return
+    trained = load_trained(run, weights)
+    options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens, wrap_tokens)
+    results, lines = _evaluate_all(trained, run, (test, target), options, family)
+    if translations is not None:
+        write_lines(translations, lines)
+    teaching = evaluate_teaching(trained, options)
+    show(report(run.name, "pytorch", trained.weights, results, teaching), as_text(results, teaching), output)
+
+
+def _evaluate_all(
+    trained: Trained, run: Path, test: tuple[Path | None, Path | None], options: SearchOptions, family: Family
+) -> tuple[list[Result], list[str]]:
+    sets = load_development(run) if test[0] is None else [load_test(test[0], test[1])]
+    results, lines = [], []
+    for each in sets:
+        result, translated = evaluate_test(trained, each, options, family)
+        results.append(result)
+        lines += translated
+    return results, lines
+
+
+def domains(
+    bundle: Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")],
+    run: Annotated[Path, typer.Option(help="The run folder that it was exported from.")],
+    tests: Annotated[Path, typer.Option(help="Folder with test sets, laid out as a mirror.")],
+    output: Annotated[Path, typer.Option(help="Where the scores go, for `export --scores`.")],
+) -> None:
+    """Measure a bundle on every kind of text: public test sets, a slice of each corpus, numbers kept."""
+    scores = domain_report(bundle, run, tests)
+    for figure in scores:
+        typer.echo(f"{figure.test_set:32} {figure.metric:5} {figure.score:6.2f}")
+    output.write_text(json.dumps([asdict(figure) for figure in scores], indent=1) + "\n", encoding="utf-8")
+
+
+def lengths(
+    systems: Annotated[list[str], typer.Argument(help="NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS, at least one.")],
+    test: Annotated[Path, typer.Option(help="TSV, or the source file; .gz too.")],
+    target: Target = None,
+    stem: Annotated[Path, typer.Option(help="Plots are written to STEM.png and STEM.svg.")] = Path("bleu-by-length"),
+    edges: Annotated[str, typer.Option(help="Longest length of each bucket but the last.")] = "10,20,30",
+    beam_size: BeamSize = 4,
+    family: FamilyOption = "cased",
+    output: Output = None,
+) -> None:
+    """BLEU by sentence length of several systems on the same test set: a table and a plot."""
+    loaded = load_test(test, target)
+    bounds = [int(edge) for edge in edges.split(",")]
+    curves = {}
+    for system in systems:
+        name, separator, path = system.partition("=")
+        if not separator:
+            raise ValueError(f"{system!r} must look like NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS")
+        if Path(path).is_dir():
+            trained = load_trained(Path(path))
+            options = SearchOptions(beam_size, max_length=trained.recipe.max_tokens)
+            translated = translate_all(trained, loaded.sources, options)
+        else:
+            translated = read_lines(Path(path))
+        curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family)
+    for written in plot(curves, stem):
+        typer.echo(f"wrote {written}", err=True)
+    content = {"test_set": loaded.name, "systems": {name: [asdict(b) for b in own] for name, own in curves.items()}}
+    show(content, table(curves), output)

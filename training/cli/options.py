@@ -1,0 +1,26 @@
+"""Options that several commands share, and how a command shows what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.evaluation.scores import Family
+from training.files import write_json
+
+RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")]
+Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz too.")]
+Target = Annotated[Path | None, typer.Option(help="The reference file, when --test is a source file.")]
+BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy.")]
+Penalty = Annotated[float, typer.Option(help="Scores are divided by length to this power.")]
+FamilyOption = Annotated[Family, typer.Option(help="cased: sacreBLEU. tokenised: lowercased, --tokenize none.")]
+Output = Annotated[Path | None, typer.Option(help="Also write the figures here, as JSON.")]
+
+
+def show(content: Mapping[str, object], text: str, output: Path | None) -> None:
+    typer.echo(text)
+    if output is not None:
+        write_json(output, content)

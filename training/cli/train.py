@@ -1,0 +1,55 @@
+"""The commands ``prepare`` and ``train``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.data.prepare import prepare as prepare_run
+from training.recipe import Recipe, load_recipe
+from training.runs.folder import RunFolder
+from training.trainer.run import train as train_run
+
+RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
+Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Where run folders are kept.")]
+Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a key: --set optimisation.max_updates=1000")]
+
+
+def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[Recipe, RunFolder]:
+    recipe = load_recipe(recipe_path, overrides)
+    return recipe, RunFolder(runs / recipe.name)
+
+
+def prepare(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Read, clean and split the corpora, learn the vocabulary, encode everything."""
+    loaded, folder = _open(recipe, runs, overrides)
+    for name, value in prepare_run(loaded, folder, mirror, runs / "downloads").items():
+        typer.echo(f"{name}: {value}")
+
+
+def train(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    overrides: Overrides = None,
+    processes: Annotated[int, typer.Option(help="Processes on this machine, with DDP.")] = 1,
+    nodes: Annotated[int, typer.Option(help="Machines, under torchrun.")] = 1,
+) -> None:
+    """Train, or go on where the last run stopped."""
+    loaded, folder = _open(recipe, runs, overrides)
+    if not folder.tokenizer.exists():
+        raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")
+    missing = [corpus.name for corpus in loaded.corpora if not folder.corpus(corpus.name).exists()]
+    if missing:  # before the run's own recipe is replaced by one that does not fit it
+        raise FileNotFoundError(
+            f"{folder.path} was prepared without {', '.join(missing)}: give the recipe another name and run "
+            "`python -m training prepare` for it (`start_from` takes these parameters along), or take it out"
+        )
+    train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())

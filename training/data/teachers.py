@@ -1,0 +1,20 @@
+"""Translations by bundles, through the command line that users have: what is measured or learnt is what is served."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+class TeacherError(ValueError):
+    """A teacher that could not translate; the message is its own."""
+
+
+def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
+    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with what it printed."""
+    command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
+    command.append("--no-split-sentences")  # a line is one sentence, whatever stands in it
+    result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")

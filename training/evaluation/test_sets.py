@@ -1,0 +1,46 @@
+"""Sentences with reference translations: files, or the development data of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from training.data.reading import read_lines, read_pairs
+from training.runs.folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """Sentences and their reference translations."""
+
+    __test__ = False  # or pytest takes it for a class of tests
+
+    name: str
+    sources: Sequence[str]
+    references: Sequence[str]
+
+
+def load_test(path: Path, target_path: Path | None = None) -> TestSet:
+    """A TSV (source, tab, reference) or two line-aligned files; .gz too. Raises CorpusError as ``read_pairs`` does."""
+    if target_path is None:
+        sources, references = zip(*read_pairs(path), strict=True)
+        return TestSet(_stem(path), sources, references)
+    list(read_pairs(path, target_path))  # complains about unequal line counts by name
+    return TestSet(_stem(path), read_lines(path), read_lines(target_path))
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".tsv")
+
+
+def load_development(path: Path) -> list[TestSet]:
+    """Return the held-out pairs of a run folder, one test set a corpus."""
+    rows = RunFolder(path).load_development()
+    names = dict.fromkeys(corpus for corpus, _, _ in rows)
+    return [
+        TestSet(
+            f"development/{name}", [s for corpus, s, _ in rows if corpus == name], [t for c, _, t in rows if c == name]
+        )
+        for name in names
+    ]

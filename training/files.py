@@ -1,0 +1,19 @@
+"""Writes the small files that commands leave behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write UTF-8 JSON that people can read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write UTF-8 text, one line each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
