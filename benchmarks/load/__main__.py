@@ -47,7 +47,7 @@ class Stand(NamedTuple):
 
     async def apart(self, texts: Sequence[str], moments: Sequence[float], kinds: tuple[str, str]) -> list[Row]:
         """Send texts at these moments; one row for the long ones and one for the short ones."""
-        answers = await send(self.client, texts, moments, self.fields, patience=60)
+        answers = await send(self.client, texts, moments, self.fields, seconds=60)
         long, short = ([each for each in answers if (each.text == SHORT) is short] for short in (False, True))
         return [summary(self.server, kinds[0], 0, long), summary(self.server, kinds[1], 0, short)]
 
@@ -144,7 +144,7 @@ async def _lengths(stand: Stand) -> list[Row]:
         text = long_text(stand.texts, words)
         answers: list[Answer] = []
         for _ in range(5):
-            answers += await send(stand.client, [text], [0.0], stand.fields, patience=60)
+            answers += await send(stand.client, [text], [0.0], stand.fields, seconds=60)
         rows.append(summary(stand.server, f"alone, {words} words", 0, answers))
     return rows
 

@@ -67,14 +67,14 @@ class Client:
 
 
 async def send(
-    client: Client, texts: Sequence[str], moments: Iterable[float], fields: dict[str, object], patience: float = 10.0
+    client: Client, texts: Sequence[str], moments: Iterable[float], fields: dict[str, object], seconds: float = 10.0
 ) -> list[Answer]:
     """Send one text at each moment (seconds from now) and give all answers."""
     begun = time.perf_counter()
 
     async def one(text: str, due: float) -> Answer:
         try:
-            good = await asyncio.wait_for(client.translate(text, fields), patience)
+            good = await asyncio.wait_for(client.translate(text, fields), seconds)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             good = False
         return Answer(text, time.perf_counter() - begun - due, good)

@@ -146,9 +146,9 @@ class Pool:
             return
         connection.ask(request, due)
 
-    async def close(self, patience: float) -> None:
-        """Wait so long for what has no answer yet, then close everything that is idle."""
-        end = time.perf_counter() + patience
+    async def close(self, seconds: float) -> None:
+        """Wait up to `seconds` for open answers, then close all idle connections."""
+        end = time.perf_counter() + seconds
         while self.open and time.perf_counter() < end:
             await asyncio.sleep(0.05)
         for connection in self.idle:

@@ -27,8 +27,8 @@ from service.tracing import Tracing
 
 Result = TypeVar("Result")
 
-# The engine keeps the deadline itself; this is for an engine that hangs.
-PATIENCE_SECONDS = 0.5
+# The engine enforces the deadline itself. The grace period is for an engine that hangs.
+GRACE_SECONDS = 0.5
 
 
 class TranslatorPort(Protocol):
@@ -120,7 +120,7 @@ class Service:
     async def in_time(self, deadline: float, work: Awaitable[Result]) -> Result:
         """Wait for work; raises DeadlineExceeded soon after the deadline, even if the engine hangs."""
         try:
-            async with asyncio.timeout(max(deadline + PATIENCE_SECONDS - time.monotonic(), 0.0)) as timer:
+            async with asyncio.timeout(max(deadline + GRACE_SECONDS - time.monotonic(), 0.0)) as timer:
                 return await work
         except TimeoutError:
             if not timer.expired():

@@ -76,10 +76,10 @@ def load_troubled(bundle: Bundle, settings: ModelSettings) -> TroubledModel:
     return TroubledModel(load_model(bundle, settings))
 
 
-def main(patience: float) -> int:
+def main(stalled_seconds: float) -> int:
     onnx_model.load_model = load_troubled  # type: ignore[assignment]
-    translator.STALLED_SECONDS = patience
-    server.STALLED_SECONDS = patience
+    translator.STALLED_SECONDS = stalled_seconds
+    server.STALLED_SECONDS = stalled_seconds
     for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, THREE_FAILURES):
         signal.signal(number, lambda kind, _: trouble.extend([kind] * (3 if kind == THREE_FAILURES else 1)))
     return serve_models(load_settings(engine_processes=0))  # which could not be reached from here

@@ -29,9 +29,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def faulty(models: Path, patience: float = 60.0, **settings: str) -> Iterator[ServerProcess]:
+def faulty(models: Path, stalled_seconds: float = 60.0, **settings: str) -> Iterator[ServerProcess]:
     common = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_DEVICE": "cpu"}
-    with running("-m", "tests.system.serve_faulty", str(patience), **common, **settings) as server:
+    with running("-m", "tests.system.serve_faulty", str(stalled_seconds), **common, **settings) as server:
         server.wait_for("ready")
         yield server
 

@@ -12,7 +12,7 @@ from training.decoding import repetition
 from training.decoding.wrapping import WRAP_TOKENS
 from training.networks.interface import Memory, Network, State
 
-PATIENCE = 2
+LOOKAHEAD_TOKENS = 2
 """Tokens for which a live hypothesis that is behind is waited for, as the service does."""
 
 
@@ -153,6 +153,6 @@ def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchO
     if steps >= sentence.limit:
         return True
     to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))
-    if to_beat >= best_live / min(steps + PATIENCE, sentence.limit) ** options.length_penalty:
+    if to_beat >= best_live / min(steps + LOOKAHEAD_TOKENS, sentence.limit) ** options.length_penalty:
         return bool(sentence.results)
     return len(sentence.results) >= options.beam_size and to_beat >= best_live / steps**options.length_penalty

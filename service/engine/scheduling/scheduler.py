@@ -3,7 +3,7 @@
 Sentences are encoded oldest first, a few ahead of those who may join, and admitted oldest first while the budget of
 rows lasts. One of few rows may pass one of many that does not fit yet, those of a short request pass those of long ones
 that are not encoded yet, and a few rows are kept for them. All that only so often: once a sentence has been passed
-`patience` times nobody passes it any more, the batch drains, and it is next.
+`max_overtakes` times nobody passes it any more, the batch drains, and it is next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from service.engine.types import MAX_BEAM_SIZE
 Owner = TypeVar("Owner")
 
 DEFAULT_ROWS = 160  # a step of more is no faster a row on a CPU, and longer to wait for
-LOOKAHEAD = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
+SCAN_LIMIT = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
 # One encoder run: long enough to be worth its start, short enough (20 ms on one core without VNNI) for who comes next.
@@ -35,14 +35,16 @@ class Budget:
     rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
-    patience: int = 16  # times a waiting sentence may be passed by younger ones
+    max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
 
     def __post_init__(self) -> None:
         """Raise ValueError where a sentence could wait for ever."""
         if self.rows < MAX_BEAM_SIZE:
             raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
-        if min(self.queued_sentences, self.queued_tokens) < 1 or self.patience < 0:
-            raise ValueError("queued_sentences and queued_tokens must be positive, patience not negative")
+        if min(self.queued_sentences, self.queued_tokens) < 1 or self.max_overtakes < 0:
+            raise ValueError(
+                "queued_sentences and queued_tokens must be positive, and max_overtakes must not be negative"
+            )
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +110,7 @@ class Scheduler(Generic[Owner]):
         left = 0 if fair is None else max(most - fair, 0)
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
-        while self.has_ready() and free > left and len(passed) < LOOKAHEAD:
+        while self.has_ready() and free > left and len(passed) < SCAN_LIMIT:
             entry = self._queue.popleft()
             if entry.rows <= free - (0 if entry.short else kept):
                 admitted.append(entry.owner)
@@ -118,7 +120,7 @@ class Scheduler(Generic[Owner]):
                     older.passed += 1
             else:
                 passed.append(entry)
-            if passed and passed[0].passed >= self.budget.patience:
+            if passed and passed[0].passed >= self.budget.max_overtakes:
                 break
         self._queue.extendleft(reversed(passed))
         return Plan(admitted, expired)
@@ -167,7 +169,7 @@ class Scheduler(Generic[Owner]):
         return place
 
     def _lets_pass(self, entry: Waiting[Owner]) -> bool:
-        return not (entry.short or entry.taken or entry.ready) and entry.passed < self.budget.patience
+        return not (entry.short or entry.taken or entry.ready) and entry.passed < self.budget.max_overtakes
 
     def _expire(self, now: float) -> list[Owner]:
         if now < self._next_deadline:

@@ -6,7 +6,8 @@ plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., ar
 A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
 with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
 search of a sentence ends
-- when no live hypothesis can still beat the worst of the n best finished, were the next PATIENCE tokens certain;
+- when no live hypothesis could beat the worst of the n best finished even if its next LOOKAHEAD_TOKENS tokens were
+  certain;
 - when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
   too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
 - at the maximum length, where the best K are finished as they stand;

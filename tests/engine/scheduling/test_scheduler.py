@@ -51,7 +51,7 @@ def test_a_small_one_may_pass_a_large_one_that_does_not_fit_yet() -> None:
 
 
 def test_a_large_one_is_passed_only_so_often() -> None:
-    queue = scheduler([waiting("large", rows=8)], rows=8, patience=3)
+    queue = scheduler([waiting("large", rows=8)], rows=8, max_overtakes=3)
     for index in range(10):
         queue.add([waiting(str(index))])
     assert queue.plan(0.0, 4).admitted == ["0", "1", "2"]
@@ -87,7 +87,7 @@ def test_those_whom_the_encoder_has_taken_are_passed_by_nobody() -> None:
 
 
 def test_long_sentences_are_passed_only_so_often() -> None:
-    queue = scheduler(long("a"), patience=2)
+    queue = scheduler(long("a"), max_overtakes=2)
     queue.add(unprepared("xyz", 5))
     assert queue.to_encode() == ["x", "y", "a", "z"]
 
@@ -152,7 +152,7 @@ def test_a_request_larger_than_the_queue_is_taken_when_nobody_else_waits() -> No
     assert scheduler([], queued_sentences=3).has_room(50, 10)
 
 
-@pytest.mark.parametrize("wrong", [{"rows": 7}, {"patience": -1}, {"queued_tokens": 0}])
+@pytest.mark.parametrize("wrong", [{"rows": 7}, {"max_overtakes": -1}, {"queued_tokens": 0}])
 def test_a_budget_under_which_someone_would_wait_for_ever_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"must be|may need"):
         Budget(**wrong)
@@ -162,12 +162,12 @@ def test_a_budget_under_which_someone_would_wait_for_ever_is_refused(wrong: dict
 @given(
     arrivals=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 8), st.integers(1, 80)), min_size=1, max_size=60),
     rows=st.integers(8, 24),
-    patience=st.integers(0, 5),
+    max_overtakes=st.integers(0, 5),
 )
 def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
-    arrivals: list[tuple[int, int, int]], rows: int, patience: int
+    arrivals: list[tuple[int, int, int]], rows: int, max_overtakes: int
 ) -> None:
-    queue: Scheduler[int] = Scheduler(Budget(rows=rows, patience=patience))
+    queue: Scheduler[int] = Scheduler(Budget(rows=rows, max_overtakes=max_overtakes))
     running: dict[int, int] = {}  # sentence → step at which it ends
     passed_by = dict.fromkeys(range(len(arrivals)), 0)
     served: set[int] = set()
@@ -188,7 +188,7 @@ def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
         assert sum(arrivals[index][1] for index in running) <= rows
     assert served == set(range(len(arrivals)))
     # Those passed in one plan are at most as many as fit, and the count is looked at after each of them.
-    assert max(passed_by.values()) <= patience + 1
+    assert max(passed_by.values()) <= max_overtakes + 1
 
 
 def arriving(arrivals: list[tuple[int, int, int]], step: int) -> list[int]:

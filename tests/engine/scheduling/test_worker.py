@@ -458,7 +458,7 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     assert not worker.alive
 
 
-def test_stopping_without_patience_answers_everybody() -> None:
+def test_stopping_without_a_drain_answers_every_request() -> None:
     def slow(what: str, rows: int) -> None:
         time.sleep(0.02)
 
