@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
 from service.bundle.repository import Change, Found, find_bundles, look_through, open_found
 from service.engine.errors import (
@@ -31,7 +32,6 @@ from service.engine.types import ModelInfo, ModelState, ModelStateName
 Result = TypeVar("Result")
 
 GRACE_SECONDS = 1.0
-WRAP_TOKENS = 128  # unless a manifest says otherwise: models take more, but have seen few sentences of that length
 STATE_REASONS: dict[ModelStateName, str] = {
     "ready": "",
     "starting": "It is being loaded and warmed up.",

@@ -11,9 +11,9 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from service.bundle.wrapping import join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
 from service.engine.text.segmented_text import SegmentedText
-from service.engine.text.segmenter import join
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.types import (
     ScoringRequest,

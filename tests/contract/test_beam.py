@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import settle
 from tests.support.tiny_networks import bahdanau, network, transformer
-from training.data.subwords import BOS, EOS, PAD
 from training.decoding.beam_search import SearchOptions, beam_search
 from training.decoding.translate import pad_sources
 from training.networks.bahdanau import Bahdanau

@@ -1,4 +1,4 @@
-"""What training evaluates is what the service translates: both cut long sentences at the same places."""
+"""What training evaluates is what the service translates: both tokenise long sentences alike, and so cut them alike."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 import tokenizers
 
 from service.bundle.manifest import SpecialIds
-from service.engine.registry import WRAP_TOKENS
+from service.bundle.wrapping import join
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer
 from training.data.subwords import train_tokenizer
-from training.decoding import wrapping
+from training.decoding.beam_search import SearchOptions
+from training.decoding.translate import segments_of
 from training.recipe import VocabularyConfig
 
 WORDS = "the small cat, which had come home late, saw a house; and then (nobody knows why) it slept again"
@@ -40,18 +41,16 @@ def tokenizer() -> tokenizers.Tokenizer:
 def test_both_cut_at_the_same_places(tokenizer: tokenizers.Tokenizer, sentence: str, wrap: int) -> None:
     segmentation = SegmentationOptions("en", wrap, 256, split=False)
     expected = segment_text(sentence, Tokenizer(tokenizer, SpecialIds(0, 1, 2)), segmentation)
-    found = wrapping.segments(tokenizer, sentence, wrap, 256)
+    found = segments_of(sentence, tokenizer, SearchOptions(max_length=256, wrap_tokens=wrap))
     assert [(segment.start, segment.end) for segment in found] == expected.spans
-    assert [(*segment.ids, 2) for segment in found] == [segment.ids for segment in expected.segments]
-
-
-def test_both_wrap_from_the_same_length_on() -> None:
-    assert wrapping.WRAP_TOKENS == WRAP_TOKENS
+    assert [segment.ids for segment in found] == [segment.ids for segment in expected.segments]
 
 
 def test_parts_are_joined_with_what_stood_between_them(tokenizer: tokenizers.Tokenizer) -> None:
-    found = wrapping.segments(tokenizer, WORDS, 24, 256)
+    found = segments_of(WORDS, tokenizer, SearchOptions(max_length=256, wrap_tokens=24))
+    spans = [(segment.start, segment.end) for segment in found]
     assert len(found) > 2
-    assert wrapping.join(WORDS, found, [WORDS[segment.start : segment.end] for segment in found]) == WORDS
-    assert wrapping.join("", [], []) == ""
-    assert wrapping.join("12 - 34", [], []) == "12 - 34"
+    assert join(WORDS, spans, [WORDS[start:end] for start, end in spans]).text == WORDS
+    assert join("", [], []).text == ""
+    assert join("12 - 34", [], []).text == "12 - 34"
+    assert segments_of("12 - 34", tokenizer, SearchOptions()) == []

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 import pytest
 
+from service.bundle.wrapping import Joined, Span, join
 from service.engine import streaming
 from service.engine.scheduling.worker import Worker
 from service.engine.streaming import stream_segmented
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
-from service.engine.text.segmenter import Joined, Span, join
 from service.engine.types import (
     ScoringRequest,
     SearchOptions,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from service.bundle.vocabulary import BOS
 from tests.support.exported import Array, Exported, batch_of, id_pairs, write_quantised
 from tests.support.tiny_networks import VARIANTS
-from training.data.subwords import BOS
 
 PAIRS = id_pairs(24, longest=22)
 

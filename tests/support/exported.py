@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
-from training.data.subwords import EOS
 from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
 from training.export.card import DataCredit, ModelCard, Score

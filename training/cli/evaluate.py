@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from service.bundle.limits import WRAP_TOKENS
 from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
 from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
-from training.decoding.wrapping import WRAP_TOKENS
 from training.evaluation.by_length import plot, table
 from training.evaluation.domains import report as domain_report
 from training.evaluation.evaluate import Result, as_text, evaluate_lines, evaluate_teaching, report, translate_all

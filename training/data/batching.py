@@ -10,9 +10,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from service.bundle.vocabulary import BOS, PAD
 from training.data.dataset import EncodedPairs, Ids
 from training.data.link_table import LinkTable, attention_targets
-from training.data.subwords import BOS, PAD
 
 Entries = npt.NDArray[np.int64]
 """[pairs, 2]: which corpus, which pair of it."""

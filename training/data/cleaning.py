@@ -5,20 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from service.bundle.vocabulary import APOSTROPHES, INVISIBLE, SPACES
 from training.recipe import CleaningConfig
 
 Pair = tuple[str, str]
-
-APOSTROPHES = "’‘ʼ＇"
-"""Written as ' by the normaliser: corpora disagree about them."""
-
-_BREAKS = "\t\n\r\v\f\x1c\x1d\x1e\x1f\u0085\u2028\u2029"
-
-SPACES = "".join(chr(c) for c in range(0x3001) if unicodedata.category(chr(c)) == "Zs" or chr(c) in _BREAKS)
-"""Every space separator and line break; French puts U+00A0 or U+202F before ! ? : ;."""
-
-INVISIBLE = "\u00ad\u200b\ufeff"
-"""Soft hyphen, zero-width space, byte-order mark: carry no meaning in running text."""
 
 _TABLE = str.maketrans(
     {**dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(SPACES, " "), **dict.fromkeys(INVISIBLE, "")}

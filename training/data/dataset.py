@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from service.bundle.vocabulary import EOS
 from training.data.cleaning import Pair
-from training.data.subwords import EOS
 from training.runs.fingerprint import hash_of
 
 Ids = npt.NDArray[np.uint16]

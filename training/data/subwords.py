@@ -7,12 +7,9 @@ from collections.abc import Iterable
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from training.data.cleaning import APOSTROPHES, INVISIBLE, SPACES
+from service.bundle.vocabulary import APOSTROPHES, BYTE_TOKENS, INVISIBLE, SPACE_PIECE, SPACES, SPECIAL_TOKENS
 from training.recipe import VocabularyConfig
 
-PAD, BOS, EOS = 0, 1, 2
-SPECIAL_TOKENS = ("<pad>", "<s>", "</s>")
-BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 
 
@@ -43,7 +40,7 @@ def _with_byte_fallback(draft: Tokenizer, config: VocabularyConfig) -> Tokenizer
     tokenizer.normalizer = _normaliser(config)
     tokenizer.pre_tokenizer = _pre_tokeniser(config)
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        [decoders.Replace(SPACE_PIECE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
     tokenizer.encode_special_tokens = True
@@ -64,7 +61,7 @@ def _normaliser(config: VocabularyConfig) -> normalizers.Normalizer:
 
 
 def _pre_tokeniser(config: VocabularyConfig) -> pre_tokenizers.PreTokenizer:
-    metaspace = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True)
+    metaspace = pre_tokenizers.Metaspace(replacement=SPACE_PIECE, prepend_scheme="always", split=True)
     if config.pretokenised:
         return metaspace
     # A mark or digit stands alone but keeps the space before it: "▁!" is one piece, as French needs it.

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from training.data.subwords import BOS, EOS, PAD
+from service.bundle.limits import LOOKAHEAD_TOKENS, WRAP_TOKENS, length_limit
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
-from training.decoding.wrapping import WRAP_TOKENS
 from training.networks.interface import Memory, Network, State
-
-LOOKAHEAD_TOKENS = 2
-"""Tokens for which a live hypothesis that is behind is waited for, as the service does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +24,6 @@ class SearchOptions:
     """Tokens of a translation (and of a source), the end token counted."""
     wrap_tokens: int = WRAP_TOKENS
     """Sentences of more source tokens, the end token counted, are translated in parts."""
-
-
-def length_limit(source_length: int, max_length: int) -> int:
-    """Return where a translation is cut off: the service's limit, twice its source and a little; end tokens counted.
-
-    One of ``max_length`` places is kept for the end token that a cut translation gets when it is scored.
-    """
-    return min(2 * source_length + 8, max_length - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from service.bundle.limits import length_limit
+from service.bundle.vocabulary import BOS, EOS, PAD, visible_range
+from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from training.data.batching import collate
-from training.data.subwords import BOS, EOS, PAD
 from training.decoding import repetition
-from training.decoding.beam_search import Hypothesis, SearchOptions, beam_search, length_limit
-from training.decoding.wrapping import join, segments
+from training.decoding.beam_search import Hypothesis, SearchOptions, beam_search
 from training.networks.interface import Network
 
 BATCH_TOKENS = 4096
@@ -133,11 +134,38 @@ def translate(
 
     A sentence over the limits of ``options`` is translated in parts, as the service does.
     """
-    limit = min(options.wrap_tokens, options.max_length)
-    cut = [segments(tokenizer, sentence, limit, options.max_length) for sentence in sentences]
-    found = iter(search(network, [piece.ids for own in cut for piece in own], options, progress))
-    texts = [[tokenizer.decode(next(found)[0].ids) for _ in own] for own in cut]
-    return [join(sentence, own, text) for sentence, own, text in zip(sentences, cut, texts, strict=True)]
+    segments = [segments_of(sentence, tokenizer, options) for sentence in sentences]
+    found = iter(search(network, [each.ids[:-1] for own in segments for each in own], options, progress))
+    texts = []
+    for sentence, own in zip(sentences, segments, strict=True):
+        translations = [tokenizer.decode(next(found)[0].ids) for _ in own]
+        texts.append(join(sentence, [(each.start, each.end) for each in own], translations).text)
+    return texts
+
+
+class _SentenceTokenizer:
+    """A run's tokenizer as `service.bundle.wrapping` needs it."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, the end token last."""
+        return [*self._tokenizer.encode(text).ids, EOS]
+
+    def token_spans(self, text: str) -> list[Span]:
+        """Return the range of each token, without the end token."""
+        return [visible_range(text, *offsets) for offsets in self._tokenizer.encode(text).offsets]
+
+
+def segments_of(sentence: str, tokenizer: Tokenizer, options: SearchOptions) -> list[Segment]:
+    """Return the parts of a sentence that the service would translate; the rest of it is copied."""
+    cut, limit = _SentenceTokenizer(tokenizer), min(options.wrap_tokens, options.max_length)
+    return [
+        segment
+        for span in whole_text(sentence)
+        for segment in cut_sentence(sentence, span, cut, limit, options.max_length)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from training.data.subwords import BOS
+from service.bundle.vocabulary import BOS
 from training.export.bahdanau_parameters import SOURCE, STATE, TARGET, TRANSITION
 from training.export.graph import Axes, GraphBuilder
 from training.export.graph_blocks import (

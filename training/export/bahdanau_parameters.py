@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from training.data.subwords import BOS, PAD
+from service.bundle.vocabulary import BOS, PAD
 from training.export.parameters import (
     OUTPUT_BIAS,
     Matrix,

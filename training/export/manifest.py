@@ -8,7 +8,7 @@ from typing import Any, Literal
 from onnx import TensorProto, helper
 
 from service.bundle.manifest import Precision
-from training.data.subwords import BOS, EOS, PAD
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
 from training.export.shortlist import SHORTLIST_FILE
 from training.recipe import Recipe

@@ -13,8 +13,8 @@ import onnxruntime
 import torch
 from torch import Tensor
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.batching import Batch, collate
-from training.data.subwords import BOS, EOS, PAD
 from training.export.architecture import make_graphs
 from training.export.calibrate import IdPair
 from training.export.compare import (

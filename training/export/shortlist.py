@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.alignment.lexicon import sample_pairs, train_lexicon
 from training.data.dataset import EncodedPairs
-from training.data.subwords import BOS, EOS, PAD
 
 SHORTLIST_FILE = "shortlist.npz"
 _COUNTED = 20_000

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.data.subwords import BOS
+from service.bundle.vocabulary import BOS
 from training.export.graph import MICROSOFT, Axes, GraphBuilder
 from training.export.graph_blocks import (
     FLOAT,

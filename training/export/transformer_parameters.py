@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from training.data.subwords import BOS, PAD
+from service.bundle.vocabulary import BOS, PAD
 from training.export.parameters import (
     OUTPUT_BIAS,
     POSITIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from training.data.subwords import PAD
+from service.bundle.vocabulary import PAD
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State
 from training.networks.output import partial_linear

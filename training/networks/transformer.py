@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from training.data.subwords import PAD
+from service.bundle.vocabulary import PAD
 from training.networks.attention import MultiHeadAttention, valid_positions
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State

@@ -14,8 +14,8 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import TensorBoardLogger
 from matplotlib.figure import Figure
 
+from service.bundle.vocabulary import EOS
 from training.data.batching import Batch, collate
-from training.data.subwords import EOS
 from training.decoding.translate import translate_greedy
 from training.runs.folder import RunFolder
 from training.trainer.log import open_log

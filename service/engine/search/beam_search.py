@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.limits import LOOKAHEAD_TOKENS
+from service.bundle.repetition import LEAST_RUN
 from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.hypotheses import BeamCandidates, Finished, first_living
-from service.engine.search.repetition import LEAST_RUN, RepetitionGuard
+from service.engine.search.repetition import RepetitionGuard
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
-LOOKAHEAD_TOKENS = 2  # tokens for which a live hypothesis that is behind is waited for
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 

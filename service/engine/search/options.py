@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from service.bundle.limits import length_limit
 from service.engine.errors import InvalidOption
 from service.engine.search.validation import check_search
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions, TranslationOptions
-
-SPARE_TOKENS = 8  # unless told otherwise, a translation may be twice as long as its source and this much longer
 
 
 def check_options(options: TranslationOptions) -> None:
@@ -22,19 +21,13 @@ def check_options(options: TranslationOptions) -> None:
 
 
 def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
-    """Settle how to search for the translation of so many source tokens; counts include </s>.
-
-    One of the places that the model has is kept for the </s> of a translation that is cut off, because attention is
-    computed over a closed one.
-    """
-    limit = target_limit - 1
-    wanted = options.max_length if options.max_length is not None else 2 * source_tokens + SPARE_TOKENS
-    min_length = min(options.min_length, limit - 1)
+    """Settle how to search for the translation of so many source tokens; counts include </s>."""
+    min_length = min(options.min_length, target_limit - 2)
     n_best = options.alternatives + 1
     return SearchOptions(
         beam_size=max(options.beam_size, n_best),
         length_penalty=options.length_penalty,
-        max_length=max(min(wanted, limit), min_length + 1),
+        max_length=max(length_limit(source_tokens, target_limit, options.max_length), min_length + 1),
         min_length=min_length,
         n_best=n_best,
     )

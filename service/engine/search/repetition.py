@@ -1,10 +1,6 @@
-"""Keeps a hypothesis from repeating itself for ever.
+"""Counts the cycles of all hypotheses of a batch and forbids what would prolong one too far.
 
-A hypothesis ends in a cycle of period p when each of its last tokens equals the one p places before it. The guard
-counts, for every row and every period up to MAX_PERIOD, for how many tokens in a row that has held, and forbids a
-token that would bring the count to the limit of its period, one more copy and FURTHER tokens: no four tokens in a row
-occur a third time. A source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: the limits are then
-raised to twice its own longest run. </s> is never forbidden, because it never occurs inside a hypothesis.
+The rule itself is in `service.bundle.repetition`; training follows it too.
 """
 
 from __future__ import annotations
@@ -14,13 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.repetition import MAX_PERIOD, run_limits
 from service.engine.model.buffers import grow
 from service.engine.types import IntArray
 
-MAX_PERIOD = 16  # longest cycle that is noticed, in tokens
-FURTHER = 3
-LEAST_RUN = 1 + FURTHER  # the lowest limit
-_LIMITS: npt.NDArray[np.int32] = np.arange(1 + FURTHER, MAX_PERIOD + FURTHER + 1, dtype=np.int32)
 _NOTHING = -1  # stands for the places before the first token: equal to no id
 
 
@@ -39,7 +32,7 @@ class RepetitionGuard:
         self._limits = grow(self._limits, index + 1)
         self._recent[index] = _NOTHING
         self._runs[index] = 0
-        self._limits[index] = np.maximum(_LIMITS, 2 * longest_run(source_ids))
+        self._limits[index] = run_limits(source_ids)
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
@@ -68,23 +61,3 @@ class RepetitionGuard:
         """Put sentences `movers` in the places `holes`."""
         for array in (self._recent, self._runs, self._limits):
             array[holes] = array[movers]
-
-
-def longest_run(ids: Sequence[int]) -> int:
-    """Return the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
-
-    Runs under three tokens could not raise any limit, so they are not told apart.
-    """
-    if len(ids) - len(set(ids)) < 3:
-        return 0
-    tokens = np.asarray(ids)
-    same = np.zeros((MAX_PERIOD, len(tokens)), bool)
-    for period in range(1, min(MAX_PERIOD, len(tokens) - 1) + 1):
-        same[period - 1, period:] = tokens[period:] == tokens[:-period]
-    if not (same[:, 2:] & same[:, 1:-1] & same[:, :-2]).any():
-        return 0
-    longest, run = np.zeros(MAX_PERIOD, np.int64), np.zeros(MAX_PERIOD, np.int64)
-    for column in same.T:
-        run = (run + 1) * column
-        longest = np.maximum(longest, run)
-    return int(longest.max())

@@ -5,19 +5,12 @@ Everything here is pure and free of clocks; the translator decides when and wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from service.engine.attention import alignment
-from service.engine.text.segmenter import (
-    Span,
-    is_translatable,
-    join,
-    split_sentences,
-    whole_text,
-    without_long_words,
-    wrap,
-)
+from service.engine.text.segmenter import split_sentences
 from service.engine.text.tokenizer import Decoded, Tokenizer, check_text
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation
 
@@ -30,15 +23,6 @@ class SegmentationOptions:
     wrap_tokens: int  # longer sentences are wrapped
     max_tokens: int  # the model's limit
     split: bool = True  # False: the whole text is one sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One range of a text that the model translates by itself."""
-
-    start: int
-    end: int
-    ids: tuple[int, ...]  # ends with </s>
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +52,10 @@ def segment_text(text: str, tokenizer: Tokenizer, segmentation: SegmentationOpti
     spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
     segments = [
         segment
-        for start, end in spans
-        for segment in _segments(text, start, end, tokenizer, segmentation, segmentation.wrap_tokens)
+        for span in spans
+        for segment in cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
     ]
     return SegmentedText(text, tuple(segments))
-
-
-def _segments(
-    text: str, start: int, end: int, tokenizer: Tokenizer, segmentation: SegmentationOptions, wrap_tokens: int
-) -> Iterator[Segment]:
-    """Yield one segment, or several of a long sentence; a part may need more tokens alone than within its sentence."""
-    sentence = text[start:end]
-    ids = tokenizer.encode(sentence)
-    if len(ids) <= max(wrap_tokens, 2) or (
-        wrap_tokens < segmentation.wrap_tokens and len(ids) <= segmentation.max_tokens
-    ):
-        yield Segment(start, end, ids)
-        return
-    tokens = [(token.start, token.end) for token in tokenizer.tokens(sentence)[:-1]]
-    limit = max(wrap_tokens - 1, 1)
-    parts = without_long_words(sentence, tokens, limit)
-    if parts == [(0, len(sentence))]:
-        parts = [span for span in wrap(sentence, tokens, limit) if is_translatable(sentence[slice(*span)])]
-        wrap_tokens //= 2
-        if parts == [(0, len(sentence))]:  # one character of more tokens than the model takes
-            return
-    for begin, finish in parts:
-        yield from _segments(text, start + begin, start + finish, tokenizer, segmentation, wrap_tokens)
 
 
 def assemble(

@@ -11,7 +11,6 @@ gets a replacement character that the model did not spell.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,11 @@ import tokenizers
 
 from service.bundle.load import Bundle
 from service.bundle.manifest import SpecialIds
+from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, plain, read_tokenizer, visible_range
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.types import Token
 
-SPACE_PIECE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -42,10 +41,7 @@ class Tokenizer:
 
     def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds) -> None:
         """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token."""
-        library.encode_special_tokens = True
-        library.no_truncation()
-        library.no_padding()
-        self._library = library
+        self._library = plain(library)
         self._bos, self._eos = special_ids.bos, special_ids.eos
         vocabulary = library.get_vocab(with_added_tokens=True)
         self._pieces = {number: piece for piece, number in vocabulary.items()}
@@ -81,7 +77,7 @@ class Tokenizer:
         encoding = self._library.encode(composed.text, add_special_tokens=False)
         tokens = []
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            start, end = _without_blanks(composed.text, start, end)
+            start, end = visible_range(composed.text, start, end)
             piece = self._pieces[number]
             if piece == SPACE_PIECE and composed.text[start:end] != SPACE_PIECE:
                 end = start
@@ -94,6 +90,10 @@ class Tokenizer:
             tokens.append(Token(number, piece, text[start:end], start + shift, end + shift))
         tokens.append(self._special(self._eos, len(text) + shift))
         return tuple(tokens)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the range of each token of a text, </s> left out."""
+        return [(token.start, token.end) for token in self.tokens(text)[:-1]]
 
     def begin_token(self) -> Token:
         """Return <s>, which stands before the first target token."""
@@ -142,7 +142,7 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
             f"{path}: it has ids up to {max(vocabulary.values(), default=0)}, but the manifest's vocabulary_size is "
             f"{manifest.vocabulary_size}."
         )
-    missing = [f"<0x{byte:02X}>" for byte in range(256) if f"<0x{byte:02X}>" not in vocabulary]
+    missing = [token for token in BYTE_TOKENS if token not in vocabulary]
     if missing:
         raise BundleIncompatible(f"{path}: {len(missing)} of the 256 byte tokens are missing, {missing[0]} first.")
     special = manifest.special_ids
@@ -165,23 +165,9 @@ def check_text(text: str) -> None:
 
 def _read(path: Path) -> tokenizers.Tokenizer:
     try:
-        return tokenizers.Tokenizer.from_file(str(path))
+        return read_tokenizer(path)
     except Exception as error:  # the library raises plain Exception
         raise BundleCorrupt(f"{path}: is no tokenizer that can be read ({error}).") from error
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_blank(character: str) -> bool:
-    return character.isspace() or character in "\u00ad\u200b\ufeff"
-
-
-def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
-    """Narrow a range so that it neither begins nor ends with white space or characters nobody sees."""
-    while start < end and _is_blank(text[start]):
-        start += 1
-    while end > start and _is_blank(text[end - 1]):
-        end -= 1
-    return start, end
 
 
 class _Writer:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.engine.search.repetition import FURTHER, LEAST_RUN, MAX_PERIOD, RepetitionGuard, longest_run
+from service.bundle.repetition import FURTHER, LEAST_RUN, MAX_PERIOD, longest_run
+from service.engine.search.repetition import RepetitionGuard
 
 FOREVER = 300
 

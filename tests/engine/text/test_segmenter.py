@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.engine.text.segmenter import (
-    Span,
-    is_translatable,
-    join,
-    split_sentences,
-    whole_text,
-    without_long_words,
-    wrap,
-)
+from service.bundle.wrapping import Span, is_translatable, join, whole_text, without_long_words, wrap
+from service.engine.text.segmenter import split_sentences
 
 
 def parts(text: str, language: str = "en") -> list[str]:

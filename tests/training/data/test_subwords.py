@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from service.bundle.vocabulary import BOS, BYTE_TOKENS, EOS, PAD
 from training.data.cleaning import normalise
 from training.data.dataset import encode_pairs
-from training.data.subwords import BOS, BYTE_TOKENS, EOS, FIRST_PIECE, PAD, train_tokenizer
+from training.data.subwords import FIRST_PIECE, train_tokenizer
 from training.recipe import VocabularyConfig
 
 TEXTS = [

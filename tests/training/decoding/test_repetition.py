@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from training.decoding.repetition import FURTHER, forbid, limits, longest_run
+from service.bundle.repetition import FURTHER, longest_run, run_limits
+from training.decoding.repetition import forbid
 
 
 def forbidden(ids: list[int], source: list[int]) -> set[int]:
     """The tokens that may not follow ``ids``."""
     logprobs = torch.zeros(1, 1, 30)
-    forbid(logprobs, torch.tensor([[ids]]), torch.tensor([limits(source)]))
+    forbid(logprobs, torch.tensor([[ids]]), torch.tensor([run_limits(source).tolist()]))
     return set(logprobs[0, 0].isinf().nonzero().flatten().tolist())
 
 
@@ -34,4 +35,4 @@ def test_a_source_that_repeats_itself_may_be_repeated() -> None:
 
 def test_short_runs_raise_nothing() -> None:
     assert longest_run([5, 5, 5, 2]) == 0
-    assert limits([3, 4, 2])[0] == 1 + FURTHER
+    assert run_limits([3, 4, 2])[0] == 1 + FURTHER

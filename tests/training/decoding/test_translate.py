@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, bahdanau, network, transformer
-from training.data.subwords import BOS, EOS, PAD
 from training.decoding.beam_search import SearchOptions, beam_search
 from training.decoding.translate import evaluating, force, length_groups, pad_sources, search, translate_greedy
 from training.networks.bahdanau import Bahdanau

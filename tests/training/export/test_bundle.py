@@ -20,11 +20,12 @@ from onnx import TensorProto
 from tokenizers import Tokenizer
 
 from service.bundle.load import load_bundle
+from service.bundle.vocabulary import BOS, PAD
 from tests.support.exported import CARD, LOOSE, Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.cli.export import next_version
 from training.data.batching import Batch
-from training.data.subwords import BOS, PAD, train_tokenizer
+from training.data.subwords import train_tokenizer
 from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import recipe_text

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.dataset import EncodedPairs, Side
-from training.data.subwords import BOS, EOS, PAD
 from training.export.shortlist import Shortlist, Sizes, learn_shortlist
 
 WORDS = 40

@@ -1,0 +1,24 @@
+"""Limits of lengths and of the search that both sides keep; every count includes the end token."""
+
+from __future__ import annotations
+
+WRAP_TOKENS = 128
+"""Sentences of more tokens are translated in parts, unless the manifest gives another number.
+
+Models take more, but have seen few sentences of that length.
+"""
+
+SPARE_TOKENS = 8
+"""A translation may be twice as long as its source and this much longer."""
+
+LOOKAHEAD_TOKENS = 2
+"""Beam search waits so many tokens for a live hypothesis that is behind."""
+
+
+def length_limit(source_tokens: int, target_limit: int, wanted: int | None = None) -> int:
+    """Return the most tokens that a search may choose: ``wanted``, or a limit that follows from the source.
+
+    One of the ``target_limit`` places that the model has is kept for the end token of a translation that is cut off:
+    attention is computed over a closed one.
+    """
+    return min(2 * source_tokens + SPARE_TOKENS if wanted is None else wanted, target_limit - 1)

@@ -1,0 +1,56 @@
+"""The vocabulary of a bundle: special tokens, byte tokens, and the characters that the normaliser writes alike."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+PAD, BOS, EOS = 0, 1, 2
+"""The ids that training gives its special tokens. A reader takes them from the manifest instead."""
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>")
+BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+SPACE_PIECE = "▁"
+
+APOSTROPHES = "’‘ʼ＇"
+"""Written as ' by the normaliser: corpora disagree about them."""
+
+_BREAKS = "\t\n\r\v\f\x1c\x1d\x1e\x1f\u0085\u2028\u2029"
+
+SPACES = "".join(chr(c) for c in range(0x3001) if unicodedata.category(chr(c)) == "Zs" or chr(c) in _BREAKS)
+"""Every space separator and line break. French puts U+00A0 or U+202F before ! ? : ;."""
+
+INVISIBLE = "\u00ad\u200b\ufeff"
+"""Soft hyphen, zero-width space, byte-order mark: they carry no meaning in running text."""
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """Return the tokenizer in a file, which reads special tokens in a text as text.
+
+    It neither cuts nor pads. Raises whatever the library raises, which is a plain Exception.
+    """
+    return plain(Tokenizer.from_file(str(path)))
+
+
+def plain(tokenizer: Tokenizer) -> Tokenizer:
+    """Return the tokenizer, set so that nothing in a text becomes a special token, and nothing is cut or padded."""
+    tokenizer.encode_special_tokens = True
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def visible_range(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a range of a text without the white space and the invisible characters at its ends."""
+    while start < end and _is_blank(text[start]):
+        start += 1
+    while end > start and _is_blank(text[end - 1]):
+        end -= 1
+    return start, end
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_blank(character: str) -> bool:
+    return character.isspace() or character in INVISIBLE
