@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import jsonschema
 
@@ -72,18 +72,25 @@ class AttentionSize:
     heads: int
 
 
+class GoldRate(TypedDict):
+    """An alignment error rate, in percent, against links that people made."""
+
+    aer: float
+    measured_on: str
+
+
 @dataclass(frozen=True, slots=True)
 class AlignmentHead:
-    """The layer and head of cross-attention that align words best, and how to read them."""
+    """The layer and head of cross-attention that align words best, how to read them, and how that was measured."""
 
     layer: int
     head: int
-    step: Step
-    threshold: float | None
-    aer: float | None
-    measured_on: str | None
+    step: Step = "produce"
+    threshold: float | None = None  # least weight of a link
+    aer: float | None = None  # alignment error rate, in percent
+    measured_on: str | None = None
     against: Literal["silver", "gold"] | None = None  # what aer was measured against: an aligner's links, or people's
-    gold: Mapping[str, Any] | None = None  # aer and measured_on of the same reading against people's links
+    gold: GoldRate | None = None  # the error of the same head against people's links, where there are any
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +107,8 @@ class AttentionSpec:
 class DecodingDefaults:
     """The search settings that the card's scores were measured with."""
 
-    beam_size: int
-    length_penalty: float
+    beam_size: int = 4
+    length_penalty: float = 1.0
     wrap_tokens: int | None = None  # sentences of more source tokens are translated in parts
 
 

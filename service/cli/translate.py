@@ -18,6 +18,7 @@ from typing import Literal, NoReturn
 
 from tqdm import tqdm
 
+from service.bundle.alignment import pharaoh, white_space_words
 from service.cli.find_model import Wanted, find_bundle, source_of
 from service.cli.lines import (
     STANDARD,
@@ -43,7 +44,6 @@ from service.engine import (
     normalised_score,
     open_translator,
 )
-from service.engine.attention.alignment import pharaoh, white_space_words
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
+from service.bundle.alignment import alignment_weights
 from service.bundle.manifest import Manifest
-from service.engine.attention.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair, view
 from service.engine.attention.quality_signals import coverage
 from service.engine.attention.selection import alone, check_size, wanted_for

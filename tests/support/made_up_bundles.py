@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
+from service.bundle.manifest import AlignmentHead
 from tests.support.exported import id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.data.subwords import train_tokenizer
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import ModelCard
-from training.export.manifest import Alignment
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig
 
@@ -22,7 +22,7 @@ def write_made_up_bundles(folder: Path) -> Path:
     options = ExportOptions(
         card=ModelCard(data=(), seed=0, git_revision="none", scores=(), notes="For tests."),
         precisions=("int8",),
-        alignment=Alignment(0, 0, "consume", 0.2, 25.0, "nothing"),
+        alignment=AlignmentHead(0, 0, "consume", 0.2, 25.0, "nothing"),
         limits=None,
     )
     pairs = id_pairs(vocabulary=tokenizer.get_vocab_size())

@@ -11,12 +11,12 @@ import torch
 import yaml
 from typer.testing import CliRunner, Result
 
+from service.bundle.manifest import GoldRate
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
 from training.cli.export import read_alignment, read_scores
 from training.data.prepare import prepare
 from training.data.subwords import train_tokenizer
-from training.export.manifest import Gold
 from training.networks.build import build_network
 from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
 from training.runs.folder import RunFolder
@@ -159,7 +159,7 @@ def test_align_searches_the_best_reading(
     assert f"AER {readings[0]['aer']:.1f}" in shown
     best = read_alignment(output)
     assert (best.aer, best.step, best.measured_on) == (readings[0]["aer"], readings[0]["step"], "a.gold")
-    assert (best.against, best.gold) == ("gold", Gold(readings[0]["aer"], "a.gold"))
+    assert (best.against, best.gold) == ("gold", GoldRate(aer=readings[0]["aer"], measured_on="a.gold"))
     written = links.read_text().splitlines()
     assert len(written) == 3
     assert written[1] == ""
@@ -207,9 +207,9 @@ def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
 
     silver, gold = report("silver.json", "silver", 10.2), report("hansards.json", "gold", 13.9)
     found = read_alignment(silver, gold)
-    assert (found.aer, found.against, found.gold) == (10.2, "silver", Gold(13.9, "hansards.json"))
+    assert (found.aer, found.against, found.gold) == (10.2, "silver", GoldRate(aer=13.9, measured_on="hansards.json"))
     assert read_alignment(silver).gold is None
-    assert read_alignment(gold).gold == Gold(13.9, "hansards.json")
+    assert read_alignment(gold).gold == GoldRate(aer=13.9, measured_on="hansards.json")
     with pytest.raises(ValueError, match="measures another reading"):
         read_alignment(silver, report("other.json", "gold", 13.9, head=2))
     with pytest.raises(ValueError, match="was not measured against gold"):

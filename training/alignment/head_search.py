@@ -4,80 +4,76 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from training.alignment.gold import (
-    Gold,
-    Groups,
-    Links,
-    Step,
-    Weights,
-    _candidates,
-    alignment_error_rate,
-    links,
-    reading,
-)
+from service.bundle.alignment import FloatArray, Groups, alignment_weights, links, weighted_links
+from service.bundle.manifest import AlignmentHead, Step
+from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate
+
+STEPS: tuple[Step, ...] = ("produce", "consume")
+THRESHOLDS: tuple[float | None, ...] = (None, *(round(0.05 * i, 2) for i in range(1, 15)))
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A sentence pair with its attention [L, H, T, S] and its gold."""
 
-    attention: Weights
+    attention: FloatArray
     sources: Groups
     targets: Groups
     gold: Gold
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Which attention to read alignments from, how, and the error rate measured."""
-
-    layer: int
-    head: int
-    step: Step
-    threshold: float | None
-    """Least weight of a link."""
-    aer: float | None = None
-    """In percent, on the gold it was measured on."""
-
-    def __str__(self) -> str:
-        least = "" if self.threshold is None else f", weight at least {self.threshold}"
-        rate = "" if self.aer is None else f": AER {self.aer:.1f}"
-        return f"layer {self.layer}, head {self.head}, read where it is {self.step}d{least}{rate}"
-
-    def links(self, attention: Weights, targets: Groups, sources: Groups) -> Links:
-        """Return the alignment of one sentence pair."""
-        return links(reading(attention, self.layer, self.head, self.step), targets, sources, self.threshold)
+def describe(head: AlignmentHead) -> str:
+    """Return a head, how it is read, and its error rate, for people."""
+    least = "" if head.threshold is None else f", weight at least {head.threshold}"
+    rate = "" if head.aer is None else f": AER {head.aer:.1f}"
+    return f"layer {head.layer}, head {head.head}, read where it is {head.step}d{least}{rate}"
 
 
-THRESHOLDS: tuple[float | None, ...] = (None, *(round(0.05 * i, 2) for i in range(1, 15)))
+def find_links(head: AlignmentHead, attention: FloatArray, sources: Groups, targets: Groups) -> Links:
+    """Return the links of a sentence pair that a head of its attention [L, H, T, S] finds.
+
+    Raises AlignmentError for a head that does not exist.
+    """
+    return frozenset(links(_read(head, attention), sources, targets, head.threshold))
 
 
-def rank_readings(
-    samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS, only: Reading | None = None
-) -> list[Reading]:
-    """Every layer, head and step with its best threshold, lowest error first; or ``only`` one reading, measured."""
+def rank_heads(
+    samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS, only: AlignmentHead | None = None
+) -> list[AlignmentHead]:
+    """Return every layer, head and step with its best threshold, lowest error first; or ``only`` one, measured.
+
+    Raises AlignmentError where ``only`` does not exist.
+    """
     if only is not None:
-        return [_best_threshold(samples, only.layer, only.head, only.step, [only.threshold])]
+        return [_best_threshold(samples, only, [only.threshold])]
     layers, heads = samples[0].attention.shape[:2]
-    steps: tuple[Step, ...] = ("produce", "consume")
     found = [
-        _best_threshold(samples, layer, head, step, thresholds)
-        for layer, head, step in itertools.product(range(layers), range(heads), steps)
+        _best_threshold(samples, AlignmentHead(layer, head, step), thresholds)
+        for layer, head, step in itertools.product(range(layers), range(heads), STEPS)
     ]
-    return sorted(found, key=lambda reading_: reading_.aer or 0.0)
+    return sorted(found, key=lambda head: head.aer or 0.0)
 
 
 def _best_threshold(
-    samples: Sequence[Sample], layer: int, head: int, step: Step, thresholds: Sequence[float | None]
-) -> Reading:
-    """Weights are merged once; a threshold only drops links."""
-    weighed = [list(_candidates(reading(s.attention, layer, head, step), s.targets, s.sources)) for s in samples]
+    samples: Sequence[Sample], head: AlignmentHead, thresholds: Sequence[float | None]
+) -> AlignmentHead:
+    """Return the head with the threshold of the lowest error. Weights are merged once; a threshold only drops links."""
+    weighted = [list(weighted_links(_read(head, s.attention), s.sources, s.targets)) for s in samples]
     gold = [sample.gold for sample in samples]
     rates = {}
     for threshold in thresholds:
-        kept = (frozenset((s, t) for s, t, weight in each if weight >= (threshold or 0)) for each in weighed)
+        kept = (frozenset((s, t) for s, t, weight in each if weight >= (threshold or 0)) for each in weighted)
         rates[threshold] = alignment_error_rate(kept, gold)
     best = min(rates, key=lambda threshold: rates[threshold])
-    return Reading(layer, head, step, best, rates[best])
+    return replace(head, threshold=best, aer=rates[best])
+
+
+def _read(head: AlignmentHead, attention: FloatArray) -> FloatArray:
+    layers, heads = attention.shape[:2]
+    if head.layer >= layers or head.head >= heads:
+        raise AlignmentError(
+            f"no layer {head.layer}, head {head.head}: there are {layers} layers of {heads} heads, from 0"
+        )
+    return alignment_weights(attention, head)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from service.bundle.alignment import pharaoh
+from service.bundle.manifest import AlignmentHead, Step
 from training.alignment.eflomal import align_both_ways, compare, development_text, gold_line, training_text
 from training.alignment.eflomal import silver as make_silver
-from training.alignment.gold import Gold, Step, alignment_error_rate, pharaoh, read_gold, read_pharaoh
+from training.alignment.gold import Gold, alignment_error_rate, read_gold, read_pharaoh
 from training.alignment.guided_links import make_links
-from training.alignment.head_search import Reading, rank_readings
+from training.alignment.head_search import describe, rank_heads
 from training.cli.options import Output, RunPath, show
 from training.data.reading import read_lines
 from training.evaluation.scoring import samples, score_pairs
 from training.files import write_lines
 from training.trainer.checkpoints import load_trained
+
+REPORTED = ("layer", "head", "step", "threshold", "aer")
+"""What a report says about each head."""
 
 
 def align(
@@ -51,13 +55,13 @@ def align(
         raise ValueError("--alignments needs --gold, to search the best reading, or --reading")
     ranked = [given] if given else []
     if truth is not None:
-        ranked = rank_readings(samples(pairs, truth), only=given)
+        ranked = rank_heads(samples(pairs, truth), only=given)
     if alignments is not None:
         write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
-    text = "\n".join(str(each) for each in ranked[:5])
+    text = "\n".join(describe(each) for each in ranked[:5])
     name = measured_on or (gold.name if gold else None)
     content = {"run": run.name, "measured_on": name, "against": None if gold is None else against or _kind(gold)}
-    show(content | {"readings": [asdict(r) for r in ranked]}, text, output)
+    show(content | {"readings": [{key: getattr(head, key) for key in REPORTED} for head in ranked]}, text, output)
 
 
 def _kind(links: Path) -> Literal["silver", "gold"]:
@@ -65,13 +69,13 @@ def _kind(links: Path) -> Literal["silver", "gold"]:
     return "silver" if links.suffix == ".silver" or links.name == "development.gold" else "gold"
 
 
-def _parse_reading(text: str) -> Reading:
+def _parse_reading(text: str) -> AlignmentHead:
     match = re.fullmatch(r"(\d+),(\d+),(produce|consume)(?:,(0?\.\d+|0|1))?", text)
     if match is None:
         raise ValueError(f"--reading {text!r} must look like 1,0,consume or 1,0,consume,0.2")
     layer, head, step, threshold = match.groups()
     steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
-    return Reading(int(layer), int(head), steps[step], float(threshold) if threshold else None)
+    return AlignmentHead(int(layer), int(head), steps[step], float(threshold) if threshold else None)
 
 
 def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:

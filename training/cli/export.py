@@ -10,13 +10,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from service.bundle.manifest import MANIFEST_NAME, Precision
+from service.bundle.manifest import MANIFEST_NAME, AlignmentHead, DecodingDefaults, GoldRate, Precision
 from training.data.corpora import find_corpus
 from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ModelCard, Score
-from training.export.manifest import Alignment, Decoding, Gold
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.recipe import CorpusConfig, Recipe
 from training.runs.folder import RunFolder
@@ -71,7 +70,7 @@ def export(
         card=card,
         version=version or next_version(output),
         precisions=precisions,
-        decoding=Decoding(wrap_tokens=wrap_tokens),
+        decoding=DecodingDefaults(wrap_tokens=wrap_tokens),
         alignment=read_alignment(alignment, gold_alignment) if alignment else None,
         shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
     )
@@ -148,7 +147,7 @@ def read_scores(path: Path) -> tuple[Score, ...]:
         raise ValueError(f"{path} must be a report of `evaluate` or a JSON list of scores: {error!r}") from error
 
 
-def read_alignment(path: Path, gold_path: Path | None = None) -> Alignment:
+def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
     """The best reading that ``align`` found, with its error against gold where that was measured.
 
     Raises ValueError naming a file that is no such report, or a gold report of another reading.
@@ -162,14 +161,14 @@ def read_alignment(path: Path, gold_path: Path | None = None) -> Alignment:
         if gold_path is not None:
             raise ValueError(f"{gold_path} was not measured against gold: give `align` people's links as --gold")
         return found
-    return replace(found, gold=Gold(gold.aer, gold.measured_on))
+    return replace(found, gold=GoldRate(aer=gold.aer, measured_on=gold.measured_on))
 
 
-def _read_alignment(path: Path) -> Alignment:
+def _read_alignment(path: Path) -> AlignmentHead:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         best = content["readings"][0]
-        return Alignment(**best | {"measured_on": content["measured_on"], "against": content.get("against")})
+        return AlignmentHead(**best | {"measured_on": content["measured_on"], "against": content.get("against")})
     except (IndexError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
 

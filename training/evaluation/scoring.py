@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training.alignment.gold import Gold, Groups, Links, word_groups
-from training.alignment.head_search import Reading, Sample
+from service.bundle.alignment import Groups, white_space_words, word_groups
+from service.bundle.manifest import AlignmentHead
+from service.bundle.vocabulary import visible_range
+from training.alignment.gold import Gold, Links
+from training.alignment.head_search import Sample, find_links
 from training.decoding.translate import Forced, force
 from training.trainer.checkpoints import Trained
 
@@ -20,11 +23,11 @@ class ScoredPair:
     """Token indices of each white-space word."""
     targets: Groups
 
-    def links(self, reading: Reading) -> Links:
-        """Word alignment, 0-based; none for an empty side."""
+    def links(self, head: AlignmentHead) -> Links:
+        """Return the word alignment that a head finds, 0-based; none for an empty side."""
         if self.forced is None:
             return frozenset()
-        return reading.links(self.forced.attention, self.targets, self.sources)
+        return find_links(head, self.forced.attention, self.sources, self.targets)
 
     def score(self, length_penalty: float = 1.0) -> float:
         """Sum of log-probabilities / length^α, the end token counted; 0 for an empty side."""
@@ -49,13 +52,18 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
     forced = force(trained.network, *([side[i].ids for i in whole] for side in encoded))
     results = dict(zip(whole, forced, strict=True))
     return [
-        ScoredPair(results.get(i), word_groups(source, one.offsets), word_groups(target, two.offsets))
+        ScoredPair(results.get(i), tokens_of_words(source, one.offsets), tokens_of_words(target, two.offsets))
         for i, (source, target, one, two) in enumerate(zip(sources, targets, *encoded, strict=True))
     ]
 
 
+def tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
+    """Return the tokens of each white-space word of a line, from the tokenizer's offsets."""
+    return word_groups([visible_range(text, *each)[0] for each in offsets], white_space_words(text))
+
+
 def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
-    """Return what readings are measured on; pairs with an empty side are left out.
+    """Return what heads are measured on; pairs with an empty side are left out.
 
     Raises ValueError when the numbers of pairs differ.
     """

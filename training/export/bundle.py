@@ -12,18 +12,15 @@ from typing import Any
 from tokenizers import Tokenizer
 from torch import nn
 
-from service.bundle.manifest import TOKENIZER_NAME, Precision
+from service.bundle.manifest import TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
 from training.export.card import ModelCard, readme, recipe_text
-from training.export.compare import LinkHead
 from training.export.graph import GraphBuilder
 from training.export.manifest import (
     README,
     WEIGHTS,
-    Alignment,
-    Decoding,
     align_of,
     graph_file,
     graph_section,
@@ -48,8 +45,8 @@ class ExportOptions:
     card: ModelCard
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
-    alignment: Alignment | None = None
-    decoding: Decoding = field(default_factory=Decoding)
+    alignment: AlignmentHead | None = None
+    decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
     shortlist: Shortlist | None = None
     """What a sentence may need of the vocabulary, for int8; None: all of it."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
@@ -90,8 +87,7 @@ def export_bundle(
                 places["fp32"] = Path(name) / "fp32"
                 places["fp32"].mkdir()
                 write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
-            read = align_of(recipe, options.alignment)
-            graphs = Exported(places, LinkHead(read.layer, read.head, read.threshold), always)
+            graphs = Exported(places, align_of(recipe, options.alignment), always)
             compared = check_parity(network, recipe, graphs, pairs, options.limits)
         document = manifest_document(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.manifest import AlignmentHead
 from training.data.batching import Batch
 
 Array = npt.NDArray[Any]
@@ -19,14 +20,6 @@ class HeadDistance(NamedTuple):
     head: int
     distance: float
     """Total variation, the mean over rows and then over sentences: 0 is equal, 1 is nowhere the same."""
-
-
-class LinkHead(NamedTuple):
-    """The head of cross-attention that links are read from, and the least weight of a link."""
-
-    layer: int
-    head: int
-    threshold: float | None = None
 
 
 def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
@@ -61,7 +54,7 @@ def worst_head(distances: Array) -> HeadDistance:
     return HeadDistance(int(layer), int(head), float(means[layer, head]))
 
 
-def same_links(ours: Array, theirs: Array, batch: Batch, read: LinkHead) -> Array:
+def same_links(ours: Array, theirs: Array, batch: Batch, read: AlignmentHead) -> Array:
     """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token: bool.
 
     Cross-attention [B, L, H, T, S]; the end token's row, which links no word, is left out.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Any
 
 from onnx import TensorProto, helper
 
-from service.bundle.manifest import Precision
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, Precision
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
 from training.export.shortlist import SHORTLIST_FILE
@@ -15,40 +15,6 @@ from training.recipe import Recipe
 
 WEIGHTS, README = "weights.bin", "README.md"
 DEVICES: dict[Precision, str] = {"int8": "cpu", "fp16": "cuda", "fp32": "any"}
-
-
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """An alignment error rate, in percent, against links that people made."""
-
-    aer: float
-    measured_on: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """Which layer and head of cross-attention align words best, how to read them, and how that was measured."""
-
-    layer: int
-    head: int
-    step: Literal["produce", "consume"] = "produce"
-    threshold: float | None = None
-    aer: float | None = None
-    measured_on: str | None = None
-    against: Literal["silver", "gold"] | None = None
-    """What the error was measured against: a statistical aligner's links, or people's."""
-    gold: Gold | None = None
-    """The error of the same reading against people's links, where there are any."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """The search settings that the card's scores were measured with."""
-
-    beam_size: int = 4
-    length_penalty: float = 1.0
-    wrap_tokens: int | None = None
-    """Sentences of more source tokens are translated in parts; None: as the service likes."""
 
 
 def graph_file(kind: str, precision: str) -> str:
@@ -79,11 +45,11 @@ _LATER = ("against", "gold")
 """Keys that older readers of ``align`` refuse: left out where there is nothing to say."""
 
 
-def align_of(recipe: Recipe, alignment: Alignment | None) -> Alignment:
+def align_of(recipe: Recipe, alignment: AlignmentHead | None) -> AlignmentHead:
     """Return where alignments are read; the first head of the last layer where nothing was measured."""
     size = attention_sizes(recipe.network)["cross"]
     assert size is not None
-    return alignment or Alignment(size["layers"] - 1, 0)
+    return alignment or AlignmentHead(size["layers"] - 1, 0)
 
 
 def manifest_document(
@@ -91,8 +57,8 @@ def manifest_document(
     version: str,
     vocabulary: int,
     graphs: dict[str, Any],
-    alignment: Alignment | None,
-    decoding: Decoding,
+    alignment: AlignmentHead | None,
+    decoding: DecodingDefaults,
 ) -> dict[str, Any]:
     """Everything but ``files`` and ``card``."""
     sizes = attention_sizes(recipe.network)

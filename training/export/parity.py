@@ -13,12 +13,12 @@ import onnxruntime
 import torch
 from torch import Tensor
 
+from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.batching import Batch, collate
 from training.export.architecture import make_graphs
 from training.export.calibrate import IdPair
 from training.export.compare import (
-    LinkHead,
     row_lengths,
     same_links,
     sentence_lengths,
@@ -63,7 +63,7 @@ class Exported:
 
     folders: Mapping[str, Path]
     """Where the graphs of each precision lie."""
-    read: LinkHead
+    read: AlignmentHead
     """Where the service will read alignments."""
     always: Tokens | None = None
     """What int8 steps score for every sentence; all other tokens are on the lists of this comparison."""
@@ -137,7 +137,7 @@ def half_provider() -> str | None:
 
 
 def _half(
-    network: Network, folder: Path, read: LinkHead, batches: Sequence[Batch], limits: ParityLimits
+    network: Network, folder: Path, read: AlignmentHead, batches: Sequence[Batch], limits: ParityLimits
 ) -> list[Comparison]:
     """Forced decoding in half precision, on the device that will serve it."""
     provider = half_provider()
@@ -187,7 +187,7 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
 class _Seen:
     """What forced decoding showed over all batches."""
 
-    def __init__(self, read: LinkHead) -> None:
+    def __init__(self, read: AlignmentHead) -> None:
         self._read = read
         self.logprobs: list[Array] = []
         self.largest: list[float] = []

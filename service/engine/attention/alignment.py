@@ -1,24 +1,20 @@
-"""From attention weights to what people read: chosen layers and heads, words instead of pieces, alignment links.
+"""From attention weights to what people read: chosen layers and heads, tokens without the special ones, words.
 
-Everything here is pure. Weights are [..., R, C]: rows attend, columns are attended to; L layers, H heads, T target and
-S source tokens. Pieces become words by summing over the attended pieces and averaging over the attending ones, so
-rows go on summing to 1.
+Weights are [..., R, C]: rows attend, columns are attended to. How links are read from them is in
+`service.bundle.alignment`, which training follows too.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from service.bundle.alignment import Groups, Span, word_groups
 from service.bundle.manifest import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Selector, Specials, Token
-
-Span = tuple[int, int]
-Groups = list[list[int]]  # the token indices of each word
-Links = tuple[tuple[int, int], ...]  # (source, target), 0-based
 
 
 def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignmentHead | None) -> FloatArray:
@@ -61,64 +57,9 @@ def limit_specials(
     return scaled
 
 
-def merge(weights: FloatArray, rows: Groups, columns: Groups) -> FloatArray:
-    """Turn piece weights [..., R, C] into word weights: sums over columns, means over rows; empty groups give 0."""
-    attended = _membership(columns, weights.shape[-1])
-    attending = _membership(rows, weights.shape[-2])
-    sizes = np.maximum(attending.sum(axis=1, keepdims=True), 1)
-    return np.asarray((attending / sizes) @ weights @ attended.T, dtype=np.float32)
-
-
-def _membership(groups: Groups, size: int) -> FloatArray:
-    member = np.zeros((len(groups), size), dtype=np.float32)
-    for number, group in enumerate(groups):
-        member[number, group] = 1
-    return member
-
-
-def alignment_weights(cross: FloatArray, align: AlignmentHead) -> FloatArray:
-    """Return [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
-
-    "consume" reads a token in the row of the step after it, which has that token as its input; the last token is
-    never an input and keeps its own row.
-    """
-    weights: FloatArray = cross[align.layer, align.head]
-    if align.step == "consume" and len(weights) > 1:
-        weights = np.concatenate([weights[1:], weights[-1:]])
-    return weights
-
-
-def links(weights: FloatArray, sources: Groups, targets: Groups, threshold: float | None) -> Links:
-    """Link each target group to the source group with most weight, if that is at least `threshold`.
-
-    Groups leave special tokens out: what the end token draws is no link. A group without tokens gets no link.
-    """
-    if not any(sources):
-        return ()
-    merged = merge(weights, targets, sources)
-    found = []
-    for target, group in enumerate(targets):
-        if not group:
-            continue
-        source = int(np.argmax([value if sources[i] else -1.0 for i, value in enumerate(merged[target])]))
-        if threshold is None or merged[target, source] >= threshold:
-            found.append((source, target))
-    return tuple(found)
-
-
-def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
-    """Write links as "0-0 1-2", source–target, in order."""
-    return " ".join(f"{source}-{target}" for source, target in sorted(pairs))
-
-
 def plain_groups(tokens: Sequence[Token]) -> Groups:
     """Return every token that is not special a group of its own."""
     return [[number] for number, token in enumerate(tokens) if not token.special]
-
-
-def white_space_words(text: str) -> list[Span]:
-    """Return the ranges of the words of a line: what white space separates."""
-    return _runs(text, lambda _before, _after: True)
 
 
 def words(text: str, tokens: Sequence[Token]) -> list[Span]:
@@ -172,20 +113,9 @@ def _attaches(character: str) -> bool:
 def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Groups:
     """Return the indices of the tokens of each word; special tokens belong to none.
 
-    A token belongs to the word it begins in; one without text to the word that begins there or else ends there.
     `shift` is where the text of the spans begins in the text of the tokens.
     """
-    groups: Groups = [[] for _ in spans]
-    current = 0
-    for number, token in enumerate(tokens):
-        if token.special:
-            continue
-        start = token.start - shift
-        while current + 1 < len(spans) and spans[current + 1][0] <= start:
-            current += 1
-        if spans:
-            groups[current].append(number)
-    return groups
+    return word_groups([None if token.special else token.start - shift for token in tokens], spans)
 
 
 def with_specials(groups: Groups, tokens: Sequence[Token]) -> Groups:

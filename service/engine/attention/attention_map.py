@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from service.bundle.alignment import Groups, alignment_weights, links, merge
 from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
 from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ModelInfo, ScoringResult, Token
@@ -36,7 +37,7 @@ class _Axis:
     """The tokens that a view shows along one axis, and which of the model's tokens each is made of."""
 
     shown: tuple[Token, ...]
-    groups: alignment.Groups
+    groups: Groups
 
     @property
     def size(self) -> int:
@@ -44,7 +45,7 @@ class _Axis:
         return sum(map(len, self.groups))
 
     @property
-    def plain(self) -> alignment.Groups:
+    def plain(self) -> Groups:
         """Return the groups with those of special tokens emptied, so that nothing links to them."""
         return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
@@ -64,12 +65,12 @@ def view(
     read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
     weights = _weights(pair.forced, options, align)[..., : rows.size, : columns.size]
-    weights = alignment.merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
+    weights = merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
     step = _step(options, align)
     if step == "consume":
         weights = _without_unread(weights, rows, len(pair.forced.logprobs) - 1)
     ranks = [int(rank) for rank in pair.forced.ranks]
-    alignment_weights = alignment.alignment_weights(pair.forced.cross_attention, align)
+    aligning = alignment_weights(pair.forced.cross_attention, align)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
     shown = [number for number, token in enumerate(target.shown) if options.specials == "keep" or not token.special]
     return AttentionMap(
@@ -85,7 +86,7 @@ def view(
         score=pair.score,
         token_logprobs=tuple(sum(pair.token_logprobs[i] for i in target.groups[number]) for number in shown),
         token_ranks=tuple(max(ranks[i] for i in target.groups[number]) for number in shown),
-        alignment=alignment.links(alignment_weights, source.plain, target.plain, align.threshold),
+        alignment=links(aligning, source.plain, target.plain, align.threshold),
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
@@ -119,7 +120,7 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
 def _weights(forced: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
     if options.kind == "cross" and options.layer == options.head == "align":
         # At the step that aligns, as everything else that says "align".
-        return alignment.alignment_weights(forced.cross_attention, align)
+        return alignment_weights(forced.cross_attention, align)
     assert forced.selected is not None
     return forced.selected
 

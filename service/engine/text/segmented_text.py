@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.bundle.alignment import Links, links, white_space_words
 from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from service.engine.attention import alignment
 from service.engine.text.segmenter import split_sentences
@@ -131,17 +132,17 @@ Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and where the tex
 
 def token_links(
     weights: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
-) -> alignment.Links:
+) -> Links:
     """Return the links between tokens, special ones left out."""
-    return alignment.links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
+    return links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
 
 
-def word_links(weights: FloatArray, source: Side, target: Side, threshold: float | None) -> alignment.Links:
+def word_links(weights: FloatArray, source: Side, target: Side, threshold: float | None) -> Links:
     """Return the links between words, which white space separates.
 
     Weights of subwords are summed over a source word and averaged over a target word.
     """
     sources, targets = (
-        alignment.group(tokens, alignment.white_space_words(text), shift) for text, tokens, shift in (source, target)
+        alignment.group(tokens, white_space_words(text), shift) for text, tokens, shift in (source, target)
     )
-    return alignment.links(weights, sources, targets, threshold)
+    return links(weights, sources, targets, threshold)

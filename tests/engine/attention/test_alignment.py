@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption
@@ -54,18 +55,6 @@ def test_a_layer_or_head_that_does_not_exist_is_refused(layer: int, number: int,
         alignment.choose(WEIGHTS, layer, number, head())
 
 
-def test_words_sum_what_is_attended_to_and_average_what_attends() -> None:
-    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.5, 0.2]], dtype=np.float32)
-    merged = alignment.merge(weights, [[0, 1]], [[0, 1], [2]])
-    np.testing.assert_allclose(merged, [[0.55, 0.45]], rtol=1e-6)
-
-
-def test_words_keep_rows_that_sum_to_one_over_any_leading_axes() -> None:
-    merged = alignment.merge(WEIGHTS, [[0], [1, 2]], [[0, 1], [2], [3, 4]])
-    assert merged.shape == (2, 4, 2, 3)
-    np.testing.assert_allclose(merged.sum(axis=-1), 1, rtol=1e-5)
-
-
 ROWS = (token("a", 0), token("</s>", 1, "</s>"))
 COLUMNS = (token("x", 0), token("y", 1), token("</s>", 2, "</s>"))
 PAIR = np.array([[0.1, 0.3, 0.6], [0.0, 0.0, 1.0]], dtype=np.float32)
@@ -81,26 +70,6 @@ def test_a_row_with_nothing_left_stays_zero() -> None:
     rows = (token("a", 0),)
     weights = np.array([[0, 0, 1]], dtype=np.float32)
     np.testing.assert_array_equal(alignment.limit_specials(weights, rows, COLUMNS, "renormalise"), [[0, 0]])
-
-
-def test_reading_at_the_consuming_step_takes_the_next_row() -> None:
-    weights = random_weights(2, 4, 3, 5)
-    np.testing.assert_array_equal(alignment.alignment_weights(weights, head("produce")), weights[1, 2])
-    np.testing.assert_array_equal(alignment.alignment_weights(weights, head("consume"))[:2], weights[1, 2, 1:])
-
-
-def test_each_target_links_to_the_most_attended_source_and_never_to_the_end() -> None:
-    weights = np.array([[0.2, 0.1, 0.7], [0.1, 0.3, 0.6], [0, 0, 1]], dtype=np.float32)
-    groups = [[0], [1]]
-    assert alignment.links(weights, groups, groups, None) == ((0, 0), (1, 1))
-    assert alignment.links(weights, groups, groups, 0.25) == ((1, 1),)
-    assert alignment.links(weights, [], groups, None) == ()
-    assert alignment.links(weights, [[], [1]], [[0], []], None) == ((1, 0),)
-
-
-def test_pharaoh_is_in_order() -> None:
-    assert alignment.pharaoh([(2, 1), (0, 3), (0, 0)]) == "0-0 0-3 2-1"
-    assert alignment.pharaoh([]) == ""
 
 
 def cut(text: str) -> list[str]:
@@ -126,12 +95,6 @@ def test_a_token_that_spans_several_words_makes_them_one() -> None:
     assert alignment.words("a... b", [token("...", 1)]) == [(0, 1), (1, 4), (5, 6)]
 
 
-def test_words_of_a_line_are_what_white_space_separates() -> None:
-    assert alignment.white_space_words("  I'm\u00a0home !  ") == [(2, 5), (6, 10), (11, 12)]
-    text = " a\u200b  b\u3000c\td. "
-    assert [text[start:end] for start, end in alignment.white_space_words(text)] == text.split()
-
-
 def test_pieces_are_grouped_into_their_words_and_the_end_stands_alone() -> None:
     text = "I'm 中, home"
     tokens = small_tokenizer().tokens(text)
@@ -145,7 +108,7 @@ def test_pieces_are_grouped_into_their_words_and_the_end_stands_alone() -> None:
 def test_line_words_include_those_without_tokens() -> None:
     text = "a \u200b b"
     tokens = small_tokenizer().tokens(text)
-    groups = alignment.group(tokens, alignment.white_space_words(text))
+    groups = alignment.group(tokens, white_space_words(text))
     assert [bool(group) for group in groups] == [True, False, True]
 
 
@@ -153,7 +116,7 @@ def test_line_words_include_those_without_tokens() -> None:
 @given(st.text(st.sampled_from("ab'.-,é\u0301 \u00a0中👩\u200d👧12\t"), max_size=30))
 def test_every_token_lies_in_exactly_one_word(text: str) -> None:
     tokens = small_tokenizer().tokens(text)
-    for spans in (alignment.words(text, tokens), alignment.white_space_words(text)):
+    for spans in (alignment.words(text, tokens), white_space_words(text)):
         groups = alignment.group(tokens, spans)
         found = sorted(index for group in groups for index in group)
         assert found == [i for i, t in enumerate(tokens) if not t.special]

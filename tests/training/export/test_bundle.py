@@ -20,6 +20,7 @@ from onnx import TensorProto
 from tokenizers import Tokenizer
 
 from service.bundle.load import load_bundle
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, GoldRate
 from service.bundle.vocabulary import BOS, PAD
 from tests.support.exported import CARD, LOOSE, Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
@@ -30,7 +31,6 @@ from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import recipe_text
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
-from training.export.manifest import Alignment, Decoding, Gold
 from training.export.parity import ParityError, half_provider, torch_reference
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig, parse_recipe
@@ -55,8 +55,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         card=CARD,
         version="3",
         precisions=("int8", "fp16", "fp32"),
-        decoding=Decoding(wrap_tokens=24),
-        alignment=Alignment(0, 0, "consume", 0.2, 25.0, "ten sentences"),
+        decoding=DecodingDefaults(wrap_tokens=24),
+        alignment=AlignmentHead(0, 0, "consume", 0.2, 25.0, "ten sentences"),
         limits=LOOSE,
     )
     out = tmp_path_factory.mktemp("models") / "tiny-en-fr"
@@ -226,7 +226,7 @@ def test_what_eight_bits_break_is_not_exported(
         return result
 
     monkeypatch.setattr(parity, "force", force)
-    options = ExportOptions(card=CARD, precisions=("int8",), alignment=Alignment(0, 0), limits=LOOSE)
+    options = ExportOptions(card=CARD, precisions=("int8",), alignment=AlignmentHead(0, 0), limits=LOOSE)
     pairs = id_pairs(vocabulary=vocabulary)
     with pytest.raises(ParityError, match=named):
         export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "tiny", options)
@@ -261,7 +261,9 @@ def test_without_the_schema_nothing_is_exported(
 
 def test_the_manifest_says_what_the_alignment_error_was_measured_against(tmp_path: Path, tokenizer: Tokenizer) -> None:
     config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
-    measured = Alignment(0, 0, "produce", 0.2, 13.5, "an aligner's links", "silver", Gold(28.9, "Hansards"))
+    measured = AlignmentHead(
+        0, 0, "produce", 0.2, 13.5, "an aligner's links", "silver", GoldRate(aer=28.9, measured_on="Hansards")
+    )
     options = ExportOptions(card=CARD, precisions=("int8",), alignment=measured, limits=None)
     pairs = id_pairs(vocabulary=vocabulary)
     made = export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)

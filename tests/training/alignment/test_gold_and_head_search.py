@@ -7,22 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.alignment.gold import (
-    AlignmentError,
-    Gold,
-    Links,
-    alignment_error_rate,
-    links,
-    merge,
-    pharaoh,
-    read_gold,
-    read_pharaoh,
-    reading,
-    word_groups,
-)
-from training.alignment.head_search import Sample, rank_readings
-
-WEIGHTS = np.array([[0.1, 0.6, 0.2, 0.1], [0.5, 0.2, 0.1, 0.2], [0.3, 0.3, 0.3, 0.1]], np.float32)
+from service.bundle.alignment import pharaoh
+from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold, read_pharaoh
+from training.alignment.head_search import Sample, describe, find_links, rank_heads
+from training.evaluation.scoring import tokens_of_words
 
 
 def linked(*pairs: tuple[int, int]) -> Links:
@@ -32,32 +20,9 @@ def linked(*pairs: tuple[int, int]) -> Links:
 def test_tokens_belong_to_the_word_they_begin_in() -> None:
     text = "  l'ami  est là"
     offsets = [(2, 3), (3, 4), (4, 7), (7, 12), (12, 13), (13, 15)]  # spaces before a word are in its token's span
-    assert word_groups(text, offsets) == [[0, 1, 2], [3], [4, 5]]
-    assert word_groups("", []) == []
-    assert word_groups("one two", [(0, 3)]) == [[0], []]
-
-
-def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
-    merged = merge(WEIGHTS, [[0, 1], [2]], [[0], [1, 2]])
-    np.testing.assert_allclose(merged, [[0.3, 0.55], [0.3, 0.6]], atol=1e-6)
-
-
-def test_the_consuming_step_is_the_next_row() -> None:
-    attention = WEIGHTS[None, None]
-    np.testing.assert_array_equal(reading(attention, 0, 0, "produce"), WEIGHTS)
-    np.testing.assert_array_equal(reading(attention, 0, 0, "consume"), WEIGHTS[[1, 2, 2]])
-
-
-def test_each_target_word_links_to_its_heaviest_source_word() -> None:
-    assert links(WEIGHTS, [[0], [1]], [[0], [1], [2]]) == linked((1, 0), (0, 1))
-    assert links(WEIGHTS, [[0], [1]], [[0], [1], [2]], threshold=0.55) == linked((1, 0))
-
-
-def test_the_end_token_and_words_without_tokens_link_to_nothing() -> None:
-    only_end = np.array([[0.1, 0.0, 0.9]], np.float32)
-    assert links(only_end, [[0]], [[0], [], [1]]) == linked((0, 0))
-    assert links(only_end, [[]], [[0]]) == linked()
-    assert links(only_end, [[0]], [[]]) == linked()
+    assert tokens_of_words(text, offsets) == [[0, 1, 2], [3], [4, 5]]
+    assert tokens_of_words("", []) == []
+    assert tokens_of_words("one two", [(0, 3)]) == [[0], []]
 
 
 def test_error_rate_by_hand() -> None:
@@ -82,22 +47,22 @@ def planted(step_shift: int, words: int = 5) -> Sample:
 @pytest.mark.parametrize(("shift", "step"), [(0, "produce"), (1, "consume")])
 def test_the_head_that_knows_is_found_with_its_step(shift: int, step: str) -> None:
     samples = [planted(shift, words) for words in (3, 4, 5, 6)]
-    ranked = rank_readings(samples)
+    ranked = rank_heads(samples)
     assert (ranked[0].layer, ranked[0].head, ranked[0].step, ranked[0].aer) == (1, 0, step, 0)
     assert len(ranked) == 2 * 2 * 2
     assert [r.aer for r in ranked] == sorted(r.aer or 0 for r in ranked)
-    again = rank_readings(samples, only=ranked[0])
+    again = rank_heads(samples, only=ranked[0])
     assert again == [ranked[0]]
-    assert ranked[0].links(samples[0].attention, samples[0].targets, samples[0].sources) == samples[0].gold.sure
+    assert find_links(ranked[0], samples[0].attention, samples[0].sources, samples[0].targets) == samples[0].gold.sure
 
 
 def test_a_threshold_is_chosen_when_doubtful_links_are_wrong() -> None:
     attention = np.array([[0.9, 0.1, 0.0], [0.35, 0.25, 0.4]], np.float32)[None, None]
     sample = Sample(attention, [[0], [1]], [[0], [1]], Gold(linked((0, 0)), linked((0, 0))))
-    best = rank_readings([sample])[0]
+    best = rank_heads([sample])[0]
     assert best.aer == 0
     assert best.threshold is not None
-    assert "weight at least" in str(best)
+    assert "weight at least" in describe(best)
 
 
 def test_gold_files_tell_sure_from_possible(tmp_path: Path) -> None:
