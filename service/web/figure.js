@@ -15,7 +15,7 @@ export function load() {
     script.onload = () => resolve(window.vegaEmbed);
     script.onerror = () => {
       library = undefined;
-      reject(new Error("The drawing library could not be loaded; try again."));
+      reject(new Error("The drawing library could not be loaded. Try again."));
     };
     document.head.append(script);
   });
@@ -97,8 +97,8 @@ function table(map, name, weights) {
   const columns = labels(map.columns ?? map.source.tokens);
   const made = document.createElement("table");
   const caption = made.createCaption();
-  const unknown = weights.some((row) => row.includes(null)) ? " “–”: not known, for no step reads the end token." : "";
-  caption.textContent = `${map.model}, ${KINDS[map.kind]}: ${name}. Each row says where that token looks.${unknown}`;
+  const unknown = weights.some((row) => row.includes(null)) ? " “–”: not known, because no step reads the end token." : "";
+  caption.textContent = `${map.model}, ${KINDS[map.kind]}: ${name}. Each row shows where that token looks.${unknown}`;
   const head = made.createTHead().insertRow();
   head.append(cell("td", ""), ...columns.map((label) => cell("th", label, "col")));
   const body = made.createTBody();

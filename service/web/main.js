@@ -197,7 +197,7 @@ async function suspect(signal) {
     if (signal.aborted || !best) return;
     const name = (code) => languages.find((one) => one.code === code)?.name ?? code;
     let told = "";
-    if (best.confidence === 0) told = "The language of this text was not recognised; it may be none that is translated here.";
+    if (best.confidence === 0) told = "The language of this text was not recognised. This server may not translate it.";
     else if (best.language !== state.source && best.confidence >= 80) told = `This looks like ${name(best.language)}, but it is translated from ${name(state.source)}.`;
     if (told) showDoubts([told, ...doubtsOf(sentences)]);
   } catch { /* as said */ }
@@ -307,7 +307,7 @@ async function showBoth(signal) {
 }
 
 function hint() {
-  if (state.view === "contrast" && !state.target_text) return "Give your own translation above, and see what the model thinks of it beside its own.";
+  if (state.view === "contrast" && !state.target_text) return "Enter your own translation above to compare it with the model's translation.";
   if (state.view === "compare" && pair().length < 2) return "There is only one model for these languages.";
   return "";
 }
@@ -378,7 +378,7 @@ function listen() {
         await navigator.clipboard.writeText(text());
         say("Copied");
       } catch {
-        say("The browser does not let this page copy; select the text instead.");
+        say("The browser does not allow this page to copy. Select the text instead.");
       }
     });
   }
@@ -402,7 +402,7 @@ async function start() {
     fit(state.text, limit);
     if (settings.keyRequired) {
       askForKey();
-      if (!key()) return say("Give your API key to begin.");
+      if (!key()) return say("Enter your API key to begin.");
       $("text").focus();
     }
     await open();
@@ -415,7 +415,7 @@ async function start() {
 async function open() {
   try {
     [models, languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
-    say(models.length ? "" : "No model is loaded yet; try again in a moment.");
+    say(models.length ? "" : "No model is loaded yet. Try again in a moment.");
     if (models.length) begin();
     load().catch(() => {}); // meanwhile; who needs it then sees why it failed
   } catch (error) {

@@ -16,7 +16,7 @@ const millions = (count) => (Number.isFinite(count) ? `${(count / 1e6).toFixed(1
 function scores(found) {
   const head = made("tr", ["Test set", "Measure", "Score"].map((text) => made("th", text, { scope: "col" })));
   const rows = found.map((one) => made("tr", [made("td", one.test_set ?? ""), made("td", one.metric ?? ""), made("td", one.score?.toFixed(1) ?? "")]));
-  return made("div", made("table", [made("caption", "Measured on text that it was not trained on"), made("thead", head), made("tbody", rows)]), { className: "figure" });
+  return made("div", made("table", [made("caption", "Measured on text that the model was not trained on"), made("thead", head), made("tbody", rows)]), { className: "figure" });
 }
 
 // The data that a model learnt from, with licence and credit where the card has them.
@@ -42,7 +42,7 @@ function section(model, named) {
   const parts = [made("h2", `${named(model.source)} → ${named(model.target)}: ${model.name}`), list];
   if (card.scores?.length) parts.push(scores(card.scores));
   if (card.notes) parts.push(made("p", String(card.notes)));
-  if (card.data) parts.push(made("h3", "Learnt from"), sources(card.data));
+  if (card.data) parts.push(made("h3", "Trained on"), sources(card.data));
   return made("section", parts, { className: "card" });
 }
 
@@ -52,10 +52,10 @@ async function show() {
     const [{ models }, languages] = await Promise.all([get("models"), get("languages")]);
     const named = (code) => languages.find((one) => one.code === code)?.name ?? code;
     $("models").replaceChildren(...models.map((model) => section(model, named)));
-    $("status").textContent = models.length ? "" : "No model is loaded yet; try again in a moment.";
+    $("status").textContent = models.length ? "" : "No model is loaded yet. Try again in a moment.";
   } catch (error) {
     const keyWanted = ["key_required", "invalid_key"].includes(error.code);
-    $("status").textContent = keyWanted ? "This server asks for an API key. Give it on the page that translates, in this tab." : error.message;
+    $("status").textContent = keyWanted ? "This server requires an API key. Enter it on the Translate page in this tab." : error.message;
   }
 }
 

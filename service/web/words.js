@@ -69,9 +69,9 @@ export class Words {
       const token = this.map[which].tokens[at];
       return token.special ?? `“${token.text}”`;
     };
-    const belongs = found.length ? `belongs with ${found.map((at) => name(other, at)).join(", ")}` : "has no partner";
+    const belongs = found.length ? `is aligned with ${found.map((at) => name(other, at)).join(", ")}` : "is not aligned";
     const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
-    const sure = side === "target" ? `; probability ${percent(chance)}, choice number ${this.map.token_ranks[number]}` : "";
+    const sure = side === "target" ? `; probability ${percent(chance)}, rank ${this.map.token_ranks[number]}` : "";
     this.told.textContent = `${name(side, number)} ${belongs}${sure}`;
   }
 
