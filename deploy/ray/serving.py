@@ -40,7 +40,7 @@ def build() -> FastAPI:
     from collections.abc import AsyncIterator
 
     from service.api.app import create_app
-    from service.api.dependencies import Service
+    from service.api.state import Service
     from service.engine import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics

@@ -12,19 +12,16 @@ from starlette.routing import Route
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
 from service.api import docs_page
-from service.api.attention_formats import with_artist
-from service.api.autodetect import detect_all
-from service.api.dependencies import Service
-from service.api.errors import install_error_handlers
+from service.api.error_handlers import install_error_handlers
 from service.api.extensions import libretranslate, open_inference, repository
-from service.api.middleware.access import Gate, Threshold
-from service.api.middleware.access_rules import Access
-from service.api.middleware.body_limit import Intake
-from service.api.middleware.request_log import Edge
+from service.api.middleware.access import BodyAccessMiddleware, HeadAccessMiddleware
+from service.api.middleware.access_rules import AccessRules
+from service.api.middleware.body_limit import BodyLimitMiddleware
+from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
 from service.api.routes import attention, detect, health, languages, metrics, models, page, stream, translate
+from service.api.state import Service
 from service.figures.artist import Artist
-from service.tracing import Tracing
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -35,18 +32,21 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
-def with_own_parts(limits: RateLimits, tracing: Tracing, lifespan: Lifespan) -> Lifespan:
-    """A lifespan that also loads the language detector, and closes the rate limits' connections and the tracing."""
+def with_own_parts(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
+    """Return a lifespan that also loads the language detector, and closes what the application has opened."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> AsyncIterator[None]:
-        async with lifespan(app):
-            # In a thread: nobody waits for it but who asks for a language within the first second.
-            loading = asyncio.create_task(detect_all(app, ["warm up"]))
-            yield
-            await asyncio.wait([loading])
-        await limits.close()
-        await asyncio.to_thread(tracing.close)
+        try:
+            async with lifespan(app):
+                # In a thread: only a request that asks for a language within the first second waits for it.
+                loading = asyncio.create_task(service.detect(["warm up"]))
+                yield
+                await asyncio.wait([loading])
+            await limits.close()
+            await asyncio.to_thread(service.tracing.close)
+        finally:
+            app.state.artist.close()
 
     return both
 
@@ -76,7 +76,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     # Without the framework's own /docs, which would load its code from somebody else's server.
     app = FastAPI(
         title="Translucent",
-        lifespan=with_artist(with_own_parts(limits, service.tracing, lifespan)),
+        lifespan=with_own_parts(limits, service, lifespan),
         openapi_url=None,
         # Its own traces would hold query strings, and with them the texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -93,9 +93,9 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
-    access = Access(settings, keys, limits)
-    app.add_middleware(Gate, access=access)
-    app.add_middleware(Intake, service=service)
-    app.add_middleware(Threshold, access=access)
-    app.add_middleware(Edge, service=service)  # added last: outermost
+    access = AccessRules(settings, keys, limits)
+    app.add_middleware(BodyAccessMiddleware, access=access)
+    app.add_middleware(BodyLimitMiddleware, service=service)
+    app.add_middleware(HeadAccessMiddleware, access=access)
+    app.add_middleware(RequestLogMiddleware, service=service)  # added last: outermost
     return app

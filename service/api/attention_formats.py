@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal, cast
 
-from fastapi import FastAPI
-from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
-from service.api.fields import choice, number, optional_text
 from service.api.rendering import render_attention, render_weights
+from service.api.schemas.attention import AttentionRequest
 from service.api.thread_pools import REPRESENTATIONS
 from service.engine import AttentionMap, ModelInfo
 from service.figures import tables
@@ -38,9 +35,6 @@ MEDIA_TYPES = {
     "bertviz": "application/json",
     "pharaoh": "text/plain",
 }
-FORMATS = tuple(MEDIA_TYPES)
-VIEWS = ("heatmap", "lines", "compare", "contrast")
-LEAST_SCALE, MOST_SCALE = 0.25, 4.0
 LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
 REVISION = f"4 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
 # Pictures and data run nothing. An HTML figure runs its own scripts, which its own policy names by their digests, in an
@@ -51,7 +45,13 @@ SCRIPTED = (
     "sandbox allow-scripts; frame-ancestors 'self'"
 )
 STABLE = "private, max-age=31536000, immutable"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{12,64}", re.ASCII)
+
+EXAMPLES = {
+    "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',
+    "html": "<!doctype html>…",
+    "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank,step\n",
+    "pharaoh": "0-0 1-1\n",
+}
 
 Named = Sequence[tuple[str, AttentionMap]]
 Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work where it belongs, by its size
@@ -77,24 +77,19 @@ class Drawing:
         return (self.form, self.view, theme, scale, self.other_text, REVISION)
 
 
-def read_drawing(fields: Mapping[str, Any], accept: str) -> Drawing:
-    """Check the fields; raises ApiError at the first that is wrong."""
-    form = choice(fields, "format", FORMATS) if fields.get("format") not in (None, "") else negotiated(accept)
-    view = cast(ViewName, choice(fields, "view", VIEWS))
-    if form in ("bertviz", "pharaoh") and view in ("compare", "contrast"):
+def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
+    """Return the representation that the fields ask for, or else the Accept header; raises ApiError."""
+    form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
+    if form in ("bertviz", "pharaoh") and fields.view in ("compare", "contrast"):
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
-    digests = tuple(part.strip() for part in (optional_text(fields, "digest") or "").split(",") if part.strip())
-    if len(digests) > 2 or not all(_DIGEST.fullmatch(digest) for digest in digests):
-        raise invalid("digest must be sha256: and at least 12 of its digits, for each model")
-    scale = number(fields, "scale", LEAST_SCALE, MOST_SCALE)
     return Drawing(
         form=form,
-        view=view,
-        theme=cast(ThemeName, choice(fields, "theme", ("light", "dark"))),
-        scale=1.0 if scale is None else scale,
-        other_text=optional_text(fields, "other_text"),
-        other_model=optional_text(fields, "other_model"),
-        digests=digests,
+        view=fields.view,
+        theme=fields.theme,
+        scale=fields.scale,
+        other_text=fields.other_text,
+        other_model=fields.other_model,
+        digests=tuple(fields.digest.split(",")) if fields.digest else (),
     )
 
 
@@ -219,24 +214,9 @@ _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
 }
 
 
-def artist_of(request: Request) -> Artist:
-    """Return the application's drawing process."""
-    artist = request.app.state.artist
-    assert isinstance(artist, Artist)
-    return artist
-
-
-def with_artist(
-    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Yield a lifespan that also ends the drawing process."""
-
-    @asynccontextmanager
-    async def both(app: FastAPI) -> Any:
-        try:
-            async with lifespan(app):
-                yield
-        finally:
-            app.state.artist.close()
-
-    return both
+def other_contents() -> dict[str, Any]:
+    """Return what /attention answers with beside JSON, by media type."""
+    binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
+    specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
+    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in EXAMPLES.items()}
+    return {**texts, **binary, **specification}

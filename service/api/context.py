@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.types import Scope
+
+from service.api.deadline import Deadline
 
 KEY = "translucent.context"
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
@@ -23,13 +26,19 @@ class RequestContext:
     """Identity and figures of one request; holds no text of the user."""
 
     request_id: str
+    deadline: Deadline
     trace_id: str | None = None
-    started: float = field(default_factory=time.monotonic)  # from which its deadline is counted, wherever it is asked
+    started: float = field(default_factory=time.monotonic)
     error_code: str | None = None
     model: str | None = None
     key: str | None = None  # the name of the API key
     texts: int | None = None
     characters: int | None = None
+
+    def count(self, texts: Sequence[str], model: str | None = None) -> None:
+        """Note how much text the request has, and which model translates it."""
+        self.texts, self.characters = len(texts), sum(map(len, texts))
+        self.model = model
 
 
 def new_request_id(offered: str | None) -> str:
@@ -44,7 +53,7 @@ def trace_id_of(traceparent: str | None) -> str | None:
 
 
 def context_of(scope: Scope) -> RequestContext:
-    """Return the context of a request; one is made where no middleware ran."""
-    context = scope.setdefault(KEY, RequestContext(uuid.uuid4().hex))
+    """Return the context of a request, which the outermost middleware has made."""
+    context = scope[KEY]
     assert isinstance(context, RequestContext)
     return context

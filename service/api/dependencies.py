@@ -1,131 +1,54 @@
-"""What the HTTP side asks of the engine, as narrow as it can be, so that tests can plug in a dummy."""
+"""What FastAPI provides to routes: the service, the context of the request, and its checked fields.
+
+All are coroutine functions: FastAPI would run a plain function in a thread.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
-from service.api.context import RequestContext
-from service.bundle.repository import Change
-from service.engine import (
-    AttentionMap,
-    AttentionOptions,
-    DeadlineExceeded,
-    ModelInfo,
-    ModelState,
-    StreamEvent,
-    TargetScore,
-    Translation,
-    TranslationOptions,
-)
-from service.metrics import Metrics
-from service.settings import Settings
-from service.tracing import Tracing
+from fastapi import Depends
+from pydantic import BaseModel
+from starlette.requests import Request
 
-Result = TypeVar("Result")
+from service.api.context import RequestContext, context_of
+from service.api.request_body import read_fields
+from service.api.state import Service
+from service.api.validation import parse
+from service.figures.artist import Artist
 
-# The engine enforces the deadline itself. The grace period is for an engine that hangs.
-GRACE_SECONDS = 0.5
+Model = TypeVar("Model", bound=BaseModel)
 
 
-class TranslatorPort(Protocol):
-    """One loaded model; see service.engine.translator.Translator."""
-
-    @property
-    def info(self) -> ModelInfo:
-        """Return what the model says about itself."""
-
-    def check_room(self, deadline: float | None = None) -> None:
-        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
-
-    def translate(
-        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
-    ) -> Awaitable[list[Translation]]:
-        """Translate texts; cancelling the awaiting task gives their rows back. Deadline on time.monotonic."""
-
-    def attention(
-        self,
-        text: str,
-        target_text: str | None,
-        options: AttentionOptions,
-        *,
-        deadline: float | None = None,
-        most_weights: int | None = None,
-    ) -> Awaitable[AttentionMap]:
-        """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
-
-    def score_batch(
-        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
-    ) -> Awaitable[list[TargetScore]]:
-        """Score given translations (source, target), many at once."""
-
-    def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily, token by token; closing the iterator gives the rows back."""
+async def get_service(request: Request) -> Service:
+    """Return the service that the application was made for."""
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service
 
 
-class RegistryPort(Protocol):
-    """All loaded models; see service.engine.registry.Registry."""
-
-    @property
-    def ready(self) -> bool:
-        """Return whether the models have been started and one of them takes requests now."""
-
-    def states(self) -> list[ModelState]:
-        """Return the state of every model that is served, and of the bundles that were refused."""
-
-    def models(self) -> list[ModelInfo]:
-        """Return the loaded models."""
-
-    def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
-        """Return the model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
-
-    async def reload(self, name: str | None = None) -> list[Change]:
-        """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
-
-    async def unused(self) -> list[str]:
-        """Return the names of the bundles in the folder that are neither served nor refused."""
-
-    async def unload(self, name: str) -> None:
-        """Serve a model no more; raises UnknownModel or LastModel."""
+async def get_context(request: Request) -> RequestContext:
+    """Return the context of the request, with its deadline."""
+    return context_of(request.scope)
 
 
-@dataclass(slots=True)
-class Service:
-    """What every route works with; `draining` turns true once, when the process is asked to stop."""
+async def get_artist(request: Request) -> Artist:
+    """Return the application's drawing process."""
+    artist = request.app.state.artist
+    assert isinstance(artist, Artist)
+    return artist
 
-    settings: Settings
-    registry: RegistryPort
-    metrics: Metrics
-    draining: bool = False
-    tracing: Tracing = field(default_factory=Tracing)
 
-    @property
-    def ready(self) -> bool:
-        """Return whether new work should be sent here: one model that takes it is enough."""
-        return not self.draining and self.registry.ready
+def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
+    """Return a dependency that reads the fields of a request, from JSON, form or query string, and validates them."""
 
-    def model_ready(self, name: str) -> bool:
-        """Return whether new work for one model should be sent here."""
-        return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
+    async def read(request: Request) -> Model:
+        return parse(model, await read_fields(request))
 
-    def deadline(self, context: RequestContext) -> float:
-        """When a request has to be answered, on time.monotonic: counted from its arrival, however often it is asked."""
-        return context.started + self.settings.request_timeout_seconds
+    return read
 
-    async def in_time(self, deadline: float, work: Awaitable[Result]) -> Result:
-        """Wait for work; raises DeadlineExceeded soon after the deadline, even if the engine hangs."""
-        try:
-            async with asyncio.timeout(max(deadline + GRACE_SECONDS - time.monotonic(), 0.0)) as timer:
-                return await work
-        except TimeoutError:
-            if not timer.expired():
-                raise
-            seconds = self.settings.request_timeout_seconds
-            raise DeadlineExceeded(
-                f"The request was not finished within {seconds:g} seconds; send less text, or try again later."
-            ) from None
+
+ServiceDep = Annotated[Service, Depends(get_service)]
+ContextDep = Annotated[RequestContext, Depends(get_context)]
+ArtistDep = Annotated[Artist, Depends(get_artist)]

@@ -6,20 +6,9 @@ of the request is wrong.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Awaitable, Callable, Mapping
-
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from collections.abc import Mapping
 
 from service import engine
-from service.api.context import context_of
-from service.logs import describe_exception, get_logger
-
-log = get_logger(__name__)
 
 STATUS: Mapping[type[engine.EngineError], int] = {
     engine.EngineError: 500,
@@ -36,7 +25,7 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.NotReady: 503,
     engine.Interrupted: 503,
     engine.DeadlineExceeded: 504,
-    # A client that leaves gets no answer at all, so whoever reads this one meets a server that is stopping.
+    # Only seen while the server stops: a client that leaves gets no answer.
     engine.Cancelled: 503,
     engine.LastModel: 409,
     engine.EngineFailure: 500,
@@ -51,9 +40,6 @@ INTERNAL = (
     "The server failed on this request, which is not your fault. Try again, and if it happens again "
     "give the operator this request_id."
 )
-RETRY_AFTER_SECONDS = 1.0
-
-HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large", 400: "invalid_request"}
 
 
 class ApiError(Exception):
@@ -92,73 +78,6 @@ def body_of(message: str, code: str, request_id: str, param: str | None = None) 
     return body if param is None else {**body, "param": param}
 
 
-def error_response(
-    request: Request, status: int, message: str, code: str, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    """Answer with an error and remember its code for the access log and the metrics."""
-    context = context_of(request.scope)
-    context.error_code = code
-    return JSONResponse(body_of(message, code, context.request_id), status_code=status, headers=dict(headers or {}))
-
-
-async def handle_api_error(request: Request, error: ApiError) -> Response:
-    """Return a refusal of our own."""
-    context = context_of(request.scope)
-    context.error_code = error.code
-    body = body_of(error.message, error.code, context.request_id, error.param)
-    return JSONResponse(body, status_code=error.status, headers=error.headers)
-
-
-async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
-    """Return an error of the engine; what is our fault is logged and not told."""
-    status = status_of(error)
-    headers = {}
-    if status == 503:
-        seconds = error.retry_after if isinstance(error, engine.Overloaded) else RETRY_AFTER_SECONDS
-        headers["Retry-After"] = str(max(1, math.ceil(seconds)))
-    if status == 500:
-        log.error(
-            "engine error",
-            code=error.code,
-            request_id=context_of(request.scope).request_id,
-            **describe_exception(error),
-        )
-        return error_response(request, status, INTERNAL, error.code, headers)
-    return error_response(request, status, error.message, error.code, headers)
-
-
-async def handle_http_error(request: Request, error: HTTPException) -> Response:
-    """Return what the framework refuses: unknown routes and methods."""
-    code = HTTP_CODES.get(error.status_code, "http_error")
-    message, headers = str(error.detail), dict(error.headers or {})
-    if error.status_code == 404:
-        message = "There is nothing at this address; /docs lists every route."
-    elif error.status_code == 405:
-        # The framework names the methods of one route, but two may share a path.
-        allowed = ", ".join(request.app.state.methods.get(request.url.path, ()) or [headers.get("Allow", "")])
-        headers["Allow"] = allowed
-        message = f"This address does not take {request.method[:16]}; it takes {allowed}."
-    return error_response(request, error.status_code, message, code, headers)
-
-
-async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
-    """Return what the framework's own validation refuses: 400, because 422 breaks the clients of this dialect."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first.get("loc", ()) if part not in {"body", "query", "path"})
-    message = f"Invalid request: {where or 'the request'}: {first.get('msg', 'is not valid')}"
-    return error_response(request, 400, message, "invalid_parameter")
-
-
-Handler = Callable[[Request, Exception], Awaitable[Response]]
-
-
-def install_error_handlers(app: FastAPI) -> None:
-    """Give every kind of error its handler; what is unhandled is answered by the outermost middleware."""
-    handlers: dict[type[Exception], object] = {
-        ApiError: handle_api_error,
-        engine.EngineError: handle_engine_error,
-        HTTPException: handle_http_error,
-        RequestValidationError: handle_validation_error,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)  # type: ignore[arg-type]
+def not_utf8(part: str, error: UnicodeDecodeError) -> ApiError:
+    """Return the refusal of bytes that are no text."""
+    return ApiError(f"The {part} is not valid UTF-8: see byte {error.start}.", code="invalid_text")

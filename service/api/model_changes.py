@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.bundle.repository import Change
 from service.engine import EngineError
 from service.logs import get_logger

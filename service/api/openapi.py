@@ -11,21 +11,15 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse
 
 from service import __version__
-from service.api.middleware.access_rules import ADMIN, DIALECT, is_public
+from service.api.paths import ADMIN, DIALECT, is_public
 from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.schemas.attention import AttentionRequest
+from service.api.schemas.common import ErrorBody
+from service.api.schemas.detect import DetectForm, DetectRequest
 from service.api.schemas.open_inference import InferenceRequest
-from service.api.schemas.stream import EVENTS
-from service.api.schemas.translate import (
-    DetectForm,
-    DetectRequest,
-    ErrorBody,
-    IndexRequest,
-    LoadRequest,
-    StreamRequest,
-    TranslateForm,
-    TranslateRequest,
-)
+from service.api.schemas.repository import IndexRequest, LoadRequest
+from service.api.schemas.stream import EVENTS, StreamRequest
+from service.api.schemas.translate import TranslateForm, TranslateRequest
 
 REFERENCE = "#/components/schemas/{model}"
 FORMS: dict[type[BaseModel], type[BaseModel]] = {
@@ -36,34 +30,6 @@ FORMS: dict[type[BaseModel], type[BaseModel]] = {
 }
 DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
-# What generated clients call their functions: part of the interface, so they do not follow the names of ours.
-OPERATIONS = {
-    "POST /translate": "translate",
-    "POST /translate/stream": "translate_stream",
-    "POST /detect": "detect",
-    "GET /attention": "get_attention",
-    "POST /attention": "post_attention",
-    "GET /languages": "list_languages",
-    "GET /models": "list_models",
-    "GET /frontend/settings": "get_frontend_settings",
-    "POST /translate_file": "translate_file",
-    "POST /suggest": "suggest",
-    "GET /health": "get_health",
-    "GET /health/live": "get_liveness",
-    "GET /health/ready": "get_readiness",
-    "GET /metrics": "get_metrics",
-    "GET /v2": "v2_get_server",
-    "GET /v2/health/live": "v2_get_liveness",
-    "GET /v2/health/ready": "v2_get_readiness",
-    "GET /v2/models": "v2_list_models",
-    "GET /v2/models/{model}": "v2_get_model",
-    "GET /v2/models/{model}/config": "v2_get_model_configuration",
-    "GET /v2/models/{model}/ready": "v2_get_model_readiness",
-    "POST /v2/models/{model}/infer": "v2_infer",
-    "POST /v2/repository/index": "v2_list_repository",
-    "POST /v2/repository/models/{model}/load": "v2_load_model",
-    "POST /v2/repository/models/{model}/unload": "v2_unload_model",
-}
 TAGS = {
     "Translation": "Texts and the languages they are in, for clients of LibreTranslate and beyond.",
     "Attention": "The weights a translation was made with, as data and as pictures.",
@@ -176,7 +142,7 @@ def form_schema(model: type[BaseModel]) -> dict[str, Any]:
     return {**schema, "title": form_name(model), "properties": properties}
 
 
-def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
+def body_in_any_form(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
     """Return a body in JSON, urlencoded or multipart; not required where the query string will do."""
     reference = {"$ref": REFERENCE.format(model=model.__name__)}
     form_reference = {"$ref": REFERENCE.format(model=form_name(model))}
@@ -188,6 +154,15 @@ def request_body(model: type[BaseModel], examples: dict[str, Any], *, required: 
             MEDIA_TYPE_FORM: {"schema": form_reference, "example": first},
             MEDIA_TYPE_MULTIPART: {"schema": form_reference, "example": first},
         },
+    }
+
+
+def fields_anywhere(model: type[BaseModel], form: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
+    """Return the documentation of a route whose fields may stand in the query string or in the body."""
+    first = next(iter(examples.values()))["value"]
+    return {
+        "requestBody": body_in_any_form(model, examples, required=False),
+        "parameters": query_parameters(form, first, required=False),
     }
 
 
@@ -232,9 +207,8 @@ def install_openapi(app: FastAPI) -> None:
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
             schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
-            for path, operations in document["paths"].items():
-                for method, operation in operations.items():
-                    operation["operationId"] = OPERATIONS[f"{method.upper()} {path}"]
+            for operations in document["paths"].values():
+                for operation in operations.values():
                     operation["responses"].pop("422", None)  # the framework's own, which no request ever gets
             describe_access(document)
             describe_request_ids(document)

@@ -15,7 +15,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from service.api.errors import ApiError
+from service.api.errors import ApiError, not_utf8
 
 MAX_FIELDS = 1000
 FIELDS = "translucent.fields"  # in the scope, once they are read
@@ -154,11 +154,6 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
 def first_values(pairs: list[tuple[str, str]]) -> dict[str, str]:
     """Return one value for each name: the first."""
     return dict(reversed(pairs))
-
-
-def not_utf8(part: str, error: UnicodeDecodeError) -> ApiError:
-    """Return the refusal of bytes that are no text."""
-    return ApiError(f"The {part} is not valid UTF-8: see byte {error.start}.", code="invalid_text")
 
 
 class _Parts:

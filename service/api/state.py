@@ -1,14 +1,48 @@
-"""How a route gets at the service it belongs to."""
+"""What lives as long as the application."""
 
 from __future__ import annotations
 
-from starlette.requests import Request
+from dataclasses import dataclass, field
 
-from service.api.dependencies import Service
+from service.api.interface import RegistryPort
+from service.api.language_detection import LanguageDetection
+from service.detection import Guess
+from service.engine import Languages, ModelInfo
+from service.metrics import Metrics
+from service.settings import Settings
+from service.tracing import Tracing
 
 
-def service_of(request: Request) -> Service:
-    """Return the service that the application was made for."""
-    service = request.app.state.service
-    assert isinstance(service, Service)
-    return service
+@dataclass(slots=True)
+class Service:
+    """What routes and middleware work with; `draining` becomes true once, when the process is asked to stop."""
+
+    settings: Settings
+    registry: RegistryPort
+    metrics: Metrics
+    draining: bool = False
+    tracing: Tracing = field(default_factory=Tracing)
+    detection: LanguageDetection = field(default_factory=LanguageDetection, init=False)
+    _models: list[ModelInfo] = field(default_factory=list, init=False)
+    _languages: Languages = field(default_factory=lambda: Languages({}), init=False)
+
+    @property
+    def ready(self) -> bool:
+        """Return whether new work should be sent here: one model that takes it is enough."""
+        return not self.draining and self.registry.ready
+
+    def model_ready(self, name: str) -> bool:
+        """Return whether new work for one model should be sent here."""
+        return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
+
+    @property
+    def languages(self) -> Languages:
+        """Return the languages that are served now; worked out again only when the models change."""
+        models = self.registry.models()
+        if len(models) != len(self._models) or any(a is not b for a, b in zip(models, self._models, strict=True)):
+            self._models, self._languages = models, Languages.of(models)
+        return self._languages
+
+    async def detect(self, texts: list[str] | tuple[str, ...]) -> list[list[Guess]]:
+        """Return the guesses for each text among the languages that are served now."""
+        return await self.detection.detect(texts, self.languages)

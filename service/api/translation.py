@@ -7,15 +7,14 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from fastapi import FastAPI
 from starlette.responses import JSONResponse
 
 from service import markup
-from service.api.autodetect import detect_all
+from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
-from service.api.dependencies import Service, TranslatorPort
+from service.api.interface import TranslatorPort
 from service.api.rendering import render_details
-from service.api.routes.languages import AUTO, served_pair
+from service.api.state import Service
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
 from service.engine import TEXT_POOL, Languages, Translation, TranslationOptions
@@ -46,23 +45,22 @@ class Outcome:
     guesses: tuple[Guess, ...] = ()
 
 
-async def run_job(app: FastAPI, job: Job, context: RequestContext) -> Outcome:
+async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
     """Translate; a text that already is in the target language, or in none, comes back as it is."""
-    service: Service = app.state.service
-    deadline = service.deadline(context)
-    guesses = await service.in_time(deadline, _guess(app, job)) if job.source == AUTO else []
+    deadline = context.deadline
+    guesses = await deadline.wait_for(_guess(job, service)) if job.source == AUTO else []
     sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
-    groups = _by_pair(sources, job.target, Languages.of(service.registry.models()))
+    groups = _by_pair(sources, job.target, service.languages)
     done = [Translation(text) for text in job.texts]
 
     async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
         translator = service.registry.resolve(*pair, job.model)
         context.model = translator.info.name
-        translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline)
+        translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline.at)
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
 
-    await service.in_time(deadline, _together([translate_group(*group) for group in groups.items()]))
+    await deadline.wait_for(_together([translate_group(*group) for group in groups.items()]))
     return Outcome(tuple(done), tuple(guesses))
 
 
@@ -95,9 +93,9 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         raise error.exceptions[0] from None
 
 
-async def _guess(app: FastAPI, job: Job) -> list[Guess]:
+async def _guess(job: Job, service: Service) -> list[Guess]:
     texts = await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
-    return [guesses[0] for guesses in await detect_all(app, texts)]
+    return [guesses[0] for guesses in await service.detect(texts)]
 
 
 def _plain_texts(documents: Sequence[str]) -> list[str]:

@@ -24,8 +24,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.api.app import create_app
-from service.api.dependencies import RegistryPort, Service
+from service.api.interface import RegistryPort
 from service.api.model_changes import reload_models
+from service.api.state import Service
 from service.engine import Budget, EngineSettings, ModelSettings, Registry, WorkerFactory, WorkerSettings, load_worker
 from service.engine_process.client.cluster import Fleet
 from service.engine_process.client.connection import LogStyle

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.api.app import create_app
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.fake_engine import DummyRegistry

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from service.api.app import create_app
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.figures.artist import Artist
 from tests.support.fake_engine import DummyRegistry
 

@@ -14,7 +14,7 @@ import pytest
 
 from service.api import attention_formats
 from service.api.app import create_app
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.detection import Detector
 from service.engine.errors import TooManyWeights
 from service.figures.artist import Artist

@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from service.api.app import create_app
-from service.api.dependencies import Service
 from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.translate import TranslateRequest
+from service.api.state import Service
 from service.engine.errors import EngineFailure
 from tests.support.fake_engine import DummyRegistry
 

@@ -11,10 +11,12 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from service.api.errors import ApiError
-from service.api.fields import count, number, whole_number
 from service.api.request_body import decode_json, decode_multipart, decode_urlencoded
+from service.api.schemas.common import Count, Fields, Number, OptionalWholeNumber
+from service.api.validation import parse
 
 GOOD = {"q": "I lost.", "source": "en", "target": "fr"}
 
@@ -246,34 +248,32 @@ nearly_numbers = st.text(st.sampled_from("+-0123456789.eE_ ٣４²\n\x00naifx,")
 values = nearly_numbers | st.text(max_size=6) | st.floats() | st.integers() | st.booleans() | st.lists(st.none())
 
 
+class Numbers(Fields):
+    """A number of each kind."""
+
+    few: OptionalWholeNumber = Field(None, ge=1, le=8)
+    many: OptionalWholeNumber = Field(None, ge=1)
+    real: Number = Field(0.0, ge=0, le=5)
+    things: Count = 0
+
+
+def read(name: str, value: object) -> Any:
+    """Return a value as a field reads it; raises ApiError."""
+    return getattr(parse(Numbers, {name: value}), name)
+
+
 @settings(max_examples=1000, deadline=None)
 @given(value=values)
 def test_every_value_is_read_as_a_number_or_refused(value: object) -> None:
-    fields = {"n": value}
-    for read in (
-        lambda: whole_number(fields, "n", 1, 8),
-        lambda: whole_number(fields, "n", 1, None),
-        lambda: number(fields, "n", 0, 5),
-        lambda: count(fields, "n"),
-    ):
+    for name in ("few", "many", "real", "things"):
         # Anything else than a number or an ApiError fails the test.
         with contextlib.suppress(ApiError):
-            found = read()
+            found = read(name, value)
             assert found is None or found >= 0
 
 
 def test_numbers_as_people_write_them_are_read() -> None:
-    assert [whole_number({"n": value}, "n", 1, 8) for value in (4, 4.0, "4", " 4 ", "+4", "04", "", None)] == [
-        *([4] * 6),
-        *([None] * 2),
-    ]
-    assert [number({"n": value}, "n", 0, 5) for value in (1, "1", ".5", "5e-1", "1.", " +2.5 ")] == [
-        1,
-        1,
-        0.5,
-        0.5,
-        1,
-        2.5,
-    ]
+    assert [read("few", value) for value in (4, 4.0, "4", " 4 ", "+4", "04", "", None)] == [*([4] * 6), *([None] * 2)]
+    assert [read("real", value) for value in (1, "1", ".5", "5e-1", "1.", " +2.5 ")] == [1, 1, 0.5, 0.5, 1, 2.5]
     # As LibreTranslate does: int() and max(0, …).
-    assert [count({"n": value}, "n") for value in (2, "2", 2.9, -1, "-3", -0.5, None, "")] == [2, 2, 2, 0, 0, 0, 0, 0]
+    assert [read("things", value) for value in (2, "2", 2.9, -1, "-3", -0.5, None, "")] == [2, 2, 2, 0, 0, 0, 0, 0]

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from service.api.app import create_app
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
 from service.engine.events import FinishedSentence, Observer

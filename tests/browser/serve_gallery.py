@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server.main import run

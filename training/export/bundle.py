@@ -13,7 +13,6 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from service.bundle.manifest import TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
-from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
@@ -31,7 +30,7 @@ from training.export.parameters import Parameters
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
 from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import float_store, make_plan, quantised_store
-from training.export.shortlist import Shortlist, Tokens
+from training.export.shortlist import SHORTLIST_FILE, Shortlist, Tokens
 from training.export.weights import WeightStore
 from training.networks.interface import Network
 from training.recipe import Recipe
@@ -80,7 +79,7 @@ def export_bundle(
         sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, always)
         tokenizer.save(str(folder / TOKENIZER_NAME))
         if shortlist is not None:
-            shortlist.write(folder / SHORTLIST_NAME)
+            shortlist.write(folder / SHORTLIST_FILE)
         compared: list[Comparison] = []
         if options.limits is not None:
             places: dict[str, Path] = dict.fromkeys(options.precisions, folder)

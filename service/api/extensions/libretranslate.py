@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from service.api.dependencies import ServiceDep
 from service.api.errors import ApiError
+from service.api.language_names import language_name
 from service.api.openapi import errors_of, example
-from service.api.routes.languages import language_name
-from service.api.schemas.translate import FrontendSettings
-from service.api.state import service_of
-from service.engine import Languages
+from service.api.schemas.libretranslate import FrontendSettings
 
 router = APIRouter(tags=["Translation"])
 
@@ -35,23 +33,23 @@ SETTINGS = {
 
 @router.get(
     "/frontend/settings",
+    operation_id="get_frontend_settings",
     summary="What a page of this dialect needs to know",
     response_model=FrontendSettings,
     responses={200: example(SETTINGS), **errors_of(500)},
 )
-async def settings(request: Request) -> JSONResponse:
+async def settings(service: ServiceDep) -> JSONResponse:
     """Give limits, whether keys are needed, and the languages to begin with."""
-    own = service_of(request)
-    known = Languages.of(own.registry.models()).targets
+    known = service.languages.targets
     targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
     sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
     first = next((code for code in targets if code not in sources), next(iter(known), ""))
     given: dict[str, Any] = {
         **SETTINGS,
-        "charLimit": own.settings.character_limit,
-        "batchLimit": own.settings.batch_limit,
-        "apiKeys": own.settings.api_keys_file is not None,
-        "keyRequired": own.settings.require_key,
+        "charLimit": service.settings.character_limit,
+        "batchLimit": service.settings.batch_limit,
+        "apiKeys": service.settings.api_keys_file is not None,
+        "keyRequired": service.settings.require_key,
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": first, "name": language_name(first)},
@@ -60,7 +58,13 @@ async def settings(request: Request) -> JSONResponse:
     return JSONResponse(given)
 
 
-@router.post("/translate_file", summary="Not offered: translation of files", status_code=403, responses=errors_of(403))
+@router.post(
+    "/translate_file",
+    operation_id="translate_file",
+    summary="Not offered: translation of files",
+    status_code=403,
+    responses=errors_of(403),
+)
 async def translate_file() -> JSONResponse:
     """Refuse, in the words that clients of this dialect know."""
     raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
@@ -73,7 +77,11 @@ async def download_file(name: str) -> JSONResponse:
 
 
 @router.post(
-    "/suggest", summary="Not offered: suggestions of better translations", status_code=403, responses=errors_of(403)
+    "/suggest",
+    operation_id="suggest",
+    summary="Not offered: suggestions of better translations",
+    status_code=403,
+    responses=errors_of(403),
 )
 async def suggest() -> JSONResponse:
     """Refuse, in the words that clients of this dialect know."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.context import context_of
-from service.api.extensions.binary_tensors import JSON_LENGTH_HEADER, MEDIA_TYPE, split_message
+from service.api.binary_tensors import JSON_LENGTH_HEADER, MEDIA_TYPE, split_body
+from service.api.dependencies import ContextDep, ServiceDep
 from service.api.extensions.tensors import infer_with, read_inference, render
 from service.api.openapi import REFERENCE, errors_of, example
-from service.api.request_body import read_body
+from service.api.request_body import decode_json, read_body
 from service.api.schemas.open_inference import (
     InferenceRequest,
     InferenceResponse,
@@ -26,7 +26,6 @@ from service.api.schemas.open_inference import (
     ServerMetadata,
     ServerReady,
 )
-from service.api.state import service_of
 from service.api.thread_pools import REPRESENTATIONS
 from service.engine import ModelInfo, UnknownModel
 
@@ -65,7 +64,25 @@ RESPONSE = {
 }
 
 
-@router.get("/health/live", summary="Liveness", response_model=ServerLive, responses={200: example({"live": True})})
+async def get_model(request: Request, model: str, service: ServiceDep) -> ModelInfo:
+    """Return the loaded model of a name and, if the path has one, a version; raises UnknownModel."""
+    version = request.path_params.get("version")
+    for info in service.registry.models():
+        if info.name == model and version in {None, info.version}:
+            return info
+    raise UnknownModel("There is no such model, or not of that version; GET /v2/models lists the names.")
+
+
+ModelDep = Annotated[ModelInfo, Depends(get_model)]
+
+
+@router.get(
+    "/health/live",
+    operation_id="v2_get_liveness",
+    summary="Liveness",
+    response_model=ServerLive,
+    responses={200: example({"live": True})},
+)
 async def live() -> JSONResponse:
     """The event loop answers."""
     return JSONResponse({"live": True})
@@ -73,6 +90,7 @@ async def live() -> JSONResponse:
 
 @router.get(
     "/health/ready",
+    operation_id="v2_get_readiness",
     summary="Readiness",
     response_model=ServerReady,
     responses={
@@ -80,9 +98,9 @@ async def live() -> JSONResponse:
         503: {"description": "Not ready", "model": ServerReady, **example({"ready": False})},
     },
 )
-async def ready(request: Request) -> JSONResponse:
+async def ready(service: ServiceDep) -> JSONResponse:
     """Models loaded and warmed up, engine alive, not stopping."""
-    is_ready = service_of(request).ready
+    is_ready = service.ready
     return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
 
 
@@ -91,34 +109,41 @@ SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSI
 
 
 @router.get("/", include_in_schema=False)
-@router.get("", summary="The server", response_model=ServerMetadata, responses={200: example(SERVER)})
-async def server(request: Request) -> JSONResponse:
+@router.get(
+    "",
+    operation_id="v2_get_server",
+    summary="The server",
+    response_model=ServerMetadata,
+    responses={200: example(SERVER)},
+)
+async def server(service: ServiceDep) -> JSONResponse:
     """Name, version and extensions; `model_repository` only where the operator has switched it on."""
-    extensions = [*EXTENSIONS, "model_repository"] if service_of(request).settings.admin_token else EXTENSIONS
+    extensions = [*EXTENSIONS, "model_repository"] if service.settings.admin_token else EXTENSIONS
     return JSONResponse({**SERVER, "extensions": extensions})
 
 
 @router.get(
     "/models",
+    operation_id="v2_list_models",
     summary="Names of the models",
     response_model=ModelNames,
     responses={200: example({"models": ["transformer-en-fr"]})},
 )
-async def names(request: Request) -> JSONResponse:
+async def names(service: ServiceDep) -> JSONResponse:
     """List what is loaded."""
-    return JSONResponse({"models": [info.name for info in service_of(request).registry.models()]})
+    return JSONResponse({"models": [info.name for info in service.registry.models()]})
 
 
 @router.get("/models/{model}/versions/{version}", include_in_schema=False)
 @router.get(
     "/models/{model}",
+    operation_id="v2_get_model",
     summary="What a model takes and gives",
     response_model=ModelMetadata,
     responses={200: example(METADATA), **errors_of(404)},
 )
-async def metadata(request: Request, model: str) -> JSONResponse:
+async def metadata(info: ModelDep) -> JSONResponse:
     """Describe a model; `/models/{model}/versions/{version}` is the same."""
-    info = find(request, model)
     properties = {
         "source": ", ".join(source for source, _ in info.pairs),
         "target": info.target_language,
@@ -149,18 +174,20 @@ def configuration(name: str) -> dict[str, Any]:
 @router.get("/models/{model}/versions/{version}/config", include_in_schema=False)
 @router.get(
     "/models/{model}/config",
+    operation_id="v2_get_model_configuration",
     summary="A model's configuration, as Triton gives it",
     response_model=ModelConfiguration,
     responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
 )
-async def config(request: Request, model: str) -> JSONResponse:
+async def config(info: ModelDep) -> JSONResponse:
     """What some clients ask for first; it has the optional tensors, too."""
-    return JSONResponse(configuration(find(request, model).name))
+    return JSONResponse(configuration(info.name))
 
 
 @router.get("/models/{model}/versions/{version}/ready", include_in_schema=False)
 @router.get(
     "/models/{model}/ready",
+    operation_id="v2_get_model_readiness",
     summary="Readiness of a model",
     response_model=ModelReady,
     responses={
@@ -173,16 +200,16 @@ async def config(request: Request, model: str) -> JSONResponse:
         **errors_of(404),
     },
 )
-async def model_ready(request: Request, model: str) -> JSONResponse:
+async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
     """Whether this model can be asked now, whatever the others do."""
-    info = find(request, model)
-    is_ready = service_of(request).model_ready(info.name)
+    is_ready = service.model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
 
 @router.post("/models/{model}/versions/{version}/infer", include_in_schema=False)
 @router.post(
     "/models/{model}/infer",
+    operation_id="v2_infer",
     summary="Translate, or score given translations",
     response_model=InferenceResponse,
     responses={
@@ -212,35 +239,22 @@ async def model_ready(request: Request, model: str) -> JSONResponse:
         }
     },
 )
-async def infer(request: Request, model: str) -> Response:
+async def infer(request: Request, info: ModelDep, service: ServiceDep, context: ContextDep) -> Response:
     """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
 
     Tensors may be bytes behind the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
-    service = service_of(request)
-    info = find(request, model)
-    message, data = split_message(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-    inference = read_inference(message, data, service.settings)
-    context = context_of(request.scope)
-    context.model, context.texts, context.characters = info.name, len(inference.texts), sum(map(len, inference.texts))
+    body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
+    inference = read_inference(decode_json(body), data, service.settings)
+    context.count(inference.texts, info.name)
     translator = service.registry.resolve(info.source_language, info.target_language, info.name)
-    deadline = service.deadline(context)
-    tensors = await service.in_time(deadline, infer_with(translator, inference, deadline))
+    tensors = await context.deadline.wait_for(infer_with(translator, inference, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if inference.id is not None:
         head["id"] = inference.id
     rendered = partial(render, head, tensors, inference.binary)
     large = "attention" in inference.outputs  # tens of thousands of numbers, which are not written on the event loop
-    body, json_length = await service.in_time(deadline, REPRESENTATIONS.run(rendered)) if large else rendered()
+    answer, json_length = await context.deadline.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:
-        return Response(body, media_type="application/json")
-    return Response(body, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
-
-
-def find(request: Request, name: str) -> ModelInfo:
-    """Return the loaded model of a name and, if the path has one, a version; raises UnknownModel."""
-    version = request.path_params.get("version")
-    for info in service_of(request).registry.models():
-        if info.name == name and version in {None, info.version}:
-            return info
-    raise UnknownModel("There is no such model, or not of that version; GET /v2/models lists the names.")
+        return Response(answer, media_type="application/json")
+    return Response(answer, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})

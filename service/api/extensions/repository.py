@@ -1,33 +1,29 @@
 """Loading and unloading models over HTTP, as the model repository extension of the Open Inference Protocol has it.
 
-Only who has the operator's token gets here: see service.api.middleware.access.
+Only requests with the operator's token get here: see service.api.middleware.access.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter
-from pydantic import Field, RootModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from service.api.errors import ApiError, invalid
-from service.api.fields import flag
-from service.api.middleware.access_rules import ADMIN
+from service.api.dependencies import ServiceDep
+from service.api.errors import ApiError
 from service.api.model_changes import reload_models, unload_model
 from service.api.openapi import errors_of, example, json_body
+from service.api.paths import ADMIN
 from service.api.request_body import decode_json, read_body
-from service.api.schemas.translate import IndexRequest, LoadRequest, Schema
-from service.api.state import service_of
+from service.api.schemas.repository import Availability, Index, IndexRequest, LoadedModel, LoadRequest, UnloadedModel
+from service.api.validation import parse
 from service.engine import BundleMissing, ModelStateName
 
 router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
 
 DIGEST = "sha256:8d5f5e4e0d6a"
-
-
-Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
 AVAILABILITY: dict[ModelStateName, Availability] = {
     "ready": "READY",
@@ -37,36 +33,9 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 }  # every other state: UNAVAILABLE
 
 
-class IndexEntry(Schema):
-    """A model of the folder."""
-
-    name: str
-    version: str = Field(description="Empty where it is not loaded")
-    state: Availability
-    reason: str = Field(description="Why it is not ready; empty where it is")
-
-
-class Index(RootModel[list[IndexEntry]]):
-    """Every model of the folder: served, refused, or not loaded."""
-
-
-class LoadedModel(Schema):
-    """What became of a bundle."""
-
-    name: str
-    outcome: Literal["added", "replaced", "unchanged"]
-    digest: str = Field(description="Of the bundle that new requests meet from now on")
-
-
-class UnloadedModel(Schema):
-    """A model that is served no more."""
-
-    name: str
-    outcome: Literal["unloaded"]
-
-
 @router.post(
     "/index",
+    operation_id="v2_list_repository",
     summary="Models of the folder, and in which state each is",
     response_model=Index,
     responses={
@@ -80,10 +49,9 @@ class UnloadedModel(Schema):
     },
     openapi_extra={"requestBody": json_body(IndexRequest, "Those that are ready", {"ready": True})},
 )
-async def index(request: Request) -> JSONResponse:
+async def index(request: Request, service: ServiceDep) -> JSONResponse:
     """List what new requests can meet, and what they cannot, and why; `{"ready": true}` lists only the former."""
-    service = service_of(request)
-    only_ready = flag(await read_message(request), "ready")
+    only_ready = parse(IndexRequest, await read_message(request)).ready
     entries = [
         entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
         for state in service.registry.states()
@@ -107,6 +75,7 @@ async def read_message(request: Request) -> dict[str, Any]:
 
 @router.post(
     "/models/{model}/load",
+    operation_id="v2_load_model",
     summary="Load a bundle that is new in the folder of models, or has changed in it",
     response_model=LoadedModel,
     responses={
@@ -115,18 +84,13 @@ async def read_message(request: Request) -> dict[str, Any]:
     },
     openapi_extra={"requestBody": json_body(LoadRequest, "As Triton's client sends it", {})},
 )
-async def load(request: Request, model: str) -> JSONResponse:
+async def load(request: Request, model: str, service: ServiceDep) -> JSONResponse:
     """Answer when the bundle has been checked, loaded and warmed up; until then, and if it is refused, the one before
     goes on serving.
     """
-    parameters = (await read_message(request)).get("parameters")
-    if isinstance(parameters, dict) and parameters:
-        raise invalid(
-            "a model is loaded as it lies in the folder: neither a configuration nor files of a request are taken",
-            param="parameters",
-        )
+    parse(LoadRequest, await read_message(request))
     try:
-        changes = await reload_models(service_of(request), model)
+        changes = await reload_models(service, model)
     except BundleMissing as error:
         raise ApiError(error.message, status=404, code=error.code) from None
     for change in changes:
@@ -138,6 +102,7 @@ async def load(request: Request, model: str) -> JSONResponse:
 
 @router.post(
     "/models/{model}/unload",
+    operation_id="v2_unload_model",
     summary="Serve a model no more",
     response_model=UnloadedModel,
     responses={
@@ -145,7 +110,7 @@ async def load(request: Request, model: str) -> JSONResponse:
         **errors_of(403, 404, 409),
     },
 )
-async def unload(request: Request, model: str) -> JSONResponse:
+async def unload(model: str, service: ServiceDep) -> JSONResponse:
     """Requests that began with it end with it; the last model stays."""
-    await unload_model(service_of(request), model)
+    await unload_model(service, model)
     return JSONResponse({"name": model, "outcome": "unloaded"})

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from service.api.dependencies import TranslatorPort
-from service.api.errors import ApiError, invalid
-from service.api.extensions.binary_tensors import SIZE, BinaryData, decode_strings, encode_numbers, encode_strings
-from service.api.fields import flag, sizes_of
+from service.api.binary_tensors import SIZE, BinaryData, decode_strings, encode_numbers, encode_strings
+from service.api.checks import check_batch, check_characters
+from service.api.errors import invalid
+from service.api.interface import TranslatorPort
 from service.api.rendering import finite
-from service.api.routes.translate import check_batch, check_characters, read_search
+from service.api.schemas.open_inference import InferenceParameters, InferenceRequest, OutputName, OutputWanted
+from service.api.validation import parse
 from service.engine import AttentionOptions, FloatArray, Translation, TranslationOptions
 from service.settings import Settings
 
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
 # text at a time, and that text is then taken for one sentence.
-DEFAULT_OUTPUTS = ("translation", "score")
-KNOWN_OUTPUTS = (*DEFAULT_OUTPUTS, "attention")
+DEFAULT_OUTPUTS: tuple[OutputName, ...] = ("translation", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,95 +62,45 @@ class Tensor:
         return encode_strings(self.values)
 
 
-def read_inference(body: Mapping[str, Any], data: BinaryData, settings: Settings) -> Inference:
-    """Check a request; raises ApiError (400) for what is wrong first."""
-    own_id = body.get("id")
-    if own_id is not None and not isinstance(own_id, str):
-        raise invalid("id must be a string", param="id")
-    parameters = _parameters(body, "the request")
-    tensors = _inputs(body.get("inputs"), data)
-    data.check_end()
-    for given in tensors.values():
-        check_batch(given, settings)
-        check_characters(given, settings)
-    texts, target_texts = tensors["text"], tensors.get("target_text")
-    outputs, binary = _outputs(body.get("outputs"), all_binary=flag(parameters, "binary_data_output"))
-    if target_texts is not None and len(target_texts) != len(texts):
-        raise invalid("target_text must have as many elements as text", param="target_text")
-    if "attention" in outputs and len(texts) != 1:
-        raise invalid("attention is given for one text at a time", param="outputs")
-    return Inference(own_id, texts, target_texts, outputs, TranslationOptions(**read_search(parameters)), binary)
+def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings) -> Inference:
+    """Return a checked request; raises ApiError (400) for what is wrong first."""
+    inputs = message.get("inputs")
+    if isinstance(inputs, list):
+        message = {**message, "inputs": [with_data(tensor, data) for tensor in inputs]}
+        data.check_end()
+    request = parse(InferenceRequest, message)
+    for tensor in request.inputs:
+        check_batch(tensor.data, settings)
+        check_characters(tensor.data, settings)
+    parameters = request.parameters or InferenceParameters()
+    wanted = request.outputs or [OutputWanted(name=name) for name in DEFAULT_OUTPUTS]
+    options = TranslationOptions(
+        beam_size=parameters.beam_size, length_penalty=parameters.length_penalty, max_length=parameters.max_length
+    )
+    return Inference(
+        id=request.id,
+        texts=tuple(request.texts),
+        target_texts=None if request.target_texts is None else tuple(request.target_texts),
+        outputs=tuple(output.name for output in wanted),
+        options=options,
+        binary=frozenset(output.name for output in wanted if output.is_binary(parameters.binary_data_output)),
+    )
 
 
-def _parameters(given: Mapping[str, Any], owner: str) -> Mapping[str, Any]:
-    parameters = given.get("parameters") or {}
+def with_data(tensor: Any, data: BinaryData) -> Any:
+    """Return a tensor with its strings among its fields, also where they follow the JSON as bytes; raises ApiError."""
+    if not isinstance(tensor, dict) or tensor.get("name") not in ("text", "target_text"):
+        return tensor  # validation refuses it
+    name = tensor["name"]
+    parameters = tensor.get("parameters") or {}
     if not isinstance(parameters, dict):
-        raise invalid(f"the parameters of {owner} must be an object", param="parameters")
-    return parameters
-
-
-def _inputs(given: Any, data: BinaryData) -> dict[str, tuple[str, ...]]:
-    if not isinstance(given, list) or not all(isinstance(tensor, dict) for tensor in given):
-        raise invalid("inputs must be a list of objects", param="inputs")
-    found: dict[str, tuple[str, ...]] = {}
-    for tensor in given:
-        name = tensor.get("name")
-        if name not in {"text", "target_text"} or name in found:
-            raise invalid(
-                "inputs are one tensor called text and, for forced decoding, one called target_text", param="inputs"
-            )
-        found[name] = _texts(name, tensor, data)
-    if "text" not in found:
-        raise invalid("the input text is missing", "missing_parameter", "text")
-    return found
-
-
-def _texts(name: str, tensor: Mapping[str, Any], data: BinaryData) -> tuple[str, ...]:
-    def wrong(what: str) -> ApiError:
-        return invalid(what, param=name)
-
-    if tensor.get("datatype") != "BYTES":
-        raise wrong(f"the datatype of {name} must be BYTES")
-    shape = sizes_of(tensor.get("shape"))
-    if shape is None:
-        raise wrong(f"the shape of {name} must be a list of whole numbers")
-    size = _parameters(tensor, name).get(SIZE)
+        raise invalid(f"the parameters of {name} must be an object", param="parameters")
+    size = parameters.get(SIZE)
     if size is None:
-        given = tensor.get("data")
-        texts = [given] if isinstance(given, str) else _flat(given)
-    elif "data" in tensor:
-        raise wrong(f"{name} has both data and {SIZE}; give one of them")
-    else:
-        texts = decode_strings(name, data.take(name, size))
-    if texts is None:
-        raise wrong(f"the data of {name} must be strings, in one list or nested as the shape says")
-    if len(shape) > 2 or math.prod(shape) != len(texts):
-        raise wrong(f"the shape of {name} does not fit its {len(texts)} elements")
-    if not texts:
-        raise wrong(f"{name} has no elements")
-    return tuple(texts)
-
-
-def _flat(data: Any) -> list[str] | None:
-    """Return the strings of a list, or of a list of lists; None for anything else."""
-    if not isinstance(data, list):
-        return None
-    items = [item for part in data for item in part] if data and all(isinstance(part, list) for part in data) else data
-    return items if all(isinstance(item, str) for item in items) else None
-
-
-def _outputs(given: Any, *, all_binary: bool) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the outputs that are wanted, and those of them that are wanted as bytes."""
-    if given is None or given == []:
-        return DEFAULT_OUTPUTS, frozenset(DEFAULT_OUTPUTS if all_binary else ())
-    if not isinstance(given, list) or not all(isinstance(tensor, dict) for tensor in given):
-        raise invalid("outputs must be a list of objects", param="outputs")
-    names = tuple(tensor.get("name") for tensor in given)
-    if not all(name in KNOWN_OUTPUTS for name in names) or len(set(names)) != len(names):
-        raise invalid(f"outputs are {', '.join(KNOWN_OUTPUTS)}, each at most once", param="outputs")
-    wanted = (_parameters(tensor, str(tensor["name"])) for tensor in given)
-    binary = [flag(own, "binary_data") if "binary_data" in own else all_binary for own in wanted]
-    return names, frozenset(name for name, is_binary in zip(names, binary, strict=True) if is_binary)
+        return tensor
+    if "data" in tensor:
+        raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
+    return {**tensor, "data": decode_strings(name, data.take(name, size))}
 
 
 async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:

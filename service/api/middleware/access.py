@@ -9,16 +9,18 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.context import context_of
-from service.api.errors import ApiError, handle_api_error
-from service.api.middleware.access_rules import Access, is_public
+from service.api.error_handlers import handle_api_error
+from service.api.errors import ApiError
+from service.api.middleware.access_rules import AccessRules
 from service.api.middleware.request_cost import cost_of
+from service.api.paths import is_public
 from service.api.request_body import FIELDS, read_fields
 
 
-class Threshold:
-    """Sits before Intake, so that nobody's body is read, or held, who is refused whatever is in it."""
+class HeadAccessMiddleware:
+    """Sits before BodyLimitMiddleware, so that nobody's body is read, or held, who is refused whatever is in it."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: AccessRules) -> None:
         self.app = app
         self.access = access
 
@@ -35,10 +37,10 @@ class Threshold:
         await self.app(scope, receive, send)
 
 
-class Gate:
-    """Sits behind Intake, so that the whole body, which may hold the key, is there in one message."""
+class BodyAccessMiddleware:
+    """Sits behind BodyLimitMiddleware, so that the whole body, which may hold the key, is there in one message."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: AccessRules) -> None:
         self.app = app
         self.access = access
 

@@ -14,20 +14,8 @@ from service.access.limits import Exceeded, RateLimits, parse_limits
 from service.api.context import context_of
 from service.api.errors import ApiError
 from service.api.middleware.caller import address_of, bearer
+from service.api.paths import ADMIN, DIALECT, METRICS
 from service.settings import Settings
-
-PUBLIC = frozenset(
-    {
-        *("/", "/docs", "/docs/", "/openapi.json", "/spec", "/favicon.ico", "/languages", "/frontend/settings"),
-        *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
-    }
-)
-PUBLIC_FOLDERS = ("/web/",)
-METRICS = "/metrics"
-ADMIN = "/v2/repository/"
-
-# LibreTranslate's own routes, whose clients expect its statuses; everywhere else a missing key is a 401.
-DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
 
 NO_KEY = "Please contact the server operator to get an API key"
 WRONG_KEY = "Invalid API key"
@@ -37,7 +25,7 @@ NO_ADMIN = "Models are not loaded or unloaded over HTTP here; the operator's TRA
 WRONG_ADMIN = "This needs the operator's token, as `Authorization: Bearer TOKEN`."
 
 
-class Access:
+class AccessRules:
     """Decides over requests; everything that is not named public is closed."""
 
     def __init__(self, settings: Settings, keys: KeyRing | None, limits: RateLimits) -> None:
@@ -155,8 +143,3 @@ def too_many_failures(exceeded: Exceeded) -> ApiError:
 
 def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
     return ApiError(message, status=429, code="rate_limit", headers={"Retry-After": str(exceeded.seconds)})
-
-
-def is_public(path: str) -> bool:
-    """Return whether a path is open to everybody."""
-    return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)

@@ -12,13 +12,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.access.addresses import parse_networks
 from service.access.bodies import Bodies
 from service.api.context import ClientDisconnected
-from service.api.dependencies import Service
-from service.api.errors import ApiError, handle_api_error
+from service.api.error_handlers import handle_api_error
+from service.api.errors import ApiError
 from service.api.middleware.caller import address_of
+from service.api.state import Service
 from service.engine import CallStage
 
 
-class Intake:
+class BodyLimitMiddleware:
     """Reads the body first, so that everything received afterwards can only mean that the client has left."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:

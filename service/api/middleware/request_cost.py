@@ -9,10 +9,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Message, Scope
 
+from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
 from service.api.errors import ApiError
-from service.api.extensions.binary_tensors import JSON_LENGTH_HEADER, split_message
-from service.api.fields import sizes_of
-from service.api.request_body import FIELDS, read_body, read_fields
+from service.api.request_body import FIELDS, decode_json, read_body, read_fields
+from service.api.schemas.open_inference import sizes
 
 LISTS = frozenset({"/translate", "/detect"})  # their `q` may be a list of texts
 INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
@@ -31,14 +31,21 @@ async def cost_of(scope: Scope, body: Message) -> int:
             texts = scope[FIELDS].get("q")
             return max(1, len(texts)) if isinstance(texts, list) else 1
         if INFERENCE.fullmatch(scope["path"]):
-            message, _ = split_message(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-            return _elements(message.get("inputs"))
+            message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
+            return _elements(decode_json(message).get("inputs"))
     except ApiError:
         pass  # the route says what is wrong with it
     return 1
 
 
 def _elements(inputs: Any) -> int:
-    """The texts of an inference request by the shapes of its tensors, which the route compares with their data."""
+    """Return how many texts an inference request has by its shapes, which the route compares with the data."""
     tensors = [tensor for tensor in inputs if isinstance(tensor, dict)] if isinstance(inputs, list) else []
-    return max([1, *(math.prod(sizes_of(tensor.get("shape")) or ()) for tensor in tensors)])
+    return max([1, *(_size(tensor.get("shape")) for tensor in tensors)])
+
+
+def _size(shape: Any) -> int:
+    try:
+        return math.prod(sizes(shape))
+    except ValueError:
+        return 1  # the route refuses it

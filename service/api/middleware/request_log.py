@@ -15,10 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.addresses import parse_networks
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
-from service.api.dependencies import Service
+from service.api.deadline import Deadline
 from service.api.errors import INTERNAL, body_of
-from service.api.middleware.access_rules import ADMIN, METRICS
 from service.api.middleware.caller import scheme_of
+from service.api.paths import is_operators
+from service.api.state import Service
 from service.logs import describe_exception, get_logger
 from service.tracing import RequestSpan, Tracing
 
@@ -38,7 +39,7 @@ NO_TRACING = Tracing()
 CLIENT_LEFT = 499
 
 
-class Edge:
+class RequestLogMiddleware:
     """Sees every request first and every answer last."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -53,7 +54,9 @@ class Edge:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        context = RequestContext(new_request_id(headers.get("x-request-id")), trace_id_of(headers.get("traceparent")))
+        deadline = Deadline.after(self.service.settings.request_timeout_seconds)
+        request_id = new_request_id(headers.get("x-request-id"))
+        context = RequestContext(request_id, deadline, trace_id_of(headers.get("traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
         tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
@@ -98,8 +101,8 @@ class Edge:
 class _Exchange:
     """One request on its way through the application."""
 
-    def __init__(self, edge: Edge, scope: Scope, context: RequestContext, send: Send) -> None:
-        self.edge = edge
+    def __init__(self, middleware: RequestLogMiddleware, scope: Scope, context: RequestContext, send: Send) -> None:
+        self.middleware = middleware
         self.context = context
         self.method = str(scope["method"])
         # A GET route answers HEAD, too; the server leaves the body out.
@@ -107,7 +110,7 @@ class _Exchange:
             **scope,
             KEY: context,
             "method": "GET" if self.method == "HEAD" else self.method,
-            "scheme": scheme_of(scope, edge.proxies),
+            "scheme": scheme_of(scope, middleware.proxies),
         }
         self.status = CLIENT_LEFT
         self.started = False
@@ -120,7 +123,7 @@ class _Exchange:
                 allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
                 await Response(status_code=204, headers={"Allow": allow})(self.inner, receive, self.send)
             else:
-                await self.edge.app(self.inner, receive, self.send)
+                await self.middleware.app(self.inner, receive, self.send)
         except ClientDisconnected:
             self.status = CLIENT_LEFT
             self.context.error_code = "client_left"
@@ -151,9 +154,9 @@ class _Exchange:
             given = {name.lower() for name, _ in headers}
             headers += [(name, value) for name, value in DEFAULTS if name not in given]
             if not is_operators(str(self.inner["path"])):
-                headers += self.edge.headers
+                headers += self.middleware.headers
             headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
-            if self.edge.service.draining:
+            if self.middleware.service.draining:
                 # A client that keeps its connection would be cut off in the middle of its next request.
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
@@ -169,11 +172,6 @@ def route_of(scope: Scope) -> str:
     path = str(scope["path"])
     app = scope.get("app")
     return path if app is not None and path in app.state.methods else UNMATCHED
-
-
-def is_operators(path: str) -> bool:
-    """Whether a path is for the operator's programs, and for no page of another site in the operator's browser."""
-    return path == METRICS or path.startswith(ADMIN)
 
 
 def methods_at(scope: Scope) -> tuple[str, ...]:

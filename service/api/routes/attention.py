@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import STABLE, Drawing, artist_of, check_digests, naming_of, read_drawing, represent
-from service.api.context import context_of
-from service.api.dependencies import Service, TranslatorPort
-from service.api.errors import ApiError, invalid
-from service.api.fields import as_whole, choice, optional_text, own_text, wrong
-from service.api.openapi import errors_of, query_parameters, request_body
-from service.api.request_body import read_fields
-from service.api.routes.languages import read_pair
-from service.api.routes.translate import check_characters, read_search
-from service.api.schemas.attention import (
-    AttentionPair,
-    AttentionRequest,
-    AttentionResponse,
-    BertvizAttention,
+from service.api.attention_formats import (
+    STABLE,
+    Drawing,
+    check_digests,
+    drawing_of,
+    naming_of,
     other_contents,
+    represent,
 )
-from service.api.state import service_of
+from service.api.checks import check_characters, named_pair
+from service.api.context import RequestContext
+from service.api.dependencies import ArtistDep, ContextDep, ServiceDep, fields_of
+from service.api.errors import ApiError, invalid
+from service.api.etag import entity_tag, matches
+from service.api.interface import TranslatorPort
+from service.api.openapi import body_in_any_form, errors_of, query_parameters
+from service.api.schemas.attention import AttentionPair, AttentionRequest, AttentionResponse, BertvizAttention
+from service.api.state import Service
 from service.engine import AttentionMap, AttentionOptions, Languages, Selector, TranslationOptions
+from service.figures.artist import Artist
 from service.figures.content import comparable
 
 router = APIRouter(tags=["Attention"])
@@ -97,55 +98,61 @@ class Job:
     options: AttentionOptions
 
 
+FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
+
+
 @router.get(
     "/attention",
+    operation_id="get_attention",
     summary="Attention weights of a sentence and its translation",
     openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
     **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not changed: use your copy"}}},
 )
-async def get_attention(request: Request) -> Response:
+async def get_attention(
+    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, artist: ArtistDep
+) -> Response:
     """The fields are in the query string, so that the address can be linked to; ETag makes asking again cheap."""
-    return await _answer(request)
+    return await _answer(request, fields, service, context, artist)
 
 
 @router.post(
     "/attention",
+    operation_id="post_attention",
     summary="The same for longer texts",
-    openapi_extra={"requestBody": request_body(AttentionRequest, EXAMPLES, required=True)},
+    openapi_extra={"requestBody": body_in_any_form(AttentionRequest, EXAMPLES, required=True)},
     **DOCUMENTED,
 )
-async def post_attention(request: Request) -> Response:
+async def post_attention(
+    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, artist: ArtistDep
+) -> Response:
     """The fields are in the body."""
-    return await _answer(request)
+    return await _answer(request, fields, service, context, artist)
 
 
-async def _answer(request: Request) -> Response:
-    service = service_of(request)
-    fields = await read_fields(request)
-    drawing = read_drawing(fields, request.headers.get("accept", ""))
-    job = read_job(fields, Languages.of(service.registry.models()))
-    if drawing.form == "bertviz":
-        job = replace(job, options=replace(job.options, layer="all", head="all"))
+async def _answer(
+    request: Request, fields: AttentionRequest, service: Service, context: RequestContext, artist: Artist
+) -> Response:
+    drawing = drawing_of(fields, request.headers.get("accept", ""))
+    job = job_of(fields, service.languages, all_heads=drawing.form == "bertviz")
     check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
     translators = _translators(service, job, drawing)
-    context = context_of(request.scope)
-    context.model, context.texts, context.characters = translators[0].info.name, 1, len(job.text)
+    context.count([job.text], translators[0].info.name)
     digests = [translator.info.digest for translator in translators]
     check_digests(drawing, digests)
     stable = len(drawing.digests) == len(digests)
     headers = {
-        "ETag": entity_tag(digests, job, drawing),
+        "ETag": tag_of(digests, job, drawing),
         "Cache-Control": STABLE if stable else CACHE_CONTROL,
         "Vary": "Accept",
     }
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    deadline = service.deadline(context)
-    maps = await service.in_time(
-        deadline, _maps(translators, job, drawing, deadline, service.settings.attention_weight_limit)
+    deadline = context.deadline
+    maps = await deadline.wait_for(
+        _maps(translators, job, drawing, deadline.at, service.settings.attention_weight_limit)
     )
     naming = naming_of([translator.info for translator in translators], drawing)
-    response = await service.in_time(deadline, represent(maps, drawing, naming, artist_of(request)))
+    response = await deadline.wait_for(represent(maps, drawing, naming, artist))
     response.headers.update(headers)
     return response
 
@@ -198,48 +205,30 @@ def _refuse_all(job: Job) -> None:
         raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
 
 
-def read_job(fields: Mapping[str, Any], known: Languages) -> Job:
-    """Check the fields; raises ApiError at the first that is wrong."""
-    text = own_text(fields, "text")
-    source, target = read_pair(fields, known)
+def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Job:
+    """Return what is asked for, with every layer and head where all are wanted; raises ApiError."""
+    source, target = named_pair(fields.source, fields.target, known)
     if source == target:
-        raise ApiError("A text is not translated into its own language, so there is no attention to show; "
-                       "give another target.", code="unsupported_pair")  # fmt: skip
-    kind = choice(fields, "kind", ("cross", "encoder", "decoder"))
+        raise ApiError(
+            "A text is not translated into its own language, so there is no attention to show; give another target.",
+            code="unsupported_pair",
+        )
+    default: Selector = "align" if fields.kind == "cross" else "mean"
     options = AttentionOptions(
-        kind=cast(Any, kind),
-        layer=_selector(fields, "layer", kind),
-        head=_selector(fields, "head", kind),
-        tokens=cast(Any, choice(fields, "tokens", ("subword", "word"))),
-        specials=cast(Any, choice(fields, "specials", ("keep", "drop", "renormalise"))),
-        translation=TranslationOptions(**read_search(fields)),
+        kind=fields.kind,
+        layer="all" if all_heads else fields.layer if "layer" in fields.model_fields_set else default,
+        head="all" if all_heads else fields.head if "head" in fields.model_fields_set else default,
+        tokens=fields.tokens,
+        specials=fields.specials,
+        translation=TranslationOptions(
+            beam_size=fields.beam_size, length_penalty=fields.length_penalty, max_length=fields.max_length
+        ),
     )
-    target_text = optional_text(fields, "target_text")
-    return Job(text, target_text, source, target, optional_text(fields, "model"), options)
+    return Job(fields.text, fields.target_text, source, target, fields.model, options)
 
 
-def _selector(fields: Mapping[str, Any], name: str, kind: str) -> Selector:
-    value = fields.get(name)
-    if value is None or value == "":
-        return "align" if kind == "cross" else "mean"
-    if isinstance(value, str) and value.lower() in ("align", "mean", "all"):
-        return cast(Selector, value.lower())
-    index = as_whole(value)
-    if index is None or not 0 <= index < 10_000:
-        raise wrong(name, "must be align, mean, all or a whole number from 0")
-    return index
-
-
-def entity_tag(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
+def tag_of(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
     """Return a strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
     anonymous = asdict(replace(job, model=None))
     serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
-    return f'"{hashlib.sha256(serialised.encode("ascii")).hexdigest()[:32]}"'
-
-
-def matches(if_none_match: str | None, tag: str) -> bool:
-    """Return whether a client already has this answer."""
-    if if_none_match is None:
-        return False
-    known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
-    return tag in known or "*" in known
+    return entity_tag(serialised.encode("ascii"))

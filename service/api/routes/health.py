@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from service.api.dependencies import ServiceDep
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example
-from service.api.schemas.translate import Health
-from service.api.state import service_of
+from service.api.schemas.models import Health
 
 router = APIRouter(tags=["Operations"])
 
@@ -17,14 +16,20 @@ OK = {"status": "ok"}
 
 
 @router.get(
-    "/health", summary="Liveness, as LibreTranslate has it", response_model=Health, responses={200: example(OK)}
+    "/health",
+    operation_id="get_health",
+    summary="Liveness, as LibreTranslate has it",
+    response_model=Health,
+    responses={200: example(OK)},
 )
 async def health() -> JSONResponse:
     """The event loop answers."""
     return JSONResponse(OK)
 
 
-@router.get("/health/live", summary="Liveness", response_model=Health, responses={200: example(OK)})
+@router.get(
+    "/health/live", operation_id="get_liveness", summary="Liveness", response_model=Health, responses={200: example(OK)}
+)
 async def live() -> JSONResponse:
     """The event loop answers."""
     return JSONResponse(OK)
@@ -32,13 +37,13 @@ async def live() -> JSONResponse:
 
 @router.get(
     "/health/ready",
+    operation_id="get_readiness",
     summary="Readiness: started, a model that takes requests, not stopping",
     response_model=Health,
     responses={200: example({"status": "ready"}), **errors_of(503)},
 )
-async def ready(request: Request) -> JSONResponse:
+async def ready(service: ServiceDep) -> JSONResponse:
     """Whether new work should be sent here; `/v2/models/{model}/ready` says it of one model."""
-    service = service_of(request)
     if not service.ready:
         stopping = service.draining
         raise ApiError(

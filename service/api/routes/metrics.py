@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.state import service_of
+from service.api.dependencies import ServiceDep
 from service.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["Operations"])
@@ -14,13 +13,13 @@ router = APIRouter(tags=["Operations"])
 
 @router.get(
     "/metrics",
+    operation_id="get_metrics",
     summary="Metrics in Prometheus' text format",
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "translucent_ready 1.0\n"}}}},
 )
-async def metrics(request: Request) -> Response:
+async def metrics(service: ServiceDep) -> Response:
     """All metrics; every name begins with translucent_, but for those of the process and of Python."""
-    service = service_of(request)
     service.metrics.set_ready(service.ready)
     service.metrics.show_states(service.registry.states())
     return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE})

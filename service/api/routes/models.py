@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from service.api.dependencies import RegistryPort
+from service.api.dependencies import ServiceDep
+from service.api.interface import RegistryPort
 from service.api.openapi import errors_of
-from service.api.schemas.translate import ModelList
-from service.api.state import service_of
+from service.api.schemas.models import ModelList
 from service.engine import ModelInfo
 
 router = APIRouter(tags=["Models"])
@@ -19,13 +18,14 @@ router = APIRouter(tags=["Models"])
 
 @router.get(
     "/models",
+    operation_id="list_models",
     summary="Loaded models, with their digests, devices, limits and model cards",
     response_model=ModelList,
     responses=errors_of(500),
 )
-async def models(request: Request) -> JSONResponse:
+async def models(service: ServiceDep) -> JSONResponse:
     """List every loaded model."""
-    registry = service_of(request).registry
+    registry = service.registry
     return JSONResponse({"models": [describe(info, registry) for info in registry.models()]})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -14,8 +13,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import artist_of
-from service.api.routes.attention import matches
+from service.api.dependencies import ArtistDep
+from service.api.etag import entity_tag, matches
 
 router = APIRouter(include_in_schema=False)
 
@@ -52,8 +51,7 @@ class Asset:
     @classmethod
     def of(cls, content: bytes, media_type: str) -> Asset:
         """Pack and name a content."""
-        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        return cls(content, gzip.compress(content, 6, mtime=0), media_type, tag)
+        return cls(content, gzip.compress(content, 6, mtime=0), media_type, entity_tag(content))
 
 
 @cache
@@ -73,12 +71,12 @@ async def index(request: Request) -> Response:
 
 
 @router.get("/web/vega.js")
-async def library(request: Request) -> Response:
+async def library(request: Request, artist: ArtistDep) -> Response:
     """Send the drawing libraries, from the installed package."""
     asset: Asset | None = getattr(request.app.state, "library", None)
     if asset is None:
         note = f"/* From vl-convert-python {version('vl-convert-python')} */\n".encode()
-        asset = await asyncio.to_thread(Asset.of, note + await artist_of(request).script(), MEDIA_TYPES[".js"])
+        asset = await asyncio.to_thread(Asset.of, note + await artist.script(), MEDIA_TYPES[".js"])
         request.app.state.library = asset
     return _send(request, asset)
 

@@ -5,28 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter
-from starlette.requests import Request
+from fastapi import APIRouter, Depends
 from starlette.responses import Response, StreamingResponse
 
-from service.api.context import context_of
+from service.api.checks import check_characters, named_pair
+from service.api.context import RequestContext
+from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.errors import INTERNAL, body_of, invalid, status_of
-from service.api.fields import optional_text, own_text, whole_number
-from service.api.openapi import REFERENCE, errors_of, request_body
+from service.api.openapi import REFERENCE, body_in_any_form, errors_of
 from service.api.rendering import DIGITS, finite, render_side, render_token
-from service.api.request_body import read_fields
-from service.api.routes.languages import read_pair
-from service.api.routes.translate import check_characters
-from service.api.schemas.stream import event_schema
-from service.api.schemas.translate import StreamRequest
-from service.api.state import service_of
+from service.api.schemas.stream import StreamRequest, event_schema
 from service.engine import (
     EngineError,
     EngineFailure,
-    Languages,
     ModelInfo,
     StreamedEnd,
     StreamedSentence,
@@ -54,9 +48,10 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 @router.post(
     "/translate/stream",
+    operation_id="translate_stream",
     summary="Translate one text greedily, token by token",
     response_class=StreamingResponse,
-    openapi_extra={"requestBody": request_body(StreamRequest, EXAMPLES, required=True)},
+    openapi_extra={"requestBody": body_in_any_form(StreamRequest, EXAMPLES, required=True)},
     responses={
         200: {
             "description": "Events: `sentence` (one begins), `token` (with its log-probability and its row of the "
@@ -66,30 +61,26 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
     },
 )
-async def stream(request: Request) -> Response:
+async def stream(
+    fields: Annotated[StreamRequest, Depends(fields_of(StreamRequest))], service: ServiceDep, context: ContextDep
+) -> Response:
     """What goes wrong before the first event is an ordinary error; later, an event `error` with the same body."""
-    service = service_of(request)
-    fields = await read_fields(request)
-    text = own_text(fields, "q")
-    if whole_number(fields, "beam_size", 1, 8) not in (None, 1):
+    if fields.beam_size != 1:
         raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
-    check_characters([text], service.settings)
-    source, target = read_pair(fields, Languages.of(service.registry.models()))
+    check_characters([fields.q], service.settings)
+    source, target = named_pair(fields.source, fields.target, service.languages)
     if source == target:
         raise invalid("a text is not translated into its own language; give another target", "unsupported_pair")
-    translator = service.registry.resolve(source, target, optional_text(fields, "model"))
-    context = context_of(request.scope)
-    context.model, context.texts, context.characters = translator.info.name, 1, len(text)
-    deadline = service.deadline(context)
-    found = translator.stream(text, whole_number(fields, "max_length", 1, None), deadline=deadline)
-    first = await service.in_time(deadline, anext(found))
-    return StreamingResponse(
-        _lines(first, found, translator.info, request), media_type="text/event-stream", headers=HEADERS
-    )
+    translator = service.registry.resolve(source, target, fields.model)
+    context.count([fields.q], translator.info.name)
+    found = translator.stream(fields.q, fields.max_length, deadline=context.deadline.at)
+    first = await context.deadline.wait_for(anext(found))
+    lines = _lines(first, found, translator.info, context)
+    return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)
 
 
 async def _lines(
-    first: StreamEvent, found: AsyncIterator[StreamEvent], info: ModelInfo, request: Request
+    first: StreamEvent, found: AsyncIterator[StreamEvent], info: ModelInfo, context: RequestContext
 ) -> AsyncIterator[bytes]:
     async with aclosing(found):  # type: ignore[type-var]
         try:
@@ -97,11 +88,10 @@ async def _lines(
             async for event in found:
                 yield _line(event, info)
         except Exception as error:
-            yield _failure(error, request)
+            yield _failure(error, context)
 
 
-def _failure(error: Exception, request: Request) -> bytes:
-    context = context_of(request.scope)
+def _failure(error: Exception, context: RequestContext) -> bytes:
     known = error if isinstance(error, EngineError) else EngineFailure(INTERNAL)
     context.error_code = known.code
     if status_of(known) == 500:

@@ -1,38 +1,79 @@
-"""The shapes of /attention, as OpenAPI shows them."""
+"""The shapes of /attention."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from service.api.attention_formats import MEDIA_TYPES
-from service.api.schemas.translate import Decoding, Schema, SideSchema, Text, TokenSchema
+from service.api.schemas.common import (
+    Accepts,
+    Decoding,
+    Lowered,
+    Number,
+    Schema,
+    SideSchema,
+    Text,
+    TokenSchema,
+    as_whole,
+)
 
-Choice = Literal["align", "mean", "all"] | Annotated[int, Field(ge=0, le=9_999)]
+Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
+LEAST_SCALE, MOST_SCALE = 0.25, 4
 DIGESTS = r"^sha256:[0-9a-f]{12,64}(,sha256:[0-9a-f]{12,64})?$"
+
+
+def selector(value: object) -> object:
+    """Return a layer or a head as a word in lower case or as a number."""
+    number = as_whole(value)
+    return number if number is not None else value.lower() if isinstance(value, str) else value
+
+
+def trimmed(value: object) -> object:
+    """Return a list of digests without white space and empty parts; None for an empty list."""
+    if not isinstance(value, str):
+        return value
+    return ",".join(part.strip() for part in value.split(",") if part.strip()) or None
+
+
+Choice = Annotated[
+    Literal["align", "mean", "all"] | Annotated[int, Field(strict=True, ge=0, le=9_999)],
+    BeforeValidator(selector),
+    Accepts("align, mean, all or a whole number from 0"),
+]
+Digests = Annotated[
+    Annotated[str, Field(pattern=DIGESTS)] | None,
+    BeforeValidator(trimmed),
+    Accepts("sha256: and at least 12 of its digits, for each model"),
+]
 
 
 class AttentionRequest(Decoding):
     """Whose attention to show, and how."""
 
+    empty_is_told: ClassVar[frozenset[str]] = frozenset({"text"})
+
     text: Text = Field(description="One sentence; it is not split")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the language of the translation")
     target_text: str | None = Field(None, description="Your own translation, to be scored as it is (forced decoding)")
-    kind: Literal["cross", "encoder", "decoder"] = Field("cross", description="Which attention")
+    kind: Annotated[Literal["cross", "encoder", "decoder"], Lowered] = Field("cross", description="Which attention")
     layer: Choice = Field(
         "align", description="`align` (the one measured best), `mean`, `all`, or a number from 0. "
         "`mean` is the default for `encoder` and `decoder`"
     )  # fmt: skip
     head: Choice = Field("align", description="As for `layer`")
-    tokens: Literal["subword", "word"] = Field("subword", description="What a row and a column stand for")
-    specials: Literal["keep", "drop", "renormalise"] = Field("keep", description="What becomes of the end token")
-    format: Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"] = Field(
+    tokens: Annotated[Literal["subword", "word"], Lowered] = Field(
+        "subword", description="What a row and a column stand for"
+    )
+    specials: Annotated[Literal["keep", "drop", "renormalise"], Lowered] = Field(
+        "keep", description="What becomes of the end token"
+    )
+    format: Annotated[Format, Lowered] = Field(
         "json", description="Of the answer; counts before the Accept header. `vega` is the picture's Vega-Lite "
         "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
     )  # fmt: skip
-    view: Literal["heatmap", "lines", "compare", "contrast"] = Field(
+    view: Annotated[Literal["heatmap", "lines", "compare", "contrast"], Lowered] = Field(
         "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
         "two models on the same texts and their difference; `contrast`: two translations by one model"
     )  # fmt: skip
@@ -40,9 +81,9 @@ class AttentionRequest(Decoding):
     other_text: str | None = Field(
         None, description="For `contrast`: set against `target_text`, instead of the model's own translation"
     )
-    theme: Literal["light", "dark"] = Field("light", description="Of pictures")
-    scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
-    digest: Annotated[str, Field(pattern=DIGESTS)] | None = Field(
+    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
+    scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
+    digest: Digests = Field(
         None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address "
         "is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
@@ -97,19 +138,3 @@ class BertvizAttention(Schema):
     cross_attention: list[Any] | None = None
     encoder_attention: list[Any] | None = None
     decoder_attention: list[Any] | None = None
-
-
-FILES = {
-    "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',
-    "html": "<!doctype html>…",
-    "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank,step\n",
-    "pharaoh": "0-0 1-1\n",
-}
-
-
-def other_contents() -> dict[str, Any]:
-    """Return what /attention answers with beside JSON, by media type."""
-    binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
-    specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
-    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in FILES.items()}
-    return {**texts, **binary, **specification}

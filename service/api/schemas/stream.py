@@ -1,12 +1,37 @@
-"""The events of POST /translate/stream, as OpenAPI shows them."""
+"""The shapes of /translate/stream: its request, and the events of its answer."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
 
-from service.api.schemas.translate import ErrorBody, Schema, SideSchema, TokenSchema
+from service.api.schemas.common import (
+    ErrorBody,
+    Fields,
+    OptionalWholeNumber,
+    Schema,
+    SideSchema,
+    Text,
+    TokenSchema,
+    WholeNumber,
+)
+from service.engine import MAX_BEAM_SIZE
+
+
+class StreamRequest(Fields):
+    """A text to be translated token by token, greedily."""
+
+    empty_is_told: ClassVar[frozenset[str]] = frozenset({"q"})
+
+    q: Text = Field(description="The text")
+    source: Text = Field(description="Code of the language of the text")
+    target: Text = Field(description="Code of the language wanted")
+    model: str | None = Field(None, description="A bundle's name, or an architecture")
+    # Only read in order to say that a stream is greedy.
+    beam_size: SkipJsonSchema[WholeNumber] = Field(1, ge=1, le=MAX_BEAM_SIZE)
+    max_length: OptionalWholeNumber = Field(None, ge=1, description="Most tokens of a sentence, the end token counted")
 
 
 class SentenceEvent(Schema):

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.api.dependencies import Service
+from service.api.binary_tensors import decode_strings, encode_strings
 from service.api.errors import ApiError
-from service.api.extensions.binary_tensors import decode_strings, encode_strings
+from service.api.state import Service
 from tests.support.fake_engine import DummyRegistry
 
 MODEL = "/v2/models/transformer-en-fr"

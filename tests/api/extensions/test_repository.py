@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.api.app import create_app
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.bundle.repository import Change
 from service.engine.errors import BundleCorrupt
 from service.metrics import Metrics

@@ -14,8 +14,8 @@ import pytest
 
 from service.access.keys import KeyFileError, add_key
 from service.api.app import create_app
-from service.api.dependencies import Service
-from service.api.middleware.access_rules import ADMIN, is_public
+from service.api.paths import ADMIN, is_public
+from service.api.state import Service
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.fake_engine import DummyRegistry

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.api.dependencies import Service
+from service.api.state import Service
 from service.engine.events import FinishedSentence
 from service.metrics import Metrics
 from tests.support.fake_engine import DummyRegistry

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from service.api.errors import invalid
-from service.api.fields import as_whole
-from service.api.request_body import decode_json, not_utf8
+from service.api.errors import invalid, not_utf8
+from service.api.schemas.common import as_whole
 
 JSON_LENGTH_HEADER = "Inference-Header-Content-Length"
 MEDIA_TYPE = "application/octet-stream"
@@ -52,14 +51,14 @@ class BinaryData:
             )
 
 
-def split_message(body: bytes, json_length: str | None) -> tuple[dict[str, Any], BinaryData]:
-    """Take a request apart into its JSON and the bytes behind it; without the header all of it is JSON."""
+def split_body(body: bytes, json_length: str | None) -> tuple[bytes, BinaryData]:
+    """Take a body apart into its JSON and the bytes behind it; without the header all of it is JSON."""
     if json_length is None:
-        return decode_json(body), BinaryData(b"")
+        return body, BinaryData(b"")
     length = as_whole(json_length)
     if length is None or not 0 <= length <= len(body):
         raise invalid(f"{JSON_LENGTH_HEADER} must be a whole number of at most the body's {len(body)} bytes")
-    return decode_json(body[:length]), BinaryData(body[length:])
+    return body[:length], BinaryData(body[length:])
 
 
 def decode_strings(name: str, data: bytes) -> list[str]:

@@ -1,0 +1,69 @@
+"""Checks that routes share: sizes, languages, pairs. Each raises ApiError (400) in LibreTranslate's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from service.api.errors import ApiError, invalid
+from service.api.language_names import language_name
+from service.engine import Languages
+from service.settings import Settings
+
+AUTO = "auto"
+SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
+
+
+def check_batch(texts: Sequence[str], settings: Settings) -> None:
+    """Raise ApiError when a list has more texts than are allowed."""
+    if len(texts) > settings.batch_limit:
+        raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
+
+
+def check_characters(texts: Iterable[str], settings: Settings) -> None:
+    """Raise ApiError when one of the texts has more characters than are allowed; LibreTranslate counts so, too."""
+    longest = max(map(len, texts), default=0)
+    if longest > settings.character_limit:
+        raise invalid(f"request ({longest}) exceeds text limit ({settings.character_limit})", "character_limit")
+
+
+def check_languages(known: Languages, **tags: str) -> None:
+    """Raise ApiError at the first tag that means no served language; tags by the names of their fields."""
+    for name, tag in tags.items():
+        if known.match(tag) is None:
+            raise ApiError(f"{shortened(tag.lower())} is not supported", code="unsupported_language", param=name)
+
+
+def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
+    """Return the served languages that two known tags mean; raises ApiError for two that no model joins."""
+    found = known.pair(source, target)
+    if found is None:
+        own, wanted = known.match(source) or source, known.match(target) or target
+        raise ApiError(
+            f"{language_name(wanted)} ({wanted}) is not available as a target language from "
+            f"{language_name(own)} ({own}); available: {', '.join(known.targets.get(own, ()))}",
+            code="unsupported_pair",
+        )
+    return found
+
+
+def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
+    """Return the same of a route that does not find out the language of a text; raises ApiError for `auto`, too."""
+    if source.lower() == AUTO:
+        raise invalid(
+            f"only /translate finds out the language of a text; name it, one of {', '.join(known.targets)}",
+            "unsupported_language",
+            "source",
+        )
+    check_languages(known, source=source, target=target)
+    return served_pair(source, target, known)
+
+
+def check_format(wanted: str, accepted: Sequence[str]) -> None:
+    """Raise ApiError for a format of texts that is not accepted."""
+    if wanted not in accepted:
+        raise ApiError(f"{shortened(wanted)} format is not supported", code="unsupported_format", param="format")
+
+
+def shortened(value: str) -> str:
+    """Return a value of the caller's as an error may quote it."""
+    return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…"

@@ -1,0 +1,41 @@
+"""The time by which a request has to be answered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from service.engine import DeadlineExceeded
+
+Result = TypeVar("Result")
+
+# The engine enforces the deadline itself. The grace period is for an engine that hangs.
+GRACE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a request has to be answered; made once, when the request arrives, and passed down."""
+
+    at: float  # on time.monotonic
+    seconds: float  # that the request had in all, for the message
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """Return the deadline of a request that arrives now."""
+        return cls(time.monotonic() + seconds, seconds)
+
+    async def wait_for(self, work: Awaitable[Result]) -> Result:
+        """Return the result of some work; raises DeadlineExceeded soon after the deadline, even if the engine hangs."""
+        try:
+            async with asyncio.timeout(max(self.at + GRACE_SECONDS - time.monotonic(), 0.0)) as timer:
+                return await work
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            raise DeadlineExceeded(
+                f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."
+            ) from None

@@ -1,0 +1,81 @@
+"""What the HTTP side asks of the engine, as narrow as possible, so that tests can plug in a dummy."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from typing import Protocol
+
+from service.bundle.repository import Change
+from service.engine import (
+    AttentionMap,
+    AttentionOptions,
+    ModelInfo,
+    ModelState,
+    StreamEvent,
+    TargetScore,
+    Translation,
+    TranslationOptions,
+)
+
+
+class TranslatorPort(Protocol):
+    """One loaded model; see service.engine.translator.Translator."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """Return what the model says about itself."""
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
+
+    def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> Awaitable[list[Translation]]:
+        """Translate texts; cancelling the awaiting task gives their rows back. Deadline on time.monotonic."""
+
+    def attention(
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
+    ) -> Awaitable[AttentionMap]:
+        """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
+
+    def score_batch(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+    ) -> Awaitable[list[TargetScore]]:
+        """Score given translations (source, target), many at once."""
+
+    def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        """Translate greedily, token by token; closing the iterator gives the rows back."""
+
+
+class RegistryPort(Protocol):
+    """All loaded models; see service.engine.registry.Registry."""
+
+    @property
+    def ready(self) -> bool:
+        """Return whether the models have been started and one of them takes requests now."""
+
+    def states(self) -> list[ModelState]:
+        """Return the state of every model that is served, and of the bundles that were refused."""
+
+    def models(self) -> list[ModelInfo]:
+        """Return the loaded models."""
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
+        """Return the model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
+
+    async def reload(self, name: str | None = None) -> list[Change]:
+        """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
+
+    async def unused(self) -> list[str]:
+        """Return the names of the bundles in the folder that are neither served nor refused."""
+
+    async def unload(self, name: str) -> None:
+        """Serve a model no more; raises UnknownModel or LastModel."""

@@ -1,0 +1,26 @@
+"""Which paths are open to everybody, which are for operators, which are LibreTranslate's."""
+
+from __future__ import annotations
+
+PUBLIC = frozenset(
+    {
+        *("/", "/docs", "/docs/", "/openapi.json", "/spec", "/favicon.ico", "/languages", "/frontend/settings"),
+        *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
+    }
+)
+PUBLIC_FOLDERS = ("/web/",)
+METRICS = "/metrics"
+ADMIN = "/v2/repository/"
+
+# LibreTranslate's own routes, whose clients expect its statuses; everywhere else a missing key is a 401.
+DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
+
+
+def is_public(path: str) -> bool:
+    """Return whether a path is open to everybody."""
+    return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)
+
+
+def is_operators(path: str) -> bool:
+    """Return whether a path is for the operator's programs, and for no page of another site in a browser."""
+    return path == METRICS or path.startswith(ADMIN)

@@ -1,0 +1,194 @@
+"""What the shapes of requests and answers have in common: the base classes, the types of fields, tokens.
+
+A field takes what forms and LibreTranslate's clients send for it: "4" and 4.0 for the whole number 4, "on" for true,
+words in any case. Absent, null and "" all mean the default, because forms send every field they have.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """What a field takes, in words, for an error message that the type alone cannot give."""
+
+    words: str
+
+
+def refused(message: str, param: str, code: str = "invalid_parameter") -> PydanticCustomError:
+    """Return an error for a validator to raise, with a message and a code of its own."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "param": param, "code": code})
+
+
+# What int() and float() take, and no more: no other scripts' digits, no "1_000", no "nan". Python refuses to read
+# several thousand digits, and so does this.
+WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
+FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def as_whole(value: object) -> int | None:
+    """Return the whole number that a JSON value or a string of a form stands for; None for anything else.
+
+    4.0 is the number 4, as in JSON; true is no number.
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if WHOLE.fullmatch(value) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def whole(value: object) -> int:
+    """Return the whole number that a value stands for; raises ValueError."""
+    number = as_whole(value)
+    if number is None:
+        raise ValueError("not a whole number")
+    return number
+
+
+def decimal(value: object) -> float:
+    """Return the finite number that a JSON value or a string of a form stands for; raises ValueError."""
+    if isinstance(value, str):
+        value = value.strip()
+        if not DECIMAL.fullmatch(value):
+            raise ValueError("not a number")
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError("not a finite number") from None
+    if not math.isfinite(number):
+        raise ValueError("not a finite number")
+    return number
+
+
+def count(value: object) -> int:
+    """Return a number of things as LibreTranslate reads it: rounded down, and 0 where it is negative."""
+    number = as_whole(value)
+    if number is None and isinstance(value, float) and math.isfinite(value):
+        number = math.floor(value)
+    if number is None:
+        raise PydanticCustomError("not_a_number", "not a number")
+    return max(number, 0)
+
+
+def flag(value: object) -> bool:
+    """Return true or false, also for a word or 0 and 1; raises ValueError."""
+    known = FLAGS.get(str(value).lower()) if isinstance(value, str | int) else None
+    if known is None:
+        raise ValueError("not true or false")
+    return known
+
+
+def lowered(value: object) -> object:
+    """Return a word in lower case, and anything else as it is."""
+    return value.lower() if isinstance(value, str) else value
+
+
+def empty_is_missing(value: object) -> object:
+    """Return a value unless it is an empty list; raises pydantic's error for a missing field."""
+    if value == []:
+        raise PydanticKnownError("missing")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[
+    Text | Annotated[list[str], Field(min_length=1)],
+    BeforeValidator(empty_is_missing),
+    Accepts("a string or a list of strings"),
+]
+WholeNumber = Annotated[int, BeforeValidator(whole)]
+OptionalWholeNumber = Annotated[int | None, BeforeValidator(whole)]
+Number = Annotated[float, BeforeValidator(decimal)]
+Count = Annotated[int, BeforeValidator(count)]
+Flag = Annotated[bool, BeforeValidator(flag)]
+Lowered = BeforeValidator(lowered)
+
+
+class Schema(BaseModel):
+    """Base of all: fields named model_… are ours, not pydantic's."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+
+class Fields(Schema):
+    """Base of requests: null and "" are left out, so that the defaults hold."""
+
+    empty_is_told: ClassVar[frozenset[str]] = frozenset()  # fields whose empty value has a message of its own
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_blanks(cls, fields: Any) -> Any:
+        """Return the fields that hold something."""
+        if not isinstance(fields, dict):
+            return fields
+        told = cls.empty_is_told
+        return {name: value for name, value in fields.items() if value is not None and (value != "" or name in told)}
+
+
+class Decoding(Fields):
+    """How to search for a translation."""
+
+    model: str | None = Field(
+        None,
+        description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
+    )
+    beam_size: WholeNumber = Field(
+        4, ge=1, le=MAX_BEAM_SIZE, description="Hypotheses kept in parallel; 1 is greedy search"
+    )
+    length_penalty: Number = Field(
+        1.0,
+        ge=0,
+        le=MAX_LENGTH_PENALTY,
+        description="0 compares sums of log-probabilities, 1 their means; more favours longer output",
+    )
+    max_length: OptionalWholeNumber = Field(
+        None, ge=1, description="Most tokens of a translated sentence, the end token counted"
+    )
+
+
+class TokenSchema(Schema):
+    """A token and where it lies in its text."""
+
+    id: int = Field(description="Number in the vocabulary")
+    text: str = Field(description="Exactly the text between `start` and `end`; empty for special tokens")
+    piece: str = Field(description="The vocabulary's own spelling")
+    start: int = Field(description="First code point")
+    end: int = Field(description="Code point after the last")
+    special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')
+
+
+class SideSchema(Schema):
+    """One side of a sentence pair."""
+
+    text: str
+    tokens: list[TokenSchema]
+
+
+class DetectionSchema(Schema):
+    """A language and how sure it is."""
+
+    confidence: float = Field(ge=0, le=100)
+    language: str
+
+
+class ErrorBody(Schema):
+    """What every error looks like."""
+
+    error: str = Field(description="What went wrong, and what to do")
+    code: str = Field(description="A word that stays the same")
+    request_id: str = Field(description="Also in the header X-Request-ID and in our logs")
+    param: str | None = Field(None, description="The field that is wrong, where it is one; absent otherwise")

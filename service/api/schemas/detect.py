@@ -1,0 +1,24 @@
+"""The shapes of /detect."""
+
+from __future__ import annotations
+
+from pydantic import Field, RootModel, SkipValidation
+
+from service.api.schemas.common import DetectionSchema, Fields, Text, Texts
+
+
+class DetectRequest(Fields):
+    """A text whose language is to be recognised, or several in one language."""
+
+    q: Texts = Field(description="The text, or (JSON only) a list of texts")
+    api_key: SkipValidation[str | None] = Field(None, description="An API key, where the operator asks for one")
+
+
+class DetectForm(DetectRequest):
+    """The same fields in a form or a query string, where `q` is one text."""
+
+    q: Text = Field(description="The text")
+
+
+class DetectionList(RootModel[list[DetectionSchema]]):
+    """Languages, the most likely first."""

@@ -1,0 +1,35 @@
+"""The shapes that only LibreTranslate's own pages ask for."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from service.api.schemas.common import Schema
+
+
+class LanguageChoice(Schema):
+    """A language as a page shows it."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(Schema):
+    """The languages that a page begins with."""
+
+    source: LanguageChoice
+    target: LanguageChoice
+
+
+class FrontendSettings(Schema):
+    """What a page of this dialect needs to know."""
+
+    charLimit: int = Field(description="Most characters of a text")
+    batchLimit: int = Field(description="Most texts in a list; ours, not LibreTranslate's")
+    frontendTimeout: int
+    apiKeys: bool
+    keyRequired: bool
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: FrontendLanguages

@@ -1,0 +1,53 @@
+"""The shapes of what is served: languages, models, health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, RootModel
+
+from service.api.schemas.common import Schema
+
+
+class ModelSchema(Schema):
+    """A loaded model."""
+
+    name: str
+    version: str
+    architecture: str
+    source: str
+    sources: list[str] = Field(description="All languages that it translates from; `source` is the first")
+    target: str
+    default: bool = Field(description="Whether a pair of it is translated by it when no model is named")
+    digest: str
+    precision: str
+    device: str
+    device_wanted: str
+    provider: str
+    limits: dict[str, int]
+    attention: dict[str, Any]
+    card: dict[str, Any]
+
+
+class ModelList(Schema):
+    """All loaded models."""
+
+    models: list[ModelSchema]
+
+
+class Language(Schema):
+    """A language and what it can be translated into."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class LanguageList(RootModel[list[Language]]):
+    """All languages."""
+
+
+class Health(Schema):
+    """How the service is."""
+
+    status: str

@@ -1,0 +1,64 @@
+"""The shapes of the model repository extension."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, RootModel
+
+from service.api.schemas.common import Fields, Flag, Schema, refused
+
+Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
+
+
+def no_parameters(value: object) -> None:
+    """Return None; raises pydantic's error where parameters are given."""
+    if isinstance(value, dict) and value:
+        raise refused(
+            "a model is loaded as it lies in the folder: neither a configuration nor files of a request are taken",
+            "parameters",
+        )
+
+
+class IndexRequest(Fields):
+    """Which models of the repository to list."""
+
+    ready: Flag = Field(False, description="Only those that take requests now")
+
+
+class LoadRequest(Fields):
+    """A request to load a model; the body may be left out."""
+
+    parameters: Annotated[Annotated[dict[str, Any], Field(max_length=0)] | None, BeforeValidator(no_parameters)] = (
+        Field(
+            None, description="Neither a configuration nor files are taken: a model is loaded as it lies in the folder"
+        )
+    )
+
+
+class IndexEntry(Schema):
+    """A model of the folder."""
+
+    name: str
+    version: str = Field(description="Empty where it is not loaded")
+    state: Availability
+    reason: str = Field(description="Why it is not ready; empty where it is")
+
+
+class Index(RootModel[list[IndexEntry]]):
+    """Every model of the folder: served, refused, or not loaded."""
+
+
+class LoadedModel(Schema):
+    """What became of a bundle."""
+
+    name: str
+    outcome: Literal["added", "replaced", "unchanged"]
+    digest: str = Field(description="Of the bundle that new requests meet from now on")
+
+
+class UnloadedModel(Schema):
+    """A model that is served no more."""
+
+    name: str
+    outcome: Literal["unloaded"]

@@ -1,0 +1,91 @@
+"""Validation by pydantic, with the error messages of this API.
+
+A wrong field is a 400 that names the field and says what is accepted. What is accepted comes from the declaration of
+the field; where LibreTranslate has words of its own, clients match on them, so MESSAGES keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from service.api.errors import ApiError, invalid
+from service.api.schemas.common import Accepts
+
+Model = TypeVar("Model", bound=BaseModel)
+
+# By pydantic's type of an error: the message and its code. Every other type is "{name} must be {accepted}".
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    "missing": ("missing {name} parameter", "missing_parameter"),
+    "string_too_short": ("{name} is empty; send a text", "missing_parameter"),
+    "not_a_number": ("{name} parameter is not a number", "invalid_parameter"),
+}
+OTHERWISE = ("{name} must be {accepted}", "invalid_parameter")
+
+
+def parse(model: type[Model], fields: Mapping[str, Any]) -> Model:
+    """Return the fields as a model; raises ApiError (400) for a wrong field: the first one, required ones first."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+    raise refusal(model, min(found, key=lambda each: not is_required(model, each["loc"])))
+
+
+def is_required(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:
+    """Return whether an error is of a required field of the model."""
+    return bool(location) and model.model_fields[str(location[0])].is_required()
+
+
+def refusal(model: type[BaseModel], error: ErrorDetails) -> ApiError:
+    """Return the error that a client gets for one of pydantic's."""
+    if error["type"] == "refused":
+        return invalid(**error["ctx"])
+    name, field = field_at(model, error["loc"])
+    message, code = MESSAGES.get(error["type"], OTHERWISE)
+    return invalid(message.format(name=name, accepted=accepted(field)), code, name)
+
+
+def field_at(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[str, FieldInfo]:
+    """Return the innermost declared field at the location of an error, with its name."""
+    name = str(location[0])
+    field = model.model_fields[name]
+    for part in location[1:]:
+        nested = next((each for each in get_args(field.annotation) or (field.annotation,) if is_model(each)), None)
+        if nested is not None and part in nested.model_fields:
+            name = str(part)
+            field = nested.model_fields[name]
+    return name, field
+
+
+def is_model(annotation: Any) -> bool:
+    """Return whether an annotation is a model."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def accepted(field: FieldInfo) -> str:
+    """Return in words what a field takes, from its declaration."""
+    for marker in field.metadata:
+        if isinstance(marker, Accepts):
+            return marker.words
+    kind: Any = next((each for each in get_args(field.annotation) if each is not NoneType), field.annotation)
+    if get_origin(field.annotation) is Literal:
+        return f"one of {', '.join(map(str, get_args(field.annotation)))}"
+    if kind is bool:
+        return "true or false"
+    if kind in (int, float):
+        return f"a {'whole ' if kind is int else ''}number {bounds(field)}"
+    return "a string" if kind is str else "an object"
+
+
+def bounds(field: FieldInfo) -> str:
+    """Return in words the least and the largest value of a number."""
+    lowest = next((marker.ge for marker in field.metadata if isinstance(marker, Ge)), 0)
+    highest = next((marker.le for marker in field.metadata if isinstance(marker, Le)), None)
+    return f"of at least {lowest}" if highest is None else f"from {lowest:g} to {highest:g}"
