@@ -36,7 +36,7 @@ MEDIA_TYPES = {
     "pharaoh": "text/plain",
 }
 LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = f"4 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
+REVISION = f"5 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
 # Pictures and data run nothing. An HTML figure runs its own scripts, which its own policy names by their digests, in an
 # origin of its own: that of the page, whose storage may hold an API key, is out of its reach.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"

@@ -7,7 +7,6 @@ import contextlib
 import json
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -17,7 +16,7 @@ from typing import Any, Literal
 from service.engine import EngineFailure, Overloaded, in_daemon_thread
 from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
-from service.logs import describe_exception, get_logger
+from service.logs import get_logger
 
 log = get_logger(__name__)
 
@@ -39,7 +38,6 @@ class Artist:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="artist")
         self._hurried = False  # whether the machine has proved too busy for a process that takes only idle time
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._script: bytes | None = None
         self._finalizer: Any = None
 
@@ -67,8 +65,6 @@ class Artist:
             self._finalizer()
         self._process = None
         self._thread.shutdown(wait=False, cancel_futures=True)
-        if self._folder is not None:
-            self._folder.cleanup()
 
     async def _ask(self, job: dict[str, Any]) -> bytes:
         if self._waiting >= self._most_waiting:
@@ -121,20 +117,10 @@ class Artist:
             return self._process
         if self._finalizer is not None:
             self._finalizer()
-        command = [sys.executable, "-m", "service.figures.child", PRESSED if self._hurried else LEISURE, *self._room()]
+        command = [sys.executable, "-m", "service.figures.child", PRESSED if self._hurried else LEISURE]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._finalizer = weakref.finalize(self, _end, self._process)
         return self._process
-
-    def _room(self) -> list[str]:
-        """A folder for the font that the process measures with; it may be killed, so the folder is ours to remove."""
-        if self._folder is None:
-            try:
-                self._folder = tempfile.TemporaryDirectory(prefix="translucent-figures-")
-            except OSError as error:
-                log.warning("figures are drawn more slowly: there is no room for a file", **describe_exception(error))
-                return []
-        return [self._folder.name]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,13 +13,9 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from service.figures import ruler
-from service.figures.fonts import Fonts
-from service.figures.lettering import Lettering
-from service.figures.outlines import joined
+from service.figures.png_text import drawable
 
 VEGA_LITE = "6.4"
 LEISURE, PRESSED = "leisure", "pressed"  # how it is started: to take only idle time, or a small share of a busy machine
@@ -68,46 +64,31 @@ def still(spec: Any) -> Any:
 
 
 class Studio:
-    """The library, and the machine's fonts."""
+    """The library, loaded: it knows the fonts of the machine."""
 
-    def __init__(self, folder: str | None) -> None:
-        """Loads both; `folder` is an empty one for a font of ours, and without it the library measures by itself."""
+    def __init__(self) -> None:
+        """Load it; that takes most of a second."""
         import vl_convert
 
         self._library: Any = vl_convert
-        self._fonts: Fonts | None = None
-        if folder is not None and (fonts := Fonts()):
-            ruler.write(Path(folder))
-            self._library.register_font_directory(folder)
-            self._fonts = fonts
-        elif folder is not None:
-            print("figures are drawn more slowly: none of the fonts that they name is installed", file=sys.stderr)  # noqa: T201
         self.kinds: dict[str, Callable[[dict[str, Any]], bytes]] = {
             "svg": self.svg, "png": self.png, "script": self.script
         }  # fmt: skip
 
     def svg(self, job: dict[str, Any]) -> bytes:
         """Return a specification as SVG."""
-        return self._drawn(job["spec"], outlined=False).encode("utf-8")
+        return self._drawn(job["spec"]).encode("utf-8")
 
     def png(self, job: dict[str, Any]) -> bytes:
         """Return a specification as PNG, `scale` pixels for each of the SVG's."""
-        svg = joined(self._drawn(job["spec"], outlined=True))
-        return bytes(self._library.svg_to_png(svg, scale=job["scale"]))
+        return bytes(self._library.svg_to_png(drawable(self._drawn(job["spec"])), scale=job["scale"]))
 
     def script(self, _job: dict[str, Any]) -> bytes:
-        """Vega, Vega-Lite and Vega-Embed as one script."""
+        """Return Vega, Vega-Lite and Vega-Embed as one script."""
         return str(self._library.javascript_bundle(vl_version=VEGA_LITE)).encode("utf-8")
 
-    def _drawn(self, spec: dict[str, Any], *, outlined: bool) -> str:
-        lettering = None if self._fonts is None else Lettering(self._fonts)
-        quiet = still(spec)
-        drawn = settled(
-            self._library.vegalite_to_svg(lettering.measured(quiet) if lettering else quiet, vl_version=VEGA_LITE)
-        )
-        if lettering is None:
-            return drawn
-        return lettering.outlined(drawn) if outlined else lettering.restored(drawn)
+    def _drawn(self, spec: dict[str, Any]) -> str:
+        return settled(self._library.vegalite_to_svg(still(spec), vl_version=VEGA_LITE))
 
 
 def yield_to_others(entirely: bool) -> None:
@@ -123,9 +104,8 @@ def main() -> None:
     # Only answers may go to standard output, whatever a library prints.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    leisure, *room = sys.argv[1:]
-    studio = Studio(room[0] if room else None)
-    yield_to_others(entirely=leisure == LEISURE)
+    studio = Studio()
+    yield_to_others(entirely=sys.argv[1] == LEISURE)
 
     while (message := read(sys.stdin.buffer)) is not None:
         job = json.loads(message)

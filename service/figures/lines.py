@@ -39,7 +39,7 @@ def line_layers(panel: Panel, cells: list[dict[str, Any]], theme: Theme, top: fl
                     "x2": {"value": WIDTH},
                     "y": place,
                     "y2": {"field": "y2"},
-                    "opacity": {**strength, "scale": {"domain": [0, top], "range": [0.04, 1]}},
+                    "strokeOpacity": {**strength, "scale": {"domain": [0, top], "range": [0.04, 1]}},
                     "strokeWidth": {**strength, "scale": {"domain": [0, top], "range": [0.6, 4.5]}},
                 },
             },

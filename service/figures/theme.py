@@ -13,11 +13,6 @@ FONT = "'Liberation Sans', Arial, 'Noto Sans', 'DejaVu Sans', 'Droid Sans Fallba
 FONT_RIGHT_TO_LEFT = f"'DejaVu Sans', {FONT}"
 
 
-def families(family_list: str) -> list[str]:
-    """Return the families of a list like the ones above, without the generic one at its end."""
-    return [name.strip().strip("'") for name in family_list.split(",")][:-1]
-
-
 @dataclass(frozen=True, slots=True)
 class Theme:
     """One set of colours."""

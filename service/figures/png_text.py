@@ -1,0 +1,29 @@
+"""Text as the rasteriser of PNG can draw it: one glyph for each character wherever several fonts have to take part.
+
+Where the main font lacks a character, the rasteriser takes a glyph of another font only if both fonts make as many
+glyphs of the whole text (https://github.com/linebender/resvg/issues/861). One ligature, one combining mark or one emoji
+of several characters elsewhere in the text would leave empty boxes. Browsers, which draw the SVG, need no help.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
+_FOREIGN = re.compile(r"[\u2600-\u27bf\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\ufe0f\U00010000-\U0003ffff]")
+_PICTORIAL = re.compile(r"[\u200d\ufe0e\ufe0f\u20e3\u2600-\u27bf\U0001f000-\U0001faff\U000e0020-\U000e007f]+")
+_SELECTORS = re.compile(r"[\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]")
+_LIGATED = re.compile(r"(?<=f)(?=[filt])|\u200d|(?=[\U0001f3fb-\U0001f3ff\U0001f1e6-\U0001f1ff])")
+NON_JOINER = "\u200c"  # invisible, and a glyph in every font
+
+
+def drawable(svg: str) -> str:
+    """Return an SVG in whose texts no two characters are drawn as one, where a text needs more than one font."""
+    return _TEXT.sub(lambda found: _separated(found.group()), svg)
+
+
+def _separated(text: str) -> str:
+    if not _FOREIGN.search(text) or _PICTORIAL.fullmatch(text):
+        return text
+    return _LIGATED.sub(NON_JOINER, _SELECTORS.sub("", unicodedata.normalize("NFC", text)))

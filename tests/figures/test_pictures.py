@@ -1,0 +1,110 @@
+"""Pictures hold every label where a reader expects it: no empty boxes, nothing cut, Arabic from right to left."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from service.figures.artist import Artist
+from service.figures.content import one
+from service.figures.labels import labels
+from service.figures.png_text import drawable
+from service.figures.specification import specification
+from tests.figures.maps import make_map
+
+SVG = "{http://www.w3.org/2000/svg}"
+MISSING = "\U0010fffd"  # no font has it
+
+
+def svg_of(*texts: str) -> str:
+    """Return an SVG with a line for each text."""
+    lines = "".join(
+        f'<text x="4" y="{24 + 30 * at}" font-size="20px" font-family="\'Liberation Sans\'">{text}</text>'
+        for at, text in enumerate(texts)
+    )
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="{30 * len(texts) + 10}">{lines}</svg>'
+
+
+def rasterised(svg: str) -> npt.NDArray[np.uint8]:
+    """Return the pixels of an SVG as grey values, black on white."""
+    import vl_convert
+
+    picture = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=1))).convert("RGBA")
+    return np.asarray(Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("L"))
+
+
+def ink(line: npt.NDArray[np.uint8]) -> float:
+    """Return how much is drawn in a line."""
+    return float((255 - line.astype(float)).sum())
+
+
+@pytest.mark.parametrize(
+    "foreign", ["👋", "世界", "❤\ufe0f", "🇫🇷", "👍🏽", "👩\u200d👩\u200d👧"], ids=lambda text: ascii(text)
+)
+@pytest.mark.parametrize("main", ["office", "e\u0301te\u0301", "fluff"])
+def test_no_box_stands_for_what_the_main_font_lacks(main: str, foreign: str) -> None:
+    """Beside a ligature or a combining mark, which the rasteriser by itself answers with boxes."""
+    drawn = rasterised(drawable(svg_of(f"{main} {foreign}"))).tobytes()
+    main = unicodedata.normalize("NFC", main)
+    assert drawn not in [rasterised(svg_of(f"{main} {MISSING * boxes}")).tobytes() for boxes in range(5)]
+
+
+def test_what_one_font_can_draw_is_left_as_it_is() -> None:
+    for text in ("office", "e\u0301te\u0301", "❤\ufe0f", "👩\u200d👩\u200d👧", "🇫🇷", "قال لا"):
+        assert drawable(svg_of(text)) == svg_of(text)
+
+
+async def test_hostile_attributes_are_not_taken_for_text(artist: Artist) -> None:
+    """The description of a picture stands in an attribute; a `>` in it must not let text be changed there."""
+    words = ["a>b👋fi", "<c>", "👋 > 世界"]
+    assert (await artist.draw(specification(one(make_map(words, words))), "png")).startswith(b"\x89PNG")
+
+
+SENTENCES = {
+    "fr": ("I lost my dog .", "J'ai perdu mon chien ."),
+    "de": ("I lost my dog .", "Ich habe meinen Hund verloren ."),
+    "ar": ("I lost my dog .", "فقدت كلبي مساء أمس ."),
+    "zh": ("I lost my dog .", "我 丢了 我的 狗 。"),
+    "long": ("Donaudampfschifffahrtsgesellschaft", "anticonstitutionnellement and a label of forty characters"),
+}
+
+
+@pytest.mark.parametrize("view", ["heatmap", "lines"])
+@pytest.mark.parametrize("language", SENTENCES)
+async def test_labels_are_whole_and_inside_the_picture(artist: Artist, language: str, view: Any) -> None:
+    source, target = SENTENCES[language]
+    found = make_map(source.split(), target.split())
+    spec = specification(one(found, view))
+    root = ElementTree.fromstring(await artist.draw(spec, "svg"))
+    shown = ["".join(item.itertext()) for item in root.iter(f"{SVG}text")]
+    assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= set(shown)
+    png = Image.open(io.BytesIO(await artist.draw(spec, "png"))).convert("L")
+    grey = np.asarray(png).astype(int)
+    background = grey[0, 0]
+    edges = np.concatenate([grey[:2].ravel(), grey[-2:].ravel(), grey[:, :2].ravel(), grey[:, -2:].ravel()])
+    assert (edges == background).all(), "something is cut at an edge"
+
+
+def test_arabic_is_written_from_right_to_left_and_joined() -> None:
+    """The first letter of the word stands at its right, in its joined form."""
+    word, reordered = rasterised(svg_of("بيت")), rasterised(svg_of("\u202dبيت\u202c"))
+    assert word.tobytes() != reordered.tobytes()
+    separate = rasterised(svg_of("ب ي ت"))
+    widths = [np.flatnonzero((line < 128).any(axis=0)) for line in (word, separate)]
+    assert np.ptp(widths[0]) < np.ptp(widths[1]) * 0.9
+
+
+def test_letters_of_each_script_are_drawn_and_differ() -> None:
+    """A missing glyph is the same box for every letter."""
+    for letters in ("aéß", "лиж", "αλπ", "我喜欢", "بثع", "שעל"):
+        drawn = [rasterised(svg_of(letter)) for letter in letters]
+        assert all(ink(one) > 0 for one in drawn)
+        assert all(first.tobytes() != second.tobytes() for first, second in combinations(drawn, 2)), letters
