@@ -23,7 +23,22 @@ from prometheus_client import (
 )
 
 from service import __version__
-from service.engine import LEAST_ATTENTION, EngineError, FinishedSentence, ModelInfo, ModelState, Observer
+from service.engine import (
+    LEAST_ATTENTION,
+    CoverageMeasured,
+    EngineError,
+    EngineEvent,
+    LoadChanged,
+    ModelInfo,
+    ModelState,
+    RequestRejected,
+    RunFailed,
+    SentenceFinished,
+    SentencesCancelled,
+    SentencesQueued,
+    StageDone,
+    StepDone,
+)
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -47,7 +62,7 @@ def engine_codes(root: type[EngineError] = EngineError) -> set[str]:
     return {root.code}.union(*(engine_codes(child) for child in root.__subclasses__()))
 
 
-class Metrics(Observer):
+class Metrics:
     """All metrics, in a registry of their own, so that one process can hold several applications."""
 
     def __init__(self) -> None:
@@ -252,23 +267,34 @@ class Metrics(Observer):
 
     # The engine's events, from its threads; prometheus_client locks for itself.
 
-    def sentences_queued(self, model: str, count: int) -> None:
-        """Count accepted sentences."""
-        self._accepted.labels(model).inc(count)
+    def record(self, event: EngineEvent) -> None:
+        """Record an event of the engine; the most frequent are matched first."""
+        match event:
+            case StepDone(model, rows, seconds):
+                self._batch_rows.labels(model).observe(rows)
+                self._step_seconds.labels(model).observe(seconds)
+            case LoadChanged(model, rows, sentences, queued):
+                self._rows.labels(model).set(rows)
+                self._sentences.labels(model).set(sentences)
+                self._queued.labels(model).set(queued)
+            case SentenceFinished():
+                self._record_sentence(event)
+            case SentencesQueued(model, count):
+                self._accepted.labels(model).inc(count)
+            case StageDone(model, stage, seconds):
+                self._stage_seconds.labels(model, stage if stage in STAGES else OTHER).observe(seconds)
+            case SentencesCancelled(model, sentences, rows):
+                self._cancelled.labels(model).inc(sentences)
+                self._freed.labels(model).inc(rows)
+            case RequestRejected(model, reason):
+                self._rejected.labels(model, reason if reason in self._reasons else OTHER).inc()
+            case RunFailed(model):
+                self._failures.labels(model).inc()
+            case CoverageMeasured(model, coverage):
+                self._coverage.labels(model).observe(coverage)
 
-    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
-        """Record the size of the running batch and of the queue."""
-        self._rows.labels(model).set(rows)
-        self._sentences.labels(model).set(sentences)
-        self._queued.labels(model).set(queued)
-
-    def step(self, model: str, rows: int, seconds: float) -> None:
-        """Record one decoder step."""
-        self._batch_rows.labels(model).observe(rows)
-        self._step_seconds.labels(model).observe(seconds)
-
-    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
-        """Record one translated sentence."""
+    def _record_sentence(self, finished: SentenceFinished) -> None:
+        model = finished.model
         self._finished.labels(model, finished.finish_reason).inc()
         self._tokens.labels(model, "source").inc(finished.source_tokens)
         self._tokens.labels(model, "target").inc(finished.target_tokens)
@@ -277,24 +303,3 @@ class Metrics(Observer):
             self._repeating.labels(model).inc()
         self._queue_seconds.labels(model).observe(finished.queue_seconds)
         self._compute_seconds.labels(model).observe(finished.compute_seconds)
-
-    def cancelled(self, model: str, sentences: int, rows: int) -> None:
-        """Count sentences whose clients disconnected, and the rows that became free."""
-        self._cancelled.labels(model).inc(sentences)
-        self._freed.labels(model).inc(rows)
-
-    def rejected(self, model: str, reason: str) -> None:
-        """Count a refusal."""
-        self._rejected.labels(model, reason if reason in self._reasons else OTHER).inc()
-
-    def failed(self, model: str) -> None:
-        """Count a failed run of the model."""
-        self._failures.labels(model).inc()
-
-    def attended(self, model: str, coverage: float) -> None:
-        """Record the share of the source that the translation attended to."""
-        self._coverage.labels(model).observe(coverage)
-
-    def stage(self, model: str, stage: str, seconds: float) -> None:
-        """Record the time of one stage."""
-        self._stage_seconds.labels(model, stage if stage in STAGES else OTHER).observe(seconds)

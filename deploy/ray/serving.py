@@ -52,7 +52,7 @@ def build() -> FastAPI:
     configure_logging(settings.log_level, "json")
     metrics = Metrics()
     tracing = start_tracing(settings)
-    registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics))
+    registry = Registry(settings.models_dir, engine_settings(settings), tracing.listening(metrics.record))
     registry.load()
     service = Service(settings, registry, metrics, tracing=tracing)
 

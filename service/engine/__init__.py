@@ -31,16 +31,26 @@ from service.engine.errors import TooManyWeights as TooManyWeights
 from service.engine.errors import UnknownModel as UnknownModel
 from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
 from service.engine.errors import UnsupportedPair as UnsupportedPair
-from service.engine.events import NULL_OBSERVER as NULL_OBSERVER
 from service.engine.events import CallStage as CallStage
-from service.engine.events import FinishedSentence as FinishedSentence
-from service.engine.events import Observer as Observer
+from service.engine.events import CoverageMeasured as CoverageMeasured
+from service.engine.events import EngineEvent as EngineEvent
+from service.engine.events import EventListener as EventListener
+from service.engine.events import LoadChanged as LoadChanged
+from service.engine.events import RequestRejected as RequestRejected
+from service.engine.events import RunFailed as RunFailed
+from service.engine.events import SentenceFinished as SentenceFinished
+from service.engine.events import SentencesCancelled as SentencesCancelled
+from service.engine.events import SentencesQueued as SentencesQueued
+from service.engine.events import StageDone as StageDone
+from service.engine.events import StepDone as StepDone
+from service.engine.events import ignore_event as ignore_event
+from service.engine.events import tee as tee
 from service.engine.languages.default_model import in_order as in_order
 from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import pairs_of as pairs_of
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
+from service.engine.scheduling.admission import admission_error as admission_error
 from service.engine.scheduling.admission import overloaded as overloaded
-from service.engine.scheduling.admission import refusal as refusal
 from service.engine.scheduling.admission import require_running as require_running
 from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
 from service.engine.scheduling.scheduler import DEFAULT_ROWS as DEFAULT_ROWS
@@ -72,6 +82,7 @@ from service.engine.types import Token as Token
 from service.engine.types import TokenListener as TokenListener
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
+from service.engine.types import WorkerState as WorkerState
 
 if TYPE_CHECKING:
     from service.engine.loader import EngineSettings as EngineSettings
@@ -83,8 +94,8 @@ if TYPE_CHECKING:
     from service.engine.registry import Registry as Registry
     from service.engine.registry import info_of as info_of
     from service.engine.registry import open_translator as open_translator
+    from service.engine.scheduling.requests import WorkerSettings as WorkerSettings
     from service.engine.scheduling.worker import Worker as Worker
-    from service.engine.scheduling.worker import WorkerSettings as WorkerSettings
     from service.engine.translator import TargetScore as TargetScore
     from service.engine.translator import Translator as Translator
 
@@ -102,7 +113,7 @@ _LOADED_LATER = {
     "info_of": "service.engine.registry",
     "open_translator": "service.engine.registry",
     "Worker": "service.engine.scheduling.worker",
-    "WorkerSettings": "service.engine.scheduling.worker",
+    "WorkerSettings": "service.engine.scheduling.requests",
     "TargetScore": "service.engine.translator",
     "Translator": "service.engine.translator",
 }

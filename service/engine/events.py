@@ -1,18 +1,48 @@
-"""How the engine tells the outside what happens, without knowing who listens."""
+"""What the engine reports while it runs. It does not know who listens.
+
+No event carries text. `model` is a bundle's name; seconds are durations; token counts include </s>.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from service.engine.types import FinishReason
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedSentence:
-    """The figures of one translated sentence; token counts include </s>."""
+class SentencesQueued:
+    """More sentences were accepted into the queue."""
 
+    model: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChanged:
+    """The running batch now has so many rows and sentences, and so many sentences wait."""
+
+    model: str
+    rows: int
+    sentences: int
+    queued: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """One decoder step is done."""
+
+    model: str
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFinished:
+    """A sentence is translated."""
+
+    model: str
     source_tokens: int
     target_tokens: int
     queue_seconds: float
@@ -24,65 +54,83 @@ class FinishedSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class CallStage:
-    """One stage of one call, between two moments of time.monotonic; `figures` are counts."""
+class SentencesCancelled:
+    """Callers left: their sentences were dropped, which freed rows of the running batch."""
 
-    name: str  # tokenize, queue, encode, decode, force, detokenize, view, stream
+    model: str
+    sentences: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRejected:
+    """A request was refused or ran out of time."""
+
+    model: str
+    reason: str  # the code of the error it got
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """A run of the model failed, and the sentences in it with it."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageDone:
+    """A stage of the work is done, perhaps for several calls together."""
+
+    model: str
+    stage: str  # tokenize, encode, score, detokenize, view
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageMeasured:
+    """The attention of a translated sentence was requested; it covers this share of the source."""
+
+    model: str
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallStage:
+    """One call went through a stage, between two moments of time.monotonic; reported in the task of the call."""
+
+    name: str  # tokenize, queue, encode, decode, score, detokenize, view, stream
     began: float
     ended: float
-    figures: Mapping[str, int]
+    figures: Mapping[str, int]  # counts
+    model: str | None = None  # None: no model took part
 
 
-class Observer(Protocol):
-    """Receives the engine's events; calls come from the engine threads, must be quick and must not raise.
+EngineEvent = (
+    StepDone
+    | LoadChanged
+    | SentenceFinished
+    | SentencesQueued
+    | SentencesCancelled
+    | RequestRejected
+    | RunFailed
+    | StageDone
+    | CoverageMeasured
+    | CallStage
+)
 
-    Every method does nothing by default, so a listener that inherits from this class overrides only what it cares
-    about. `model` is a bundle's name, seconds are durations. No event carries text.
-    """
-
-    def sentences_queued(self, model: str, count: int) -> None:
-        """`count` more sentences were accepted into the queue."""
-        return
-
-    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
-        """The running batch now has so many rows and sentences, and so many sentences wait."""
-        return
-
-    def step(self, model: str, rows: int, seconds: float) -> None:
-        """One decoder step over `rows` rows took so long."""
-        return
-
-    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
-        """A sentence is translated."""
-        return
-
-    def cancelled(self, model: str, sentences: int, rows: int) -> None:
-        """Callers left: so many sentences were dropped, which freed so many rows of the running batch."""
-        return
-
-    def rejected(self, model: str, reason: str) -> None:
-        """A job was refused or ran out of time; `reason` is the code of the error it got."""
-        return
-
-    def failed(self, model: str) -> None:
-        """A step of the model failed and its batch was lost."""
-        return
-
-    def stage(self, model: str, stage: str, seconds: float) -> None:
-        """A named stage (tokenize, encode, force, detokenize, view) took so long."""
-        return
-
-    def attended(self, model: str, coverage: float) -> None:
-        """The attention of a translated sentence was asked for, and so great a share of its source was looked at."""
-        return
-
-    def call_stage(self, model: str, stage: CallStage) -> None:
-        """A call is through a stage, whose steps it may have shared with others; told in the caller's own task."""
-        return
+# Called in the engine's threads, so it must be quick and must not raise.
+EventListener = Callable[[EngineEvent], None]
 
 
-class NullObserver(Observer):
-    """Listens to nothing; the default."""
+def ignore_event(_event: EngineEvent) -> None:
+    """Do nothing with an event; the default."""
 
 
-NULL_OBSERVER: Observer = NullObserver()
+def tee(*listeners: EventListener) -> EventListener:
+    """Return a listener that hands every event to all of these, in this order."""
+
+    def hand_on(event: EngineEvent) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return hand_on

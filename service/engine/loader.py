@@ -1,20 +1,23 @@
-"""How a bundle becomes a worker: here, in this process; service.processes does it in others."""
+"""How a bundle becomes a worker in this process; service.engine_process does it in others."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from service.bundle.load import Bundle
-from service.engine.events import Observer
+from service.engine.events import EventListener
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.scheduling.worker import Worker, WorkerSettings
+from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.worker import Worker
 from service.engine.types import MAX_BEAM_SIZE
 
-CORES_FOR_TWO = 4  # decoders of one model
+AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
+
+CORES_FOR_TWO = 4  # decode threads of one model
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +31,17 @@ class EngineSettings:
     default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
 
 
-class LoadedWorker(NamedTuple):
+class LoadedWorker(NamedTuple, Generic[AnyWorker]):
     """A loaded model's worker, not started yet, and where it runs."""
 
-    worker: SentenceWorker
+    worker: AnyWorker
     placement: Placement
 
 
-WorkerFactory = Callable[[Bundle, EngineSettings, Observer], LoadedWorker]
+WorkerFactory = Callable[[Bundle, EngineSettings, EventListener], LoadedWorker[SentenceWorker]]
 
 
-def load_worker(bundle: Bundle, settings: EngineSettings, observer: Observer) -> LoadedWorker:
+def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[Worker]:
     """Load a bundle's model into this process.
 
     Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
@@ -52,7 +55,7 @@ def load_worker(bundle: Bundle, settings: EngineSettings, observer: Observer) ->
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
         suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
         worker_settings = replace(worker_settings, decoders=min(suiting, most))
-    return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, observer), model.placement)
+    return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
 
 def decoders_for(device: str, cores: int) -> int:

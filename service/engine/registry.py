@@ -19,7 +19,7 @@ from service.engine.errors import (
     LastModel,
     UnknownModel,
 )
-from service.engine.events import NULL_OBSERVER, Observer
+from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
 from service.engine.loader import EngineSettings, WorkerFactory, load_worker
@@ -46,7 +46,7 @@ _LOG = logging.getLogger(__name__)
 def open_translator(
     bundle: Bundle,
     settings: EngineSettings | None = None,
-    observer: Observer = NULL_OBSERVER,
+    on_event: EventListener = ignore_event,
     open_worker: WorkerFactory = load_worker,
 ) -> Translator:
     """Load a bundle into memory; it works once it is started.
@@ -56,10 +56,10 @@ def open_translator(
     settings = settings or EngineSettings()
     manifest = bundle.manifest
     tokenizer = load_tokenizer(bundle)
-    worker, placement = open_worker(bundle, settings, observer)
+    worker, placement = open_worker(bundle, settings, on_event)
     wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
     info = _info(bundle, placement, settings.model)
-    return Translator(manifest, info, tokenizer, worker, observer, wrap_tokens)
+    return Translator(manifest, info, tokenizer, worker, on_event, wrap_tokens)
 
 
 def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
@@ -101,13 +101,13 @@ class Registry:
         self,
         models_dir: Path,
         settings: EngineSettings | None = None,
-        observer: Observer = NULL_OBSERVER,
+        on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
     ) -> None:
         """Remember where the models are and who opens them; nothing is read before `load`."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
-        self._observer = observer
+        self._on_event = on_event
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
         self._pairs: Pairs[Translator] | None = None
@@ -279,7 +279,7 @@ class Registry:
         return self._open(open_found(found, owners))
 
     def _open(self, bundle: Bundle) -> Translator:
-        return open_translator(bundle, self._settings, self._observer, self._open_worker)
+        return open_translator(bundle, self._settings, self._on_event, self._open_worker)
 
     def _served(self) -> dict[str, Translator]:
         return {translator.name: translator for translator in self._translators}

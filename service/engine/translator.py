@@ -18,12 +18,11 @@ from service.bundle.alignment import alignment_weights
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import ScoredPair, view
 from service.engine.attention.quality_signals import coverage
-from service.engine.attention.selection import alone, check_size, wanted_for
+from service.engine.attention.selection import alone, check_size, limit_for, wanted_for
 from service.engine.errors import EmptyInput, InputTooLong
-from service.engine.events import NULL_OBSERVER, CallStage, Observer
+from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ignore_event
 from service.engine.languages.tags import canonical
-from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, within
-from service.engine.scheduling.timings import sentence_stages
+from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
 from service.engine.search.options import check_options, normalised_score, over_vocabulary, settle
 from service.engine.streaming import stream_segmented
 from service.engine.text.segmented_text import (
@@ -39,7 +38,6 @@ from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    Hypothesis,
     ModelInfo,
     ModelStateName,
     ScoringRequest,
@@ -50,12 +48,12 @@ from service.engine.types import (
     Translation,
     TranslationOptions,
     Wanted,
+    WorkerState,
 )
 
 Result = TypeVar("Result")
 
 LONG_TEXT = 2_000  # characters; more is tokenised in a thread, so that the event loop goes on answering
-FORCED_TOGETHER = 64
 STALLED_SECONDS = 30.0  # without a sign of life from the worker, which then hangs in a run
 WARM_UP = "Hello, world."
 
@@ -78,7 +76,7 @@ class Translator:
         info: ModelInfo,
         tokenizer: Tokenizer,
         worker: SentenceWorker,
-        observer: Observer = NULL_OBSERVER,
+        on_event: EventListener = ignore_event,
         wrap_tokens: int | None = None,
     ) -> None:
         """Join the parts; sentences of more than `wrap_tokens` are wrapped (None: of more than the model takes)."""
@@ -91,7 +89,7 @@ class Translator:
         self._worker = worker
         self._warm = threading.Event()
         self._owner: Translator | None = None
-        self._observer = observer
+        self._on_event = on_event
         self._segmentation = SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit)
         # A model that was replaced lives as long as a request that began with it holds this object.
         weakref.finalize(self, worker.retire).atexit = False
@@ -123,7 +121,12 @@ class Translator:
     @property
     def ready(self) -> bool:
         """Return whether it is warmed up and its worker alive."""
-        return self._warm.is_set() and self._worker.state == "running" and self._worker.alive and not self.stalled
+        return (
+            self._warm.is_set()
+            and self._worker.state is WorkerState.RUNNING
+            and self._worker.alive
+            and not self.stalled
+        )
 
     @property
     def stalled(self) -> bool:
@@ -133,16 +136,16 @@ class Translator:
     @property
     def dead(self) -> bool:
         """Return whether its worker has failed for good."""
-        return self._worker.state == "dead"
+        return self._worker.state is WorkerState.DEAD
 
     @property
     def state(self) -> ModelStateName:
         """Return the state that callers are told of."""
-        own: dict[str, ModelStateName] = {
-            "dead": "failed",
-            "restarting": "restarting",
-            "draining": "stopping",
-            "stopped": "stopping",
+        own: dict[WorkerState, ModelStateName] = {
+            WorkerState.DEAD: "failed",
+            WorkerState.RESTARTING: "restarting",
+            WorkerState.DRAINING: "stopping",
+            WorkerState.STOPPED: "stopping",
         }
         if (state := own.get(self._worker.state)) is not None:
             return state
@@ -204,22 +207,20 @@ class Translator:
         Raises EmptyInput, InputTooLong, TooManyWeights, and what `translate` raises.
         """
         check_options(options.translation)
-        wanted = wanted_for(options, self._manifest.attention, self.name)
+        limit = limit_for(options, self._manifest.attention, most_weights)
+        wanted = replace(wanted_for(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
-        if options.kind == "encoder":  # whatever the translation will be
-            check_size(options, self._manifest.attention, len(ids[0]), 0, most_weights)
-
-        def job(source: tuple[int, ...], target: tuple[int, ...]) -> ScoringRequest:
-            check_size(options, self._manifest.attention, len(source), len(target), most_weights)
-            return ScoringRequest(source, target, deadline, wanted)
+        if target_text is not None or options.kind == "encoder":  # the others are checked once they are translated
+            check_size(limit, len(ids[0]), 0 if target_text is None else len(ids[1]))
 
         if target_text is None:
-            pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline, job))
+            pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline, wanted))
         else:
-            [forced] = await within(deadline, run_scoring(self._worker, [job(ids[0], ids[1])]))
+            asked = ScoringRequest(ids[0], ids[1], deadline, wanted)
+            [forced] = await within(deadline, run_scoring(self._worker, [asked]))
             pair = self._given_pair(text, target_text, forced, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizer.begin_token()
@@ -242,7 +243,7 @@ class Translator:
         began = time.monotonic()
         async for event in stream_segmented(segmented, jobs, self._worker, self._tokenizer, self._wanted):
             yield event
-        self._tell(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}))
+        self._on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
@@ -264,44 +265,35 @@ class Translator:
     ) -> list[SegmentResult]:
         if not sources:
             return []
-        results = await self._sentences(sources, options, deadline)
-        if not options.details:
-            return [SegmentResult(result.hypotheses) for result in results]
-        forced = [
-            ScoringRequest(ids, self._closed(result.hypotheses[0]), deadline, self._wanted)
-            for ids, result in zip(sources, results, strict=True)
-        ]
+        results = await self._sentences(sources, options, deadline, self._wanted if options.details else None)
         outcomes: list[SegmentResult] = []
-        for first in range(0, len(forced), FORCED_TOGETHER):
-            scored = await self._attended(forced[first : first + FORCED_TOGETHER])
-            for result, each in zip(results[first : first + FORCED_TOGETHER], scored, strict=True):
-                best = over_vocabulary(result.hypotheses[0], each, options.length_penalty)
-                weights = alignment_weights(each.cross_attention, self._align)
-                outcomes.append(SegmentResult((best, *result.hypotheses[1:]), weights))
+        for result in results:
+            best, *others = result.hypotheses
+            weights = None
+            if result.scores is not None:
+                best = over_vocabulary(best, result.scores, options.length_penalty)
+                weights = alignment_weights(result.scores.cross_attention, self._align)
+            outcomes.append(SegmentResult((best, *others), weights))
         return outcomes
 
     async def _sentences(
-        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+        self,
+        sources: Sequence[tuple[int, ...]],
+        options: TranslationOptions,
+        deadline: float | None,
+        score: Wanted | None,
     ) -> list[SentenceResult]:
-        """Have sentences translated."""
+        """Have sentences translated and, where weights are wanted, their translations scored."""
         began = time.monotonic()
-        results = await run_sentences(self._worker, self._jobs(sources, options, deadline))
-        for stage in sentence_stages(began, sources, results):
-            self._tell(stage)
-        return results
-
-    async def _attended(self, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:
-        """Have the model look again at translations of its own."""
-        began = time.monotonic()
-        results = await run_scoring(self._worker, jobs)
-        self._tell(CallStage("score", began, time.monotonic(), {"sentences": len(jobs)}))
-        if self._warm.is_set():  # what it is warmed up with is cut off early
+        results = await run_sentences(self._worker, self._jobs(sources, options, deadline, score))
+        for stage in sentence_stages(began, sources, results, self.name):
+            self._on_event(stage)
+        if self._warm.is_set():  # the translation of the warm-up is cut off early
             for result in results:
-                self._observer.attended(self.name, coverage(alignment_weights(result.cross_attention, self._align)))
+                if result.scores is not None:
+                    weights = alignment_weights(result.scores.cross_attention, self._align)
+                    self._on_event(CoverageMeasured(self.name, coverage(weights)))
         return results
-
-    def _tell(self, stage: CallStage) -> None:
-        self._observer.call_stage(self.name, stage)
 
     async def _decoded_pair(
         self,
@@ -309,12 +301,12 @@ class Translator:
         source: tuple[int, ...],
         options: TranslationOptions,
         deadline: float | None,
-        job: Callable[[tuple[int, ...], tuple[int, ...]], ScoringRequest],
+        wanted: Wanted,
     ) -> ScoredPair:
-        [result] = await self._sentences([source], replace(options, alternatives=0), deadline)
-        best = result.hypotheses[0]
-        [forced] = await self._attended([job(source, self._closed(best))])
-        best = over_vocabulary(best, forced, options.length_penalty)
+        [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
+        forced = result.scores
+        assert forced is not None, "a worker answers with what was asked for"
+        best = over_vocabulary(result.hypotheses[0], forced, options.length_penalty)
         target = self._tokenizer.locate(best.ids)
         return ScoredPair(
             text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
@@ -337,15 +329,14 @@ class Translator:
         return TargetScore(normalised_score(logprobs, length_penalty), logprobs, links)
 
     def _jobs(
-        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+        self,
+        sources: Sequence[tuple[int, ...]],
+        options: TranslationOptions,
+        deadline: float | None,
+        score: Wanted | None = None,
     ) -> list[SentenceJob]:
         limit = self._manifest.limits.target_tokens
-        return [SentenceJob(ids, settle(options, len(ids), limit), deadline) for ids in sources]
-
-    def _closed(self, hypothesis: Hypothesis) -> tuple[int, ...]:
-        """Return the ids with </s> at the end, also where the search was cut off before it."""
-        ends = hypothesis.finish_reason == "eos"
-        return hypothesis.ids if ends else (*hypothesis.ids, self._tokenizer.eos)
+        return [SentenceJob(ids, settle(options, len(ids), limit), deadline, score=score) for ids in sources]
 
     def _encode_sides(self, text: str, target_text: str | None = None) -> list[tuple[int, ...]]:
         limits = self._manifest.limits
@@ -382,6 +373,6 @@ class Translator:
         began = time.monotonic()
         result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
-        self._observer.stage(self.name, stage, ended - began)
-        self._tell(CallStage(stage, began, ended, {}))
+        self._on_event(StageDone(self.name, stage, ended - began))
+        self._on_event(CallStage(stage, began, ended, {}, self.name))
         return result

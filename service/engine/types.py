@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -158,6 +159,17 @@ class ModelState:
         return self.state == "ready"
 
 
+class WorkerState(StrEnum):
+    """The life of the worker that runs a model; only a running one accepts requests."""
+
+    NEW = "new"
+    RUNNING = "running"
+    DRAINING = "draining"  # it finishes what it has
+    STOPPED = "stopped"
+    DEAD = "dead"  # it has failed for good
+    RESTARTING = "restarting"  # it is in an engine process that is being restarted
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """Decoding options of one sentence, checked and with nothing left open; lengths in tokens."""
@@ -177,6 +189,7 @@ class SentenceJob:
     search: SearchOptions
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: as long as it takes
     listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not told the last token
+    score: Wanted | None = None  # have the best translation scored as well, and return these weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +210,8 @@ class SentenceResult:
     queue_seconds: float
     compute_seconds: float
     encode_seconds: float = 0.0  # the first part of compute_seconds
+    scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, where the job asks for them
+    score_seconds: float = 0.0  # from the end of compute_seconds until it was scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +246,21 @@ StreamEvent = StreamedSentence | StreamedToken | StreamedEnd
 
 
 @dataclass(frozen=True, slots=True)
+class WeightLimit:
+    """The most attention weights that one answer may have."""
+
+    kind: AttentionKind
+    maps: int  # layers times heads of the view
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """Which weights of a forced pass are to be given back: all of them would be megabytes for a long sentence."""
 
     align: tuple[int, int]  # layer and head of cross-attention that are always given back
     view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"
+    limit: WeightLimit | None = None  # checked as soon as the translation is known, before it is scored
 
 
 @dataclass(frozen=True, slots=True)

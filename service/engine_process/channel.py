@@ -25,7 +25,7 @@ LENGTH = struct.Struct(">Q")  # of a batch of pickled messages, before it
 _LOG = logging.getLogger(__name__)
 
 
-class Wire(Generic[Outgoing, Incoming]):
+class MessageChannel(Generic[Outgoing, Incoming]):
     """Sends and receives pickled messages; only ever between processes of one program, which trust each other."""
 
     def __init__(
@@ -47,8 +47,8 @@ class Wire(Generic[Outgoing, Incoming]):
         self._rest = memoryview(b"")  # what the other end has not taken of a batch; the writer's until it is empty
         self._batching = self._late = False  # a batch is being made; a message came from inside of that
         self._ended = False
-        self._reader = threading.Thread(target=self._read, name="wire-reader", daemon=True)
-        self._writer = threading.Thread(target=self._write, name="wire-writer", daemon=True)
+        self._reader = threading.Thread(target=self._read, name="channel-reader", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="channel-writer", daemon=True)
 
     @property
     def full(self) -> bool:
@@ -98,19 +98,20 @@ class Wire(Generic[Outgoing, Incoming]):
             self._socket.close()
 
     def _batch(self) -> tuple[memoryview, list[Outgoing]]:
-        """Make one batch of all messages that wait and give those that cannot be sent; the lock is held.
+        """Return one batch of all messages that wait, and the messages that cannot be sent.
 
         One message that cannot be pickled must not take the others with it: they are another caller's.
         """
-        messages, self._waiting = self._waiting, []
-        self._batching, self._late = True, False
-        try:
-            return memoryview(_framed(messages)), []
-        except Exception:
-            _LOG.exception("Messages could not be pickled together; each is sent by itself")
-            return self._one_by_one(messages)
-        finally:
-            self._batching = False
+        with self._changed:
+            messages, self._waiting = self._waiting, []
+            self._batching, self._late = True, False
+            try:
+                return memoryview(_framed(messages)), []
+            except Exception:
+                _LOG.exception("Messages could not be pickled together; each is sent by itself")
+                return self._one_by_one(messages)
+            finally:
+                self._batching = False
 
     def _one_by_one(self, messages: list[Outgoing]) -> tuple[memoryview, list[Outgoing]]:
         frames = bytearray()

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from service.bundle.load import Bundle
 from service.engine import (
     EngineError,
+    EngineEvent,
     EngineSettings,
     Placement,
     QueueStatus,
@@ -18,6 +18,7 @@ from service.engine import (
     ScoringResult,
     SentenceJob,
     SentenceResult,
+    WorkerState,
 )
 
 
@@ -55,7 +56,10 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """Translate the sentences of one request, all or none; `heard` are the numbers whose tokens are listened to."""
+    """Translate the sentences of one request, all or none; a job may ask for scores, which its answer then has.
+
+    `heard` are the numbers whose tokens are listened to.
+    """
 
     worker: int
     numbers: tuple[int, ...]
@@ -64,7 +68,7 @@ class Translate:
 
 
 @dataclass(frozen=True, slots=True)
-class Force:
+class Score:
     """Score a given translation."""
 
     worker: int
@@ -76,6 +80,7 @@ class Force:
 class Cancel:
     """Give a job up."""
 
+    worker: int
     number: int
 
 
@@ -128,24 +133,23 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class WorkerStatus:
     """How a worker is at this moment; the heartbeat is on the machine's monotonic clock."""
 
     worker: int
-    state: str
+    state: WorkerState
     alive: bool
     heartbeat: float
     queue_status: QueueStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event of a worker's, for its observer."""
+class EventReport:
+    """An event of a worker's, for its listener."""
 
     worker: int
-    event: str
-    values: tuple[Any, ...]
+    event: EngineEvent
 
 
-ToEngine = Open | Start | Stop | Retire | Translate | Force | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | Chosen | Vitals | Told
+ToEngine = Open | Start | Stop | Retire | Translate | Score | Cancel
+FromEngine = Opened | Refused | Stopped | Done | Failed | Chosen | WorkerStatus | EventReport

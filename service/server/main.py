@@ -28,7 +28,7 @@ from service.api.interface import RegistryPort
 from service.api.model_changes import reload_models
 from service.api.state import Service
 from service.engine import Budget, EngineSettings, ModelSettings, Registry, WorkerFactory, WorkerSettings, load_worker
-from service.engine_process.client.cluster import Fleet
+from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.server.main import SWITCH_SECONDS
 from service.logs import configure_logging, describe_exception, get_logger
@@ -280,7 +280,9 @@ def serve_models(settings: Settings) -> int:
     metrics = Metrics()
     tracing = start_tracing(settings)
     with opening(settings, metrics.engine_restarted) as open_worker:
-        registry = Registry(settings.models_dir, engine_settings(settings), tracing.observing(metrics), open_worker)
+        registry = Registry(
+            settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker
+        )
         registry.load()
         return run(Service(settings, registry, metrics, tracing=tracing), registry)
 
@@ -294,7 +296,7 @@ def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None
     if not settings.engine_processes:
         yield load_worker
         return
-    with Fleet(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
+    with EngineCluster(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
         yield fleet.open
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from service.engine import CallStage, Observer
+from service.engine import CallStage, EventListener
 
 if TYPE_CHECKING:
     from service.settings import Settings
@@ -38,12 +38,12 @@ class Tracing:
         """Return a request, which goes on with its caller's trace and is the parent of the stages inside."""
         return nullcontext(RequestSpan())
 
-    def stage(self, stage: CallStage, model: str | None = None) -> None:
+    def stage(self, stage: CallStage) -> None:
         """A stage of the request that the calling task belongs to."""
 
-    def observing(self, observer: Observer) -> Observer:
-        """Return what the engine should tell its events to, so that its stages are traced as well."""
-        return observer
+    def listening(self, listener: EventListener) -> EventListener:
+        """Return a listener for the engine's events that traces the stages of calls and hands every event on."""
+        return listener
 
     def close(self) -> None:
         """Send what has not been sent yet; blocks for a few seconds at most."""

@@ -16,10 +16,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from service import __version__
-from service.engine import CallStage, Observer
+from service.engine import CallStage, EventListener, tee
 from service.logs import get_logger
 from service.tracing import Figures, RequestSpan, Tracing, TracingError
-from service.tracing.both import Both
 
 log = get_logger(__name__)
 
@@ -50,20 +49,20 @@ class OpenTelemetry(Tracing):
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield _Recorded(span)
 
-    def stage(self, stage: CallStage, model: str | None = None) -> None:
+    def stage(self, stage: CallStage) -> None:
         """A span of the stage's own times, under that of the request; nothing outside of a request."""
         if not trace.get_current_span().is_recording():
             return
         attributes: dict[str, str | int] = {f"translucent.{name}": count for name, count in stage.figures.items()}
-        if model is not None:
-            attributes["translucent.model"] = model
+        if stage.model is not None:
+            attributes["translucent.model"] = stage.model
         began = _wall_clock(stage.began)
         span = self._tracer.start_span(stage.name, attributes=attributes, start_time=began)
         span.end(began + round((stage.ended - stage.began) * 1e9))
 
-    def observing(self, observer: Observer) -> Observer:
-        """Return the observer, and beside it one for stages."""
-        return Both(observer, _Stages(self))
+    def listening(self, listener: EventListener) -> EventListener:
+        """Return a listener that traces the stages of calls and hands every event on."""
+        return tee(listener, lambda event: self.stage(event) if isinstance(event, CallStage) else None)
 
     def close(self) -> None:
         """Send the rest and stop the thread that sends."""
@@ -88,16 +87,6 @@ class _Recorded(RequestSpan):
         self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
         if status >= 500:
             self._span.set_status(StatusCode.ERROR)
-
-
-class _Stages(Observer):
-    """Hands on the stages of calls; all other events belong to no request alone."""
-
-    def __init__(self, tracing: Tracing) -> None:
-        self._tracing = tracing
-
-    def call_stage(self, model: str, stage: CallStage) -> None:
-        self._tracing.stage(stage, model)
 
 
 def _wall_clock(moment: float) -> int:

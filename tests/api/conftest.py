@@ -28,7 +28,7 @@ def registry(settings: Settings) -> DummyRegistry:
 def service(settings: Settings, registry: DummyRegistry) -> Service:
     metrics = Metrics()
     for translator in registry.translators.values():
-        translator.observer = metrics
+        translator.on_event = metrics.record
     return Service(settings, registry, metrics)
 
 

@@ -17,12 +17,11 @@ from service.api.app import create_app
 from service.api.state import Service
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
-from service.engine.events import FinishedSentence, Observer
+from service.engine.events import EngineEvent, RunFailed, SentenceFinished, tee
 from service.engine.translator import Translator
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import Tracing, TracingError, start_tracing
-from service.tracing.both import EVENTS, Both
 from service.tracing.otel import OpenTelemetry, open_tracing
 from tests.support.fake_engine import DummyRegistry, info_of
 from tests.support.fake_worker import MirrorWorker
@@ -63,7 +62,7 @@ async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIter
         info_of("transformer-en-fr"),
         small_tokenizer(),
         worker,
-        tracing.observing(Metrics()),
+        tracing.listening(Metrics().record),
     )
     app = create_app(Service(Settings(body_limit=20_000), registry, Metrics(), tracing=tracing))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -200,18 +199,13 @@ def test_a_collector_that_is_away_does_not_hold_up_the_end(
     assert "traces were lost" in capsys.readouterr().out
 
 
-def test_two_observers_hear_every_event() -> None:
-    heard: list[tuple[str, tuple[object, ...]]] = []
-
-    class Listener(Observer):
-        def __getattribute__(self, name: str) -> object:
-            return lambda *arguments: heard.append((name, arguments))
-
-    both = Both(Listener(), Listener())
-    for name in EVENTS:
-        getattr(both, name)("model", name)
-    assert heard == [(name, ("model", name)) for name in EVENTS for _ in range(2)]
-    assert {"sentence_finished", "call_stage", "attended", "step"} <= set(EVENTS)
+def test_two_listeners_hear_every_event() -> None:
+    heard: list[tuple[str, EngineEvent]] = []
     metrics = Metrics()
-    Both(metrics, Listener()).sentence_finished("m", FinishedSentence(1, 1, 0.0, 0.0, -0.1, "eos", -0.1, False))
+    both = tee(lambda event: heard.append(("first", event)), lambda event: heard.append(("second", event)))
+    sentence = SentenceFinished("m", 1, 1, 0.0, 0.0, -0.1, "eos", -0.1, False)
+    for event in (RunFailed("m"), sentence):
+        tee(both, metrics.record)(event)
+    assert heard == [(name, event) for event in (RunFailed("m"), sentence) for name in ("first", "second")]
     assert b'translucent_sentences_total{finish_reason="eos",model="m"} 1.0' in metrics.render()
+    assert b'translucent_engine_failures_total{model="m"} 1.0' in metrics.render()

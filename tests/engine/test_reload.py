@@ -27,6 +27,7 @@ from service.engine.loader import EngineSettings
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
+from service.engine.types import WorkerState
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
@@ -209,7 +210,7 @@ async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_othe
 
 async def test_a_model_that_has_failed_can_be_loaded_again_as_it_is(registry: Registry) -> None:
     failed = registry.resolve("en", "fr")
-    failed._worker._state = "dead"  # type: ignore[attr-defined]
+    failed._worker._table._state = WorkerState.DEAD  # type: ignore[attr-defined]
     assert registry.states()[0].state == "failed"
     [change] = await registry.reload(FR)
     assert (change.outcome, registry.states()[0].state) == ("replaced", "ready")

@@ -22,6 +22,7 @@ from service.engine.types import (
     StreamedToken,
     StreamEvent,
     Wanted,
+    WorkerState,
 )
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule
 from tests.support.fake_worker import MirrorWorker
@@ -39,7 +40,7 @@ def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamE
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:
-    worker = MirrorWorker(state="running")
+    worker = MirrorWorker(state=WorkerState.RUNNING)
     events = [event async for event in events_of(TEXT, worker)]
     end = events[-1]
     assert isinstance(end, StreamedEnd)
@@ -76,7 +77,7 @@ async def test_a_running_worker_tells_tokens_before_the_sentence_is_done() -> No
 
 
 async def test_leaving_a_stream_gives_the_sentence_up() -> None:
-    worker = MirrorWorker(state="running", held=True)
+    worker = MirrorWorker(state=WorkerState.RUNNING, held=True)
     stream = events_of("The dog runs.", worker)
     assert isinstance(await anext(stream), StreamedSentence)
     task = asyncio.ensure_future(anext(stream))
@@ -98,7 +99,7 @@ async def test_a_long_stream_is_put_together_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(streaming, "join", counting)
     text = "Go. He's calm.\n" * 60
-    events = [event async for event in events_of(text, MirrorWorker(state="running"))]
+    events = [event async for event in events_of(text, MirrorWorker(state=WorkerState.RUNNING))]
     assert isinstance(events[-1], StreamedEnd)
     assert events[-1].text == text
     assert joined == [120]

@@ -19,7 +19,7 @@ from service.engine.errors import (
     TooManyWeights,
 )
 from service.engine.translator import Translator
-from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions
+from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions, WorkerState
 from tests.support.fake_worker import MirrorWorker
 from tests.support.translators import translator_of
 
@@ -217,7 +217,7 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     worker.heartbeat -= 3600
     assert (translator.ready, translator.dead) == (False, False)
     worker.heartbeat += 3600
-    worker.state = "dead"
+    worker.state = WorkerState.DEAD
     assert (translator.ready, translator.dead) == (False, True)
     await translator.stop(1.5)
     assert worker.stopped_with == 1.5

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.engine_process import channel as wire_module
-from service.engine_process.channel import Wire
+from service.engine_process.channel import MessageChannel
 
 
 @dataclass
@@ -24,7 +24,7 @@ class End:
     closed: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.wire: Wire[Any, Any] = Wire(self.socket, self.received.put, self.closed.set)
+        self.wire: MessageChannel[Any, Any] = MessageChannel(self.socket, self.received.put, self.closed.set)
         self.wire.start()
 
     def next(self) -> Any:
@@ -94,7 +94,7 @@ def test_a_message_that_cannot_be_dealt_with_does_not_cost_the_others(caplog: py
 
     ours, theirs = socket.socketpair()
     closed, sender = threading.Event(), End(theirs)
-    wire: Wire[Any, Any] = Wire(ours, fails, closed.set)
+    wire: MessageChannel[Any, Any] = MessageChannel(ours, fails, closed.set)
     wire.start()
     sender.wire.send_later("one")
     sender.wire.send_later("bad")
@@ -116,7 +116,7 @@ class Stubborn:
 class Careless:
     """Sends something itself while it is pickled, as a finaliser may that happens to run then."""
 
-    def __init__(self, wire: Wire[Any, Any]) -> None:
+    def __init__(self, wire: MessageChannel[Any, Any]) -> None:
         self.wire = wire
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
@@ -127,7 +127,7 @@ class Careless:
 def test_a_message_that_cannot_be_pickled_is_reported_and_the_others_arrive() -> None:
     one, theirs = socket.socketpair()
     reported: list[object] = []
-    wire: Wire[Any, Any] = Wire(one, lambda _: None, lambda: None, reported.append)
+    wire: MessageChannel[Any, Any] = MessageChannel(one, lambda _: None, lambda: None, reported.append)
     wire.start()
     reader = End(theirs)
     stubborn = Stubborn()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,40 +26,41 @@ from service.engine.errors import (
     NotReady,
     Overloaded,
 )
-from service.engine.events import FinishedSentence, Observer
+from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished
 from service.engine.loader import EngineSettings, LoadedWorker, load_worker
 from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.worker import WorkerSettings
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
+from service.engine.scheduling.worker import Worker
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, Wanted, WorkerState
 from service.engine_process.client import restarts
 from service.engine_process.client import supervisor as parent
-from service.engine_process.client.cluster import Fleet
-from service.engine_process.client.pool import Pool
+from service.engine_process.client.cluster import EngineCluster
+from service.engine_process.client.pool import WorkerPool
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Vitals
+from service.engine_process.protocol import WorkerStatus
 from tests.support.polling import wait_until
 from tests.support.toy_onnx import VOCABULARY, write_toy_bundle
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
 
 
-class Listener(Observer):
+class Listener:
     """Remembers what it is told."""
 
     def __init__(self) -> None:
-        self.finished: list[FinishedSentence] = []
+        self.finished: list[SentenceFinished] = []
         self.loads: list[tuple[int, int, int]] = []
         self.rejections: list[str] = []
 
-    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
-        self.finished.append(finished)
-
-    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
-        self.loads.append((rows, sentences, queued))
-
-    def rejected(self, model: str, reason: str) -> None:
-        self.rejections.append(reason)
+    def __call__(self, event: EngineEvent) -> None:
+        match event:
+            case SentenceFinished():
+                self.finished.append(event)
+            case LoadChanged(_, rows, sentences, queued):
+                self.loads.append((rows, sentences, queued))
+            case RequestRejected(_, reason):
+                self.rejections.append(reason)
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +69,14 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
-    with Fleet(request.param) as fleet:
+def fleet(request: pytest.FixtureRequest) -> Iterator[EngineCluster]:
+    with EngineCluster(request.param) as fleet:
         yield fleet
 
 
 @contextlib.contextmanager
 def opened(
-    fleet: Fleet, bundle: Bundle, settings: EngineSettings | None = None, listener: Listener | None = None
+    fleet: EngineCluster, bundle: Bundle, settings: EngineSettings | None = None, listener: Listener | None = None
 ) -> Iterator[Any]:
     worker, _ = fleet.open(bundle, settings or EngineSettings(), listener or Listener())
     worker.start()
@@ -91,11 +93,11 @@ def jobs(count: int, **search: Any) -> list[SentenceJob]:
     return [SentenceJob((*source, 2), options) for source in sources]
 
 
-def here(bundle: Bundle) -> LoadedWorker:
+def here(bundle: Bundle) -> LoadedWorker[Worker]:
     return load_worker(bundle, EngineSettings(), Listener())
 
 
-def test_translations_are_those_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
+def test_translations_are_those_of_the_engine_itself(fleet: EngineCluster, bundle: Bundle) -> None:
     asked = jobs(24)
     local, placement = here(bundle)
     local.start()
@@ -109,7 +111,7 @@ def test_translations_are_those_of_the_engine_itself(fleet: Fleet, bundle: Bundl
         np.testing.assert_allclose([each.score for each in found], [each.score for each in known], atol=1e-5)
 
 
-def test_attention_is_that_of_the_engine_itself(fleet: Fleet, bundle: Bundle) -> None:
+def test_attention_is_that_of_the_engine_itself(fleet: EngineCluster, bundle: Bundle) -> None:
     job = ScoringRequest((5, 6, 7, 2), (8, 9, 2))
     local, _ = here(bundle)
     local.start()
@@ -120,7 +122,18 @@ def test_attention_is_that_of_the_engine_itself(fleet: Fleet, bundle: Bundle) ->
     np.testing.assert_array_equal(given.logprobs, expected.logprobs)
 
 
-def test_tokens_are_told_as_they_are_chosen(fleet: Fleet, bundle: Bundle) -> None:
+def test_a_translation_and_its_scores_come_in_one_answer(fleet: EngineCluster, bundle: Bundle) -> None:
+    [plain] = jobs(1)
+    with opened(fleet, bundle) as worker:
+        result = worker.submit_all([replace(plain, score=Wanted((0, 0)))])[0].result(20)
+        target = result.hypotheses[0].ids
+        target = target if target[-1] == 2 else (*target, 2)
+        given = worker.submit_scoring(ScoringRequest(plain.source_ids, target, wanted=Wanted((0, 0)))).result(20)
+    np.testing.assert_array_equal(result.scores.logprobs, given.logprobs)
+    np.testing.assert_array_equal(result.scores.cross_attention, given.cross_attention)
+
+
+def test_tokens_are_told_as_they_are_chosen(fleet: EngineCluster, bundle: Bundle) -> None:
     heard: list[int] = []
     search = SearchOptions(beam_size=1, max_length=24)
     job = SentenceJob((5, 6, 7, 2), search, listener=lambda token, _: heard.append(token))
@@ -131,7 +144,7 @@ def test_tokens_are_told_as_they_are_chosen(fleet: Fleet, bundle: Bundle) -> Non
     assert heard == list(ids[: len(heard)])
 
 
-def test_events_and_loads_of_all_processes_add_up(fleet: Fleet, bundle: Bundle) -> None:
+def test_events_and_loads_of_all_processes_add_up(fleet: EngineCluster, bundle: Bundle) -> None:
     listener = Listener()
     with opened(fleet, bundle, listener=listener) as worker:
         for future in worker.submit_all(jobs(20)):
@@ -140,7 +153,7 @@ def test_events_and_loads_of_all_processes_add_up(fleet: Fleet, bundle: Bundle) 
     assert max(sentences for _, sentences, _ in listener.loads) <= 20
 
 
-def test_a_caller_who_leaves_frees_the_place(fleet: Fleet, bundle: Bundle) -> None:
+def test_a_caller_who_leaves_frees_the_place(fleet: EngineCluster, bundle: Bundle) -> None:
     listener = Listener()
     with opened(fleet, bundle, listener=listener) as worker:
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 2000)
@@ -152,7 +165,7 @@ def test_a_caller_who_leaves_frees_the_place(fleet: Fleet, bundle: Bundle) -> No
     assert len(listener.finished) < 2000
 
 
-def test_refusals_come_back_as_what_they_are(fleet: Fleet, bundle: Bundle) -> None:
+def test_refusals_come_back_as_what_they_are(fleet: EngineCluster, bundle: Bundle) -> None:
     tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
     listener = Listener()
     with opened(fleet, bundle, tight, listener) as worker:
@@ -167,7 +180,7 @@ def test_refusals_come_back_as_what_they_are(fleet: Fleet, bundle: Bundle) -> No
         wait_until(lambda: listener.rejections.count("overloaded") == len(errors))
 
 
-def test_nobody_waits_for_a_worker_that_is_stopped(fleet: Fleet, bundle: Bundle) -> None:
+def test_nobody_waits_for_a_worker_that_is_stopped(fleet: EngineCluster, bundle: Bundle) -> None:
     with opened(fleet, bundle) as worker:
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 200)
     outcomes = {type(future.exception(10)) for future in futures}
@@ -178,7 +191,7 @@ def test_nobody_waits_for_a_worker_that_is_stopped(fleet: Fleet, bundle: Bundle)
         worker.submit_all(jobs(1))
 
 
-def test_what_runs_may_finish_while_it_drains(fleet: Fleet, bundle: Bundle) -> None:
+def test_what_runs_may_finish_while_it_drains(fleet: EngineCluster, bundle: Bundle) -> None:
     worker, _ = fleet.open(bundle, EngineSettings(), Listener())
     worker.start()
     futures = worker.submit_all(jobs(8))
@@ -186,7 +199,7 @@ def test_what_runs_may_finish_while_it_drains(fleet: Fleet, bundle: Bundle) -> N
     assert all(future.result(0).hypotheses for future in futures)
 
 
-def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: Fleet, tmp_path: Path) -> None:
+def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: EngineCluster, tmp_path: Path) -> None:
     broken = load_bundle(write_toy_bundle(tmp_path / "toy", broken=True))
     with pytest.raises(BundleIncompatible) as refused:
         fleet.open(broken, EngineSettings(), Listener())
@@ -197,7 +210,7 @@ def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: Fleet, tmp_pat
 
 def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
     told: list[str] = []
-    with Fleet(1, told=told.append) as fleet:
+    with EngineCluster(1, told=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         expected = worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids
@@ -218,11 +231,11 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
 
 
 def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None:
-    with Fleet(2) as fleet:
+    with EngineCluster(2) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         worker.submit_all(jobs(1))[0].result(20)
-        assert isinstance(worker, Pool)
+        assert isinstance(worker, WorkerPool)
         members, (victim, other) = worker._workers, fleet.process_ids
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: members[0].state != "running")
@@ -238,7 +251,7 @@ def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None
 def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
     told: list[str] = []
-    with Fleet(1, told=told.append) as fleet:
+    with EngineCluster(1, told=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         for _ in range(3):
@@ -257,7 +270,7 @@ def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pyt
 
 def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> None:
     told: list[str] = []
-    with Fleet(1, told=told.append) as fleet:
+    with EngineCluster(1, told=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         well, _ = fleet.open(bundle, EngineSettings(), Listener())
         for each in (worker, well):
@@ -265,7 +278,7 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
         running = well.submit_all([SentenceJob((5, 6, 2), SLOW)] * 20)
         [process] = fleet._processes
         assert isinstance(worker, RemoteWorker)
-        process._receive(Vitals(worker.number, "dead", False, time.monotonic(), QueueStatus()))
+        process._receive(WorkerStatus(worker.number, WorkerState.DEAD, False, time.monotonic(), QueueStatus()))
         assert worker.state == "restarting"
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
         wait_until(lambda: worker.state == "running")
@@ -279,7 +292,7 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
 def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_was_lost(tmp_path: Path) -> None:
     bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
     other = load_bundle(write_toy_bundle(tmp_path / "other"))
-    with Fleet(1) as fleet:
+    with EngineCluster(1) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         well, _ = fleet.open(other, EngineSettings(), Listener())
         for each in (worker, well):
@@ -296,7 +309,7 @@ def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_w
 def test_a_model_that_hangs_costs_its_process_and_no_more(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parent, "STALLED_SECONDS", 3.0)
     monkeypatch.setattr(parent, "HANG_SECONDS", 1.0)
-    with Fleet(1) as fleet:
+    with EngineCluster(1) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         worker.submit_all(jobs(1))[0].result(20)
@@ -310,7 +323,7 @@ def test_a_model_that_hangs_costs_its_process_and_no_more(bundle: Bundle, monkey
 
 
 def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundle: Bundle) -> None:
-    with Fleet(1) as fleet:
+    with EngineCluster(1) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         [process] = fleet.process_ids
@@ -324,7 +337,7 @@ def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundl
 
 
 def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
-    with Fleet(1) as fleet:
+    with EngineCluster(1) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         begun = worker.heartbeat
@@ -342,8 +355,8 @@ def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
 
 def test_processes_end_with_whoever_started_them(bundle: Bundle) -> None:
     program = (
-        "import time\nfrom service.engine_process.client.cluster import Fleet\n"
-        "with Fleet(2) as fleet:\n    print(*fleet.process_ids, flush=True)\n    time.sleep(600)\n"
+        "import time\nfrom service.engine_process.client.cluster import EngineCluster\n"
+        "with EngineCluster(2) as fleet:\n    print(*fleet.process_ids, flush=True)\n    time.sleep(600)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

@@ -8,8 +8,8 @@ import pytest
 
 from service.engine.errors import NotReady
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
-from service.engine_process.client.pool import Pool
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
+from service.engine_process.client.pool import WorkerPool
 from tests.support.fake_worker import MirrorWorker
 
 
@@ -17,8 +17,8 @@ def job(tokens: int, first: int = 5) -> SentenceJob:
     return SentenceJob((first, *[4] * (tokens - 2), 2), SearchOptions(beam_size=1, max_length=64))
 
 
-def started(*workers: MirrorWorker) -> Pool:
-    pool = Pool(workers)
+def started(*workers: MirrorWorker) -> WorkerPool:
+    pool = WorkerPool(workers)
     pool.start()
     return pool
 
@@ -69,23 +69,26 @@ def test_given_translations_are_shared_out_too() -> None:
     ],
 )
 def test_it_runs_while_one_of_them_does(states: tuple[str, str], state: str) -> None:
-    workers = [MirrorWorker(state=each) for each in states]
-    pool = Pool(workers)
+    workers = [MirrorWorker(state=WorkerState(each)) for each in states]
+    pool = WorkerPool(workers)
     assert pool.state == state
     assert pool.alive == (state == "running")
 
 
 def test_it_lives_as_long_as_one_of_those_at_work_shows_it() -> None:
-    workers = [MirrorWorker(state=state, heartbeat=beat) for state, beat in (("running", 3.0), ("restarting", 9.0))]
-    assert Pool(workers).heartbeat == 3.0
-    workers[1].state = "running"
-    assert Pool(workers).heartbeat == 9.0
+    workers = [
+        MirrorWorker(state=WorkerState(state), heartbeat=beat)
+        for state, beat in (("running", 3.0), ("restarting", 9.0))
+    ]
+    assert WorkerPool(workers).heartbeat == 3.0
+    workers[1].state = WorkerState.RUNNING
+    assert WorkerPool(workers).heartbeat == 9.0
 
 
 def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
     lost, hanging, well = MirrorWorker(), MirrorWorker(), MirrorWorker()
     pool = started(lost, hanging, well)
-    lost.state = "restarting"
+    lost.state = WorkerState.RESTARTING
     hanging.heartbeat -= 60.0
     for future in pool.submit_all([job(8) for _ in range(6)]):
         assert future.result().hypotheses
@@ -94,7 +97,7 @@ def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
     well.error = NotReady("It has no room.")
     with pytest.raises(NotReady, match="no room"):
         pool.check_room()
-    well.state = "restarting"
+    well.state = WorkerState.RESTARTING
     pool.submit_all([job(8)])  # one that may come round is better than none
     assert len(hanging.jobs) == 1
 

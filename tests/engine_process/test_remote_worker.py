@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
 from service.engine.errors import Interrupted, NotReady, Overloaded
+from service.engine.events import EngineEvent, RequestRejected
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
 from service.engine_process.client import remote_worker as remote
-from service.engine_process.client.pending_calls import Outstanding
+from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Cancel, Start, ToEngine, Translate, Vitals
+from service.engine_process.protocol import Cancel, Start, ToEngine, Translate, WorkerStatus
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 
@@ -23,17 +23,17 @@ class Far:
 
     def __init__(self) -> None:
         self.sent: list[ToEngine] = []
-        self.heard: list[tuple[str, tuple[Any, ...]]] = []
-        self.outstanding = Outstanding(lambda number: self.sent.append(Cancel(number)))
+        self.heard: list[EngineEvent] = []
+        self.pending = PendingCalls(lambda worker, number: self.sent.append(Cancel(worker, number)))
         self.full = False
-        self.worker = RemoteWorker("toy", 3, self, self.outstanding, lambda *event: self.heard.append(event))
+        self.worker = RemoteWorker("toy", 3, self, self.pending, self.heard.append)
         self.worker.start()
 
     def send(self, message: ToEngine) -> None:
         self.sent.append(message)
 
-    def report(self, state: str = "running", queue_status: QueueStatus | None = None) -> None:
-        self.worker.take(Vitals(3, state, True, time.monotonic(), queue_status or QueueStatus()))
+    def report(self, state: WorkerState = WorkerState.RUNNING, queue_status: QueueStatus | None = None) -> None:
+        self.worker.take(WorkerStatus(3, state, True, time.monotonic(), queue_status or QueueStatus()))
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def far() -> Far:
 def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None:
     [waiting] = far.worker.submit_all([JOB])
     seen = []
-    for state in ("running", "dead"):
+    for state in (WorkerState.RUNNING, WorkerState.DEAD):
         far.report(state)
         seen.append((far.worker.state, far.worker.alive))
     assert seen == [("running", True), ("restarting", False)]
     assert isinstance(waiting.exception(0), Interrupted)
     with pytest.raises(NotReady, match="being restarted"):
         far.worker.submit_all([JOB])
-    far.report("dead")  # said before it was loaded anew
+    far.report(WorkerState.DEAD)  # said before it was loaded anew
     far.worker.back()
     assert (far.worker.state, far.worker.alive) == ("running", True)
     assert far.sent[-1] == Start(3)
@@ -100,7 +100,7 @@ def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
     with pytest.raises(Overloaded) as error:
         far.worker.check_room(time.monotonic() + seconds)
     assert error.value.retry_after == 5.0
-    assert far.heard == [("rejected", ("toy", "overloaded"))]
+    assert far.heard == [RequestRejected("toy", "overloaded")]
 
 
 def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
@@ -127,8 +127,8 @@ def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
     [sent] = [message for message in far.sent if isinstance(message, Translate)]
     first.cancel()
     first.cancel()
-    far.outstanding.resolve(sent.numbers[0], "too late")
-    assert [message for message in far.sent if isinstance(message, Cancel)] == [Cancel(sent.numbers[0])]
+    far.pending.resolve(sent.numbers[0], "too late")
+    assert [message for message in far.sent if isinstance(message, Cancel)] == [Cancel(3, sent.numbers[0])]
     assert not second.done()
 
 
@@ -139,8 +139,8 @@ def test_who_listens_stays_here(far: Far) -> None:
     [sent] = [message for message in far.sent if isinstance(message, Translate)]
     assert sent.heard == {sent.numbers[1]}
     assert all(each.listener is None for each in sent.jobs)
-    listener = far.outstanding.listener(sent.numbers[1])
+    listener = far.pending.listener(sent.numbers[1])
     assert listener is not None
     listener(7, -0.5)
     assert heard == [7]
-    assert far.outstanding.listener(sent.numbers[0]) is None
+    assert far.pending.listener(sent.numbers[0]) is None

@@ -10,7 +10,14 @@ import numpy as np
 
 from service.bundle.repository import Change
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
-from service.engine.events import NULL_OBSERVER, Observer
+from service.engine.events import (
+    EventListener,
+    LoadChanged,
+    RequestRejected,
+    SentencesCancelled,
+    SentencesQueued,
+    ignore_event,
+)
 from service.engine.registry import STATE_REASONS
 from service.engine.translator import TargetScore
 from service.engine.types import (
@@ -51,7 +58,7 @@ class DummyTranslator:
     """Takes `seconds` for each call, or fails with `error`; counts rows as the real one does."""
 
     info: ModelInfo
-    observer: Observer = NULL_OBSERVER
+    on_event: EventListener = ignore_event
     seconds: float = 0.0
     error: Exception | None = None
     rows: int = 0
@@ -64,21 +71,21 @@ class DummyTranslator:
         rows, name = len(texts) * beam, self.info.name
         self.rows += rows
         self.busy.set()
-        self.observer.sentences_queued(name, len(texts))
-        self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
+        self.on_event(SentencesQueued(name, len(texts)))
+        self.on_event(LoadChanged(name, self.rows, self.rows // beam, 0))
         try:
             await asyncio.sleep(self.seconds)
             if self.error is not None:
                 raise self.error
         except asyncio.CancelledError:
-            self.observer.cancelled(name, len(texts), rows)
+            self.on_event(SentencesCancelled(name, len(texts), rows))
             raise
         except EngineError as error:
-            self.observer.rejected(name, error.code)
+            self.on_event(RequestRejected(name, error.code))
             raise
         finally:
             self.rows -= rows
-            self.observer.rows_changed(name, self.rows, self.rows // beam, 0)
+            self.on_event(LoadChanged(name, self.rows, self.rows // beam, 0))
 
     def check_room(self, deadline: float | None = None) -> None:
         """There always is."""
@@ -153,9 +160,9 @@ class DummyTranslator:
 class DummyRegistry:
     """Two architectures from English, started and stopped like the real one."""
 
-    def __init__(self, observer: Observer = NULL_OBSERVER, seconds: float = 0.0) -> None:
+    def __init__(self, on_event: EventListener = ignore_event, seconds: float = 0.0) -> None:
         names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
-        self.translators = {name: DummyTranslator(info_of(name), observer, seconds) for name in names}
+        self.translators = {name: DummyTranslator(info_of(name), on_event, seconds) for name in names}
         self.ready = True
         self.states_of: dict[str, ModelStateName] = {}
         self.unloaded: dict[str, DummyTranslator] = {}

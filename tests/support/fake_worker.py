@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from service.engine.attention.selection import kept
+from service.engine.attention.selection import check_size, kept
 from service.engine.errors import EngineError
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import (
@@ -20,6 +20,7 @@ from service.engine.types import (
     ScoringResult,
     SentenceJob,
     SentenceResult,
+    WorkerState,
 )
 
 LAYERS, HEADS = 2, 4
@@ -34,7 +35,7 @@ class MirrorWorker:
     has_self_attention: bool = True
     heartbeat: float = field(default_factory=time.monotonic)
     queue_status: QueueStatus = field(default_factory=QueueStatus)
-    state: str = "new"
+    state: WorkerState = WorkerState.NEW
     jobs: list[SentenceJob] = field(default_factory=list)
     forced: list[ScoringRequest] = field(default_factory=list)
     futures: list[Future[SentenceResult]] = field(default_factory=list)
@@ -42,16 +43,16 @@ class MirrorWorker:
 
     @property
     def alive(self) -> bool:
-        return self.state == "running"
+        return self.state is WorkerState.RUNNING
 
     def start(self) -> None:
-        self.state = "running"
+        self.state = WorkerState.RUNNING
 
     def stop(self, drain: float = 0.0) -> None:
-        self.state, self.stopped_with = "stopped", drain
+        self.state, self.stopped_with = WorkerState.STOPPED, drain
 
     def retire(self) -> None:
-        self.state = "stopped"
+        self.state = WorkerState.STOPPED
 
     def check_room(self, deadline: float | None = None) -> None:
         if self.error:
@@ -76,8 +77,19 @@ class MirrorWorker:
         future: Future[SentenceResult] = Future()
         if not self.held:
             best = [mirrored(job, shorter) for shorter in range(job.search.n_best)]
-            future.set_result(SentenceResult(tuple(best), 0.0, 0.0))
+            try:
+                future.set_result(SentenceResult(tuple(best), 0.0, 0.0, scores=self._scores(job, best[0])))
+            except EngineError as error:
+                future.set_exception(error)
         return future
+
+    def _scores(self, job: SentenceJob, best: Hypothesis) -> ScoringResult | None:
+        if job.score is None:
+            return None
+        closed = best.ids if best.finish_reason == "eos" else (*best.ids, job.source_ids[-1])
+        check_size(job.score.limit, len(job.source_ids), len(closed))
+        self.forced.append(ScoringRequest(job.source_ids, closed, job.deadline, job.score))
+        return kept(forced_result(len(job.source_ids), len(closed), self.has_self_attention), job.score)
 
 
 def mirrored(job: SentenceJob, shorter: int = 0) -> Hypothesis:

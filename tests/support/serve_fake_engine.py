@@ -36,7 +36,7 @@ def main(seconds: float, fault: str = "") -> int:
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     metrics = Metrics()
-    registry = FaultyRegistry(metrics, seconds)
+    registry = FaultyRegistry(metrics.record, seconds)
     registry.fault = fault
     return run(Service(settings, registry, metrics), registry)
 

@@ -1,4 +1,4 @@
-"""What is given back of a forced pass: one head and one view of its weights, instead of all of them. Pure."""
+"""What is returned of a scored translation: one head and one view of its weights, instead of all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, ScoringResult, Selector, Wanted
+from service.engine.types import AttentionOptions, ScoringResult, Selector, Wanted, WeightLimit
 
 
 def alone(align: AlignmentHead) -> AlignmentHead:
@@ -35,14 +35,24 @@ def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wa
     return Wanted(align, (options.kind, layer, head))
 
 
-def check_size(options: AttentionOptions, spec: AttentionSpec, source: int, target: int, most: int | None) -> None:
-    """Raise TooManyWeights where a view of so many tokens has more than `most` weights (None: there is no limit)."""
+def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) -> WeightLimit | None:
+    """Return what limits a view to `most` weights; None: there is no limit."""
+    if most is None:
+        return None
     size = _size(options, spec, "")
     maps = (size.layers if options.layer == "all" else 1) * (size.heads if options.head == "all" else 1)
-    rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[options.kind]
-    if most is not None and maps * rows * columns > most:
+    return WeightLimit(options.kind, maps, most)
+
+
+def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
+    """Raise TooManyWeights where a view of so many tokens has more weights than its limit allows."""
+    if limit is None:
+        return
+    rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[limit.kind]
+    count = limit.maps * rows * columns
+    if count > limit.most:
         raise TooManyWeights(
-            f"That is {maps * rows * columns} attention weights ({maps} times {rows} by {columns}); at most {most} are "
+            f"That is {count} attention weights ({limit.maps} times {rows} by {columns}); at most {limit.most} are "
             "given in one answer. Give one layer and one head, or a shorter text."
         )
 

@@ -1,14 +1,24 @@
-"""Whether more may wait for a model, and what who may not is told. Pure."""
+"""Admission control: decides whether a request may be queued, from how much waits and how fast the queue moves."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from service.engine.errors import NotReady, Overloaded
+from service.engine.types import WorkerState
 
-LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds a refused caller is told to wait
+LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds after which a refused caller should try again
 LATER = 0.5  # which part of the queue should have gone by then
 LONGEST_WAIT = 0.5  # the share of its time a request may wait: the measured throughput may be wrong by half
+MEMORY_SECONDS = 10.0  # after which a measurement of the throughput counts a third
+LEAST_SECONDS = 0.5  # of a waiting queue, before its throughput is known
+REFUSING = {
+    WorkerState.NEW: "is not ready",
+    WorkerState.DRAINING: "is stopping",
+    WorkerState.STOPPED: "is stopping",
+    WorkerState.DEAD: "has failed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +29,51 @@ class QueueStatus:
     seconds: float | None = None  # until what waits now has left the queue; None: nothing waits, or it is not known
 
 
-def require_running(model: str, state: str) -> None:
-    """Raise NotReady unless a worker in this stage of its life takes work."""
-    if state == "restarting":
+def require_running(model: str, state: WorkerState) -> None:
+    """Raise NotReady unless a worker in this state accepts requests."""
+    if state is WorkerState.RESTARTING:
         raise NotReady(f"The engine process of the model {model} is being restarted; send the request again soon.")
-    if state != "running":
-        what = {"dead": "has failed", "new": "is not ready"}.get(state, "is stopping")
-        raise NotReady(f"The model {model} {what} and takes no work.")
+    if state is not WorkerState.RUNNING:
+        raise NotReady(f"The model {model} {REFUSING[state]} and takes no work.")
 
 
-def refusal(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
-    """Say why no more may wait, if so: there is no place, or it comes up too late for a deadline at the same clock."""
+def admission_error(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
+    """Return why a request may not be queued, if so: the queue is full, or too slow for the deadline.
+
+    `deadline` and `now` are on the same clock.
+    """
     wait = queue_status.seconds
     too_slow = deadline is not None and wait is not None and wait > LONGEST_WAIT * (deadline - now)
     return overloaded(model, wait) if queue_status.full or too_slow else None
 
 
 def overloaded(model: str, wait: float | None) -> Overloaded:
-    """Return the error of a caller who has to come again; `wait` are the seconds that the queue will take."""
+    """Return the error of a caller that has to try again; `wait` are the seconds that the queue will take."""
     seconds = min(max(LATER * (wait or 0.0), LEAST_RETRY), MOST_RETRY)
     return Overloaded(f"Too much is waiting for the model {model}; try again later.", retry_after=seconds)
+
+
+class ThroughputEstimator:
+    """Estimates how fast a queue moves: the tokens that leave it over the time that takes.
+
+    It learns only while the queue is not empty, because only a full batch shows what a model can do. It reads no clock.
+    """
+
+    def __init__(self) -> None:
+        self._tokens = self._seconds = 0.0
+        self._since: float | None = None  # when the queue was last seen with something left in it
+
+    def round(self, now: float, left: int, waiting: int) -> None:
+        """Learn that so many tokens have left the queue just now and so many still wait."""
+        if self._since is not None:
+            seconds = max(now - self._since, 0.0)
+            share = math.exp(-seconds / MEMORY_SECONDS)
+            self._tokens = share * self._tokens + left
+            self._seconds = share * self._seconds + seconds
+        self._since = now if waiting else None
+
+    def seconds_for(self, tokens: int) -> float | None:
+        """Return how long so many waiting tokens will take to leave the queue; None where that is not known yet."""
+        if self._seconds < LEAST_SECONDS or self._tokens < 1:
+            return None
+        return tokens * self._seconds / self._tokens

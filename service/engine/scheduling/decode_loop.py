@@ -1,41 +1,175 @@
-"""One decoding thread of a worker: between two steps it drops whoever left or is too late and lets others join."""
+"""The decode loop of one thread: schedule, run, update, once for each step.
+
+There is one batch for each beam width in use; they take turns. Everything here runs in the thread itself.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from service.engine.scheduling.context import Context
-from service.engine.scheduling.decode_step import DecodeStep
-from service.engine.scheduling.fair_share import FairShare
+from service.engine.attention.quality_signals import repeats
+from service.engine.attention.selection import check_size
+from service.engine.errors import EngineError
+from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
+from service.engine.model.interface import Model
+from service.engine.scheduling.batch import Batch, Finished
+from service.engine.scheduling.requests import PendingSentence, RequestTable
+from service.engine.types import Hypothesis, SentenceResult
 
-IDLE_SECONDS = 1.0  # how often an idle decoder shows that it lives
+RunningBatch = Batch[PendingSentence]
 _LOG = logging.getLogger(__name__)
 
 
 class DecodeLoop:
-    """Steps batches of its own, as long as `goes_on` says so.
-
-    `joined` is called when somebody has left the queue, both with the lock held; `ended` when the thread ends for good.
-    """
+    """Runs batches of its own until the request table says that the worker ends."""
 
     def __init__(
         self,
-        context: Context,
-        fair_share: FairShare,
+        name: str,
+        model: Model,
+        table: RequestTable,
+        on_event: EventListener,
+        clock: Callable[[], float],
         number: int,
-        goes_on: Callable[[], bool],
-        joined: Callable[[], None],
-        ended: Callable[[], None],
     ) -> None:
-        self.heartbeat = context.clock()
-        self._name, self._number = context.name, number
-        self._decode_step, self._fair_share = DecodeStep(context, number), fair_share
-        self._faults, self._observer, self._clock = context.faults, context.observer, context.clock
-        self._changed, self._departures = context.table.changed, context.table.departures()
-        self._goes_on, self._joined, self._ended = goes_on, joined, ended
-        self._thread = threading.Thread(target=self._run, name=f"engine-{self._name}-{number}", daemon=True)
+        """Begin with nothing running; `number` tells the loops of one model apart."""
+        self._name, self._model, self._number = name, model, number
+        self._table, self._on_event, self._clock = table, on_event, clock
+        self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # kinds of run that may fail
+        self._batches: dict[int, RunningBatch] = {}
+        self._next_deadline = float("inf")  # no running sentence expires before
+        self._thread = threading.Thread(target=self._run, name=f"engine-{name}-{number}", daemon=True)
+
+    def step(self) -> None:
+        """Schedule what runs, run one step of it, and update the requests by what came out."""
+        now = self._clock()
+        self._drop_expired(now)
+        self._drop_cancelled()
+        plan = self._table.schedule(self._number, now, self._rows, self._sentences)
+        for request in plan.expired:
+            self._table.expire(request)
+        self._admit(plan.admitted)
+
+        for batch in [batch for batch in self._batches.values() if len(batch)]:
+            finished = self._run_step(batch)
+            if finished is None:
+                break  # the run failed, and nothing runs any more
+            self._update(batch, finished)
+
+        if not self._rows:
+            self._table.idle(self._number)
+
+    def _drop_expired(self, now: float) -> None:
+        """Drop running sentences whose deadline has passed."""
+        if now < self._next_deadline:
+            return
+        for batch in self._batches.values():
+            for request in batch.drop(lambda request: _deadline(request) <= now):
+                self._table.expire(request)
+        owners = (request for batch in self._batches.values() for request in batch.owners)
+        self._next_deadline = min(map(_deadline, owners), default=float("inf"))
+
+    def _drop_cancelled(self) -> None:
+        """Drop the sentences whose callers left, queued or running."""
+        left, queued = self._table.take_departed(self._number)
+        if not left:
+            return
+        rows = self._rows
+        running = sum(len(batch.drop(left.__contains__)) for batch in self._batches.values())
+        if queued or running:
+            self._on_event(SentencesCancelled(self._name, queued + running, rows - self._rows))
+
+    def _admit(self, requests: Sequence[PendingSentence]) -> None:
+        """Let encoded sentences join the batches of their beam widths."""
+        if not requests:
+            return
+        now = self._clock()
+        for request in requests:
+            request.joined = now
+            self._next_deadline = min(self._next_deadline, _deadline(request))
+        try:
+            for (beam_size, _), together in _of_one_encoder_run(requests).items():
+                if beam_size not in self._batches:
+                    self._batches[beam_size] = Batch(self._model, beam_size)
+                _join(self._batches[beam_size], together)
+        except Exception:
+            self._table.run_failed(self._join_run, [*requests, *self._clear()])
+            return
+        self._table.run_succeeded(self._join_run)
+
+    def _run_step(self, batch: RunningBatch) -> list[Finished[PendingSentence]] | None:
+        """Decode one token of every row and return the sentences that are done; None where the run failed."""
+        rows, began = batch.rows, self._clock()
+        try:
+            finished = batch.step()
+        except Exception:
+            self._table.run_failed(self._step_run, self._clear())
+            return None
+        self._table.run_succeeded(self._step_run)
+        self._on_event(StepDone(self._name, rows, self._clock() - began))
+        return finished
+
+    def _update(self, batch: RunningBatch, finished: Sequence[Finished[PendingSentence]]) -> None:
+        """Hand over the sentences that are done, and the chosen tokens of those that are streamed."""
+        now = self._clock()
+        for sentence in finished:
+            self._deliver(sentence.owner, sentence.hypotheses, now)
+        if batch.beam_size == 1:
+            for index, request in enumerate(batch.owners):
+                if request.job.listener is not None:
+                    request.job.listener(*batch.latest(index))
+
+    def _deliver(self, request: PendingSentence, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
+        """Answer a request with its translation, or have that scored first where it asks for it."""
+        # A sentence waits for the encoder and, encoded, for its place in the batch.
+        queued = request.joined - request.submitted - request.encode_seconds
+        computed = now - request.joined + request.encode_seconds
+        best = hypotheses[0]
+        self._on_event(
+            SentenceFinished(
+                model=self._name,
+                source_tokens=len(request.job.source_ids),
+                target_tokens=len(best.ids),
+                queue_seconds=queued,
+                compute_seconds=computed,
+                score=best.score,
+                finish_reason=best.finish_reason,
+                mean_logprob=sum(best.logprobs) / len(best.logprobs),
+                repeats=repeats(best.ids),
+            )
+        )
+        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds)
+        if request.job.score is None:
+            self._table.resolve(request, result)
+            return
+        closed = best.ids if best.finish_reason == "eos" else (*best.ids, self._model.eos)
+        try:
+            check_size(request.job.score.limit, len(request.job.source_ids), len(closed))
+        except EngineError as error:
+            self._table.fail(request, error)
+            return
+        self._table.queue_scoring(request, result, closed)
+
+    def _clear(self) -> list[PendingSentence]:
+        """Take every sentence out of every batch; no array of theirs is trusted any more."""
+        batches, self._batches = self._batches, {}
+        return [request for batch in batches.values() for request in batch.owners]
+
+    @property
+    def _rows(self) -> int:
+        rows = 0
+        for batch in self._batches.values():  # asked several times a step: a generator took three times as long
+            rows += batch.rows
+        return rows
+
+    @property
+    def _sentences(self) -> int:
+        sentences = 0
+        for batch in self._batches.values():
+            sentences += len(batch)
+        return sentences
 
     @property
     def alive(self) -> bool:
@@ -52,52 +186,32 @@ class DecodeLoop:
             self._thread.join(timeout)
 
     def _run(self) -> None:
-        """Be the thread."""
+        """Step until the worker ends: the thread's main function."""
         try:
-            while self._wait_for_work():
-                self._round()
+            while self._table.wait_for_work(self._number, busy=bool(self._rows)):
+                self.step()
         except BaseException:
-            # Whatever it is, nobody above us in this thread could do better than to record it.
+            # Nothing above this thread could do better than record it.
             _LOG.exception("The engine thread %d of %s ended unexpectedly", self._number, self._name)
         finally:
-            self._ended()
+            self._table.decoder_ended()
 
-    def _wait_for_work(self) -> bool:
-        """Wait until there is something to do; False when there is nothing more ever."""
-        with self._changed:
-            while self._goes_on():
-                self.heartbeat = self._clock()
-                if self._decode_step.rows or self._fair_share.scheduler.has_ready() or self._departures:
-                    return True
-                self._changed.wait(IDLE_SECONDS)
-        return False
 
-    def _round(self) -> None:
-        """Drop whoever left, admit whoever may join, step once."""
-        now = self._clock()
-        self._let_go(now)
-        with self._changed:
-            plan = self._fair_share.plan(self._number, now, self._decode_step.rows, self._decode_step.sentences)
-            if plan.admitted:
-                self._joined()
-        for request in plan.expired:
-            self._faults.late(request)
-        self._decode_step.admit(plan.admitted)
-        self._decode_step.step()
-        if not self._decode_step.rows:
-            with self._changed:
-                self._fair_share.report(self._number, 0, 0)
+def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> dict[tuple[int, int], list[PendingSentence]]:
+    """Return the sentences that can join together: of one beam width and one encoder run."""
+    groups: dict[tuple[int, int], list[PendingSentence]] = {}
+    for request in requests:
+        assert request.memory is not None
+        groups.setdefault((request.job.search.beam_size, id(request.memory[0])), []).append(request)
+    return groups
 
-    def _let_go(self, now: float) -> None:
-        """Drop the sentences whose callers left or whose time is up."""
-        self._decode_step.drop_late(now)
-        if not self._departures:
-            return
-        with self._changed:
-            left = self._departures.copy()
-            self._departures.clear()
-            waiting = len(self._fair_share.scheduler.discard(left))
-        rows = self._decode_step.rows
-        running = self._decode_step.drop(left)
-        if waiting or running:
-            self._observer.cancelled(self._name, waiting + running, rows - self._decode_step.rows)
+
+def _join(batch: RunningBatch, requests: Sequence[PendingSentence]) -> None:
+    memories = [request.memory for request in requests if request.memory is not None]
+    batch.join(memories[0][0], [at for _, at in memories], [(request, request.job) for request in requests])
+    for request in requests:
+        request.memory = None  # the batch has a copy of it
+
+
+def _deadline(request: PendingSentence) -> float:
+    return float("inf") if request.job.deadline is None else request.job.deadline

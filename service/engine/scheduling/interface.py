@@ -1,4 +1,4 @@
-"""Handing jobs to a worker's thread and waiting for them on an event loop."""
+"""What a translator asks of a worker, and how a call waits for its results on the event loop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
+from service.engine.events import CallStage
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
 
 Result = TypeVar("Result")
 
 
 class SentenceWorker(Protocol):
-    """What a translator asks of the thread that runs its model: see service.engine.scheduling.worker.Worker."""
+    """A worker, in this process or another: see service.engine.scheduling.worker.Worker."""
 
     @property
     def heartbeat(self) -> float:
@@ -29,8 +30,8 @@ class SentenceWorker(Protocol):
         ...
 
     @property
-    def state(self) -> str:
-        """Return the stage of its life: new, running, draining, stopped or dead."""
+    def state(self) -> WorkerState:
+        """Return the state it is in; only a running one accepts requests."""
         ...
 
     @property
@@ -77,6 +78,30 @@ async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) ->
         _give_up(futures)
         raise
     return await _finish(futures)
+
+
+def sentence_stages(
+    began: float, sources: Sequence[Sequence[int]], results: Sequence[SentenceResult], model: str | None = None
+) -> list[CallStage]:
+    """Return queue, encode, decode and score of a call whose sentences were submitted at `began` (time.monotonic).
+
+    Each stage lasts from the first sentence that enters it to the last that leaves it, so that those of a call with
+    many sentences overlap.
+    """
+    waited = [result.queue_seconds for result in results]
+    encoded = [result.queue_seconds + result.encode_seconds for result in results]
+    finished = [result.queue_seconds + result.compute_seconds for result in results]
+    source = {"sentences": len(results), "source_tokens": sum(map(len, sources))}
+    target = {"sentences": len(results), "target_tokens": sum(len(result.hypotheses[0].ids) for result in results)}
+    stages = [
+        CallStage("queue", began, began + max(waited), source, model),
+        CallStage("encode", began + min(waited), began + max(encoded), source, model),
+        CallStage("decode", began + min(encoded), began + max(finished), target, model),
+    ]
+    if any(result.scores is not None for result in results):
+        scored = max(end + result.score_seconds for end, result in zip(finished, results, strict=True))
+        stages.append(CallStage("score", began + min(finished), began + scored, {"sentences": len(results)}, model))
+    return stages
 
 
 async def within(deadline: float | None, work: Coroutine[object, object, Result]) -> Result:

@@ -1,92 +1,400 @@
-"""Who is waiting for what: every job a worker has accepted, with the future that must one day be resolved."""
+"""The requests in flight of one model, behind one lock: accepted, queued, handed to the threads, and answered once."""
 
 from __future__ import annotations
 
+import itertools
+import logging
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from service.engine.errors import EngineError
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine.errors import DeadlineExceeded, EngineError, EngineFailure, NotReady
+from service.engine.events import (
+    EventListener,
+    LoadChanged,
+    RequestRejected,
+    RunFailed,
+    SentencesQueued,
+)
+from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
+from service.engine.scheduling.scheduler import (
+    SCORING_LIMITS,
+    SHORT_TOKENS,
+    BatchLimits,
+    Budget,
+    FairShare,
+    Plan,
+    Scheduler,
+    ScoringQueue,
+    Waiting,
+)
+from service.engine.types import (
+    MAX_BEAM_SIZE,
+    ScoringRequest,
+    ScoringResult,
+    SentenceJob,
+    SentenceResult,
+    WorkerState,
+)
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+IDLE_SECONDS = 1.0  # how often an idle decode thread shows that it lives
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How much a worker takes on, and how many failures it survives."""
+
+    budget: Budget = field(default_factory=Budget)  # shared out among the decode threads
+    decoders: int = 0  # decode threads, each with batches of its own; 0: chosen by device, or 1
+    scoring: BatchLimits = SCORING_LIMITS  # in one run
+    failures: int = 3  # in a row, after which the worker is dead
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a decode thread could not take the widest beam."""
+        if not 0 <= self.decoders <= self.budget.rows // MAX_BEAM_SIZE:
+            raise ValueError(f"{self.decoders} decoders need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}")
+
 
 @dataclass(slots=True, eq=False)
 class PendingRequest(Generic[Job, Result]):
-    """An accepted job; times are on the worker's clock."""
+    """An accepted request; times are on the worker's clock."""
 
+    id: int
     job: Job
     submitted: float
     encode_seconds: float = 0.0
-    memory: tuple[Any, int] | None = None  # what the encoder made of several sentences, and which of them this is
+    memory: tuple[Any, int] | None = None  # the encoder's output for several sentences, and which of them this is
     joined: float = 0.0
     future: Future[Result] = field(default_factory=Future)
 
 
-SentenceTicket = PendingRequest[SentenceJob, SentenceResult]
-ForcedTicket = PendingRequest[ScoringRequest, ScoringResult]
-AnyTicket = PendingRequest[Any, Any]
+PendingSentence = PendingRequest[SentenceJob, SentenceResult]
+PendingScoring = PendingRequest[ScoringRequest, ScoringResult]
+AnyRequest = PendingRequest[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueuedScoring:
+    """A translation that waits to be scored, and the request that is answered then."""
+
+    request: AnyRequest
+    job: ScoringRequest
+    queued: float
+    translation: SentenceResult | None = None  # given where the request wanted a translation and its scores
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a worker has in hand at one moment."""
+
+    queued: int  # sentences waiting
+    scoring: int  # translations waiting to be scored
+    sentences: int  # sentences running
+    rows: int  # rows running
 
 
 class RequestTable:
-    """All unresolved requests; safe to use from any thread.
+    """The monitor that the threads of a worker share: its methods take the lock and may be called from any thread.
 
-    Every request leaves exactly once: with a result, with an error, or because its future was cancelled, of which
-    everybody who asked for `departures` is told.
+    A request leaves exactly once: with a result, with an error, or because its future was cancelled. Futures are
+    resolved without the lock, because their callbacks run at once.
     """
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()  # held for every change
-        self.changed = threading.Condition(self.lock)  # notified of every change
-        self._open: set[AnyTicket] = set()
-        self._departures: list[set[AnyTicket]] = []
+    def __init__(
+        self,
+        name: str,
+        settings: WorkerSettings,
+        on_event: EventListener,
+        clock: Callable[[], float],
+    ) -> None:
+        self._name, self._settings, self._on_event, self._clock = name, settings, on_event, clock
+        decoders = settings.decoders or 1
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)  # for the decode threads, and those who wait for the end
+        self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
+        self._numbers = itertools.count()
+        self._open: dict[int, AnyRequest] = {}
+        self._departed: list[set[AnyRequest]] = [set() for _ in range(decoders)]  # each decode thread drops its own
+        self._scheduler: Scheduler[PendingSentence] = Scheduler(settings.budget)
+        self._fair_share = FairShare(self._scheduler, decoders)
+        self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
+        self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
+        self._state = WorkerState.NEW
+        self._decoders_left = decoders
+        self._heartbeats = [clock()] * decoders
+        self._failures: dict[str, int] = {}  # in a row, for each kind of run
+        self._broken = self._stages_end = False
 
-    def __len__(self) -> int:
-        return len(self._open)
+    # What callers ask for.
 
-    def open(self, request: AnyTicket) -> None:
-        """Add a request."""
-        with self.lock:
-            self._open.add(request)
-        # Outside the lock: it runs at once if the future is already cancelled.
-        request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
+    @property
+    def state(self) -> WorkerState:
+        """Return the state that the worker is in; only a running one accepts requests."""
+        return self._state
 
-    def departures(self) -> set[AnyTicket]:
-        """Return a new set that receives the requests whose callers leave."""
-        self._departures.append(set())
-        return self._departures[-1]
+    @property
+    def heartbeat(self) -> float:
+        """Return when the decode threads last showed that they live; at most IDLE_SECONDS ago unless a run hangs."""
+        return min(self._heartbeats)
+
+    @property
+    def load(self) -> Load:
+        """Return how much waits and runs."""
+        share = self._fair_share
+        return Load(len(self._scheduler), len(self._scoring), share.sentences, share.rows)
+
+    def queue_status(self, sentences: int = 1, tokens: int = 1) -> QueueStatus:
+        """Return how much waits, as seen by a request of this size."""
+        with self._lock:
+            waiting = len(self._scheduler)
+            wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if waiting else None
+            return QueueStatus(not self._scheduler.has_room(sentences, tokens), wait)
+
+    def check_room(self, deadline: float | None, sentences: int = 1, tokens: int = 1) -> None:
+        """Raise NotReady or Overloaded unless a request of this size may be queued now."""
+        with self._lock:
+            require_running(self._name, self._state)
+            self._require(self.queue_status(sentences, tokens), deadline)
+
+    def submit(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
+        """Queue the sentences of one request, all or none; raises as check_room does."""
+        tokens = sum(len(job.source_ids) for job in jobs)
+        deadline = min((job.deadline for job in jobs if job.deadline is not None), default=None)
+        with self._lock:
+            self.check_room(deadline, len(jobs), tokens)
+            now = self._clock()
+            numbers = ids or [next(self._numbers) for _ in jobs]
+            requests = [PendingSentence(number, job, now) for number, job in zip(numbers, jobs, strict=True)]
+            short = tokens <= SHORT_TOKENS
+            self._scheduler.add(
+                Waiting(each, each.job.search.beam_size, len(each.job.source_ids), each.job.deadline, short=short)
+                for each in requests
+            )
+            for request in requests:
+                self._add(request)
+            self._to_encode.notify()
+        self._on_event(SentencesQueued(self._name, len(requests)))
+        return [request.future for request in requests]
+
+    def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
+        """Queue the scoring of a given translation; raises as check_room does."""
+        with self._lock:
+            require_running(self._name, self._state)
+            full = len(self._scoring) >= self._settings.budget.queued_sentences
+            self._require(QueueStatus(full, self._scoring.seconds), job.deadline)
+            now = self._clock()
+            request = PendingScoring(next(self._numbers) if request_id is None else request_id, job, now)
+            self._add(request)
+            self._queue_scoring(QueuedScoring(request, job, now))
+        return request.future
+
+    def cancel(self, request_id: int) -> None:
+        """Cancel a request, if it is still open; its rows are free before the next step."""
+        if request := self._open.get(request_id):
+            request.future.cancel()
+
+    # What the life of the worker brings.
+
+    def start(self) -> None:
+        """Accept requests from now on."""
+        with self._lock:
+            self._state = WorkerState.RUNNING
+
+    def drain(self, seconds: float) -> None:
+        """Accept nothing more, wait until every request is answered, at most so long, and tell the threads to end."""
+        with self._lock:
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
+            self._changed.wait_for(lambda: not self._open or self._state is not WorkerState.DRAINING, seconds)
+            if self._state is not WorkerState.DEAD:
+                self._state = WorkerState.STOPPED
+            self._changed.notify_all()
+
+    def retire(self) -> None:
+        """Tell the threads to end, without waiting for anything."""
+        with self._lock:
+            if self._state is not WorkerState.DEAD:
+                self._state = WorkerState.STOPPED
+            self._changed.notify_all()
+
+    def stage_died(self) -> None:
+        """Note that a stage thread ended unexpectedly: the worker ends too."""
+        with self._lock:
+            self._broken = True
+            self._changed.notify_all()
+
+    def decoder_ended(self) -> None:
+        """Note that a decode thread has ended: the worker is stopped, or dead, and then the other threads end too."""
+        with self._lock:
+            self._decoders_left -= 1
+            if self._state is not WorkerState.STOPPED:
+                self._state = WorkerState.DEAD
+            dead, last = self._state is WorkerState.DEAD, not self._decoders_left
+            self._stages_end = True
+            for condition in (self._changed, self._to_encode, self._to_score):
+                condition.notify_all()
+        if dead:
+            self.fail_all(EngineFailure.of_a_model(self._name))
+        elif last:
+            _LOG.info("The engine threads of %s have ended", self._name)
+            self.fail_all(NotReady(f"The model {self._name} has been stopped."))
+
+    def run_succeeded(self, kind: str) -> None:
+        """Note that a run of this kind has succeeded; each kind belongs to one thread."""
+        self._failures.pop(kind, None)
+
+    def run_failed(self, kind: str, requests: Sequence[AnyRequest]) -> None:
+        """Record the exception being handled as a failed run and fail its requests; several in a row end the worker.
+
+        Each kind is counted by itself: that other runs work does not mend a broken decoder.
+        """
+        _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(requests))
+        with self._lock:
+            self._failures[kind] = self._failures.get(kind, 0) + 1
+            self._broken = self._broken or self._failures[kind] >= self._settings.failures
+            self._scheduler.discard(set(requests))
+        self._on_event(RunFailed(self._name))
+        error = EngineFailure.of_a_run()
+        for request in requests:
+            self.fail(request, error)
+        with self._lock:
+            self._changed.notify_all()  # the worker may have to end
+
+    # What the threads take.
+
+    def wait_for_work(self, number: int, busy: bool) -> bool:
+        """Wait until a decode thread has something to do; False when it has to end."""
+        with self._lock:
+            while self._goes_on():
+                self._heartbeats[number] = self._clock()
+                if busy or self._scheduler.has_ready() or self._departed[number]:
+                    return True
+                self._changed.wait(IDLE_SECONDS)
+        return False
+
+    def take_departed(self, number: int) -> tuple[set[AnyRequest], int]:
+        """Return the requests whose callers left since the last call, and how many of them were still queued."""
+        if not self._departed[number]:
+            return set(), 0
+        with self._lock:
+            left, self._departed[number] = self._departed[number], set()
+            return left, len(self._scheduler.discard(left))
+
+    def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan[PendingSentence]:
+        """Return which sentences join a decode thread that runs so much."""
+        with self._lock:
+            plan = self._fair_share.plan(number, now, rows, sentences)
+            self._report_load()
+            if plan.admitted:
+                self._to_encode.notify()
+        return plan
+
+    def idle(self, number: int) -> None:
+        """Note that a decode thread runs nothing."""
+        with self._lock:
+            self._fair_share.note(number, 0, 0)
+            self._report_load()
+
+    def take_to_encode(self) -> list[PendingSentence]:
+        """Wait for sentences that are encoded next, together; none when there will be none any more."""
+        with self._lock:
+            while not self._stages_end:
+                if requests := self._scheduler.to_encode():
+                    return requests
+                self._to_encode.wait()
+        return []
+
+    def encoded(self, requests: Sequence[PendingSentence]) -> None:
+        """Note that these are encoded; those whose callers left meanwhile are no longer queued."""
+        with self._lock:
+            self._scheduler.make_ready(set(requests))
+            self._changed.notify_all()
+
+    def queue_scoring(self, request: PendingSentence, translation: SentenceResult, target: tuple[int, ...]) -> None:
+        """Have the translation of a sentence scored, then answer with both; it was admitted with its sentence."""
+        job = request.job
+        scoring = ScoringRequest(job.source_ids, target, job.deadline, job.score)
+        with self._lock:
+            self._queue_scoring(QueuedScoring(request, scoring, self._clock(), translation))
+
+    def take_to_score(self) -> list[QueuedScoring]:
+        """Wait for translations that are scored next, together; none when there will be none any more."""
+        with self._lock:
+            while not self._stages_end:
+                if taken := self._scoring.take(self._clock()):
+                    return taken
+                self._to_score.wait()
+        return []
+
+    # How requests are answered.
 
     def resolve(self, request: PendingRequest[Job, Result], result: Result) -> None:
         """Hand a result over, unless the caller has left."""
         if self._close(request):
             request.future.set_result(result)
 
-    def fail(self, request: AnyTicket, error: EngineError) -> bool:
+    def fail(self, request: AnyRequest, error: EngineError) -> bool:
         """Hand an error over and return True, unless the caller has left."""
         closed = self._close(request)
         if closed:
             request.future.set_exception(error)
         return closed
 
+    def expire(self, request: AnyRequest) -> None:
+        """Tell a caller that the time is up."""
+        if self.fail(request, DeadlineExceeded("The translation was not finished in the time allowed.")):
+            self._on_event(RequestRejected(self._name, DeadlineExceeded.code))
+
     def fail_all(self, error: EngineError) -> None:
-        """Hand an error over to everybody who still waits."""
-        for request in list(self._open):
+        """Hand an error over to every caller that still waits."""
+        with self._lock:
+            requests = list(self._open.values())
+        for request in requests:
             self.fail(request, error)
 
-    def _close(self, request: PendingRequest[Any, Any]) -> bool:
-        with self.changed:
-            if request not in self._open:
+    def _goes_on(self) -> bool:
+        return self._state in (WorkerState.RUNNING, WorkerState.DRAINING) and not self._broken
+
+    def _require(self, status: QueueStatus, deadline: float | None) -> None:
+        error = admission_error(self._name, status, deadline, self._clock())
+        if error is not None:
+            self._on_event(RequestRejected(self._name, error.code))
+            raise error
+
+    def _add(self, request: AnyRequest) -> None:
+        with self._lock:
+            self._open[request.id] = request
+        request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
+
+    def _queue_scoring(self, scoring: QueuedScoring) -> None:
+        with self._lock:
+            self._scoring.add(scoring, len(scoring.job.source_ids) + len(scoring.job.target_ids))
+            self._to_score.notify()
+
+    def _report_load(self) -> None:
+        """Report what runs and waits if it has changed; inside the lock, so that reports keep their order."""
+        with self._lock:
+            load = (self._fair_share.rows, self._fair_share.sentences, len(self._scheduler))
+            if load != self._reported:
+                self._reported = load
+                self._on_event(LoadChanged(self._name, *load))
+
+    def _close(self, request: AnyRequest) -> bool:
+        with self._lock:
+            if self._open.pop(request.id, None) is None:
                 return False
-            self._open.discard(request)
-            self.changed.notify_all()
+            self._changed.notify_all()
         return request.future.set_running_or_notify_cancel()
 
-    def _left(self, request: AnyTicket) -> None:
-        with self.changed:
-            for departures in self._departures:
-                departures.add(request)
-            self._open.discard(request)
-            self.changed.notify_all()
+    def _left(self, request: AnyRequest) -> None:
+        with self._lock:
+            for departed in self._departed:
+                departed.add(request)
+            self._open.pop(request.id, None)
+            self._changed.notify_all()

@@ -1,19 +1,24 @@
-"""Decides who joins the running batch between two steps: pure, told the time rather than reading it.
+"""Decides which sentences join the running batches between two steps, and which translations are scored together.
 
-Sentences are encoded oldest first, a few ahead of those who may join, and admitted oldest first while the budget of
-rows lasts. One of few rows may pass one of many that does not fit yet, those of a short request pass those of long ones
-that are not encoded yet, and a few rows are kept for them. All that only so often: once a sentence has been passed
-`max_overtakes` times nobody passes it any more, the batch drains, and it is next.
+It reads no clock and takes no lock: the request table does both. The rules:
+
+1. Sentences are encoded oldest first, a few ahead of those that may join.
+2. Encoded sentences join oldest first, while the budget of rows lasts.
+3. A sentence of few rows may pass an older one of many rows that does not fit yet. Sentences of short requests pass
+   those of long requests that are not encoded yet, and a few rows are kept for them.
+4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, takewhile
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from service.engine.scheduling.admission import ThroughputEstimator
 from service.engine.types import MAX_BEAM_SIZE
 
 Owner = TypeVar("Owner")
@@ -67,6 +72,7 @@ class Plan(Generic[Owner]):
 
     admitted: list[Owner]
     expired: list[Owner]
+    rows: int = field(default=0, compare=False)  # of those admitted
 
 
 class Scheduler(Generic[Owner]):
@@ -123,7 +129,7 @@ class Scheduler(Generic[Owner]):
             if passed and passed[0].passed >= self.budget.max_overtakes:
                 break
         self._queue.extendleft(reversed(passed))
-        return Plan(admitted, expired)
+        return Plan(admitted, expired, most - rows_in_use - free)
 
     def has_ready(self) -> bool:
         """Return whether anybody is encoded; then whoever is next is."""
@@ -186,3 +192,84 @@ class Scheduler(Generic[Owner]):
             self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
         return [entry.owner for entry in entries]
+
+
+class FairShare(Generic[Owner]):
+    """Divides the waiting sentences among the decode threads of one model, and learns how fast the queue moves."""
+
+    def __init__(self, scheduler: Scheduler[Owner], threads: int) -> None:
+        self.throughput = ThroughputEstimator()
+        self._scheduler = scheduler
+        self._running = [(0, 0)] * threads  # rows and sentences of each
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows that run."""
+        return sum(rows for rows, _ in self._running)
+
+    @property
+    def sentences(self) -> int:
+        """Return the number of sentences that run."""
+        return sum(sentences for _, sentences in self._running)
+
+    def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[Owner]:
+        """Return what joins a thread that runs so much: at most its fair share of all that runs and is ready."""
+        self.note(number, rows, sentences)
+        before, size = self._scheduler.tokens, len(self._running)
+        fair = math.ceil((self.rows + self._scheduler.ready_rows()) / size) if size > 1 else None
+        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, fair)
+        self.throughput.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
+        self.note(number, rows + plan.rows, sentences + len(plan.admitted))
+        return plan
+
+    def note(self, number: int, rows: int, sentences: int) -> None:
+        """Note what a thread runs."""
+        self._running[number] = (rows, sentences)
+
+
+class BatchLimits(NamedTuple):
+    """How much is scored in one run."""
+
+    jobs: int
+    tokens: int  # of both sides; a single job may have more
+
+
+SCORING_LIMITS = BatchLimits(jobs=16, tokens=2048)
+
+
+class ScoringQueue(Generic[Owner]):
+    """The translations that wait to be scored, in the order they came."""
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._queue: deque[tuple[Owner, int]] = deque()  # with the tokens of each
+        self._tokens = 0  # of all of them
+        self._throughput = ThroughputEstimator()
+
+    def __len__(self) -> int:
+        """Return the number of translations that wait."""
+        return len(self._queue)
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the queue will take; None where it is empty, or where that is not known."""
+        return self._throughput.seconds_for(self._tokens) if self._queue else None
+
+    def add(self, entry: Owner, tokens: int) -> None:
+        """Put a translation at the end of the queue; its tokens are those of both sides."""
+        self._queue.append((entry, tokens))
+        self._tokens += tokens
+
+    def take(self, now: float) -> list[Owner]:
+        """Take out what is scored next, together."""
+        taken: list[Owner] = []
+        tokens = 0
+        while self._queue and len(taken) < self._limits.jobs:
+            if taken and tokens + self._queue[0][1] > self._limits.tokens:
+                break
+            entry, own = self._queue.popleft()
+            taken.append(entry)
+            tokens += own
+        self._tokens -= tokens
+        self._throughput.round(now, tokens, self._tokens)
+        return taken

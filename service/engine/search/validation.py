@@ -13,10 +13,13 @@ from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ScoringReque
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
     """Return the job with its maximum length cut to what the model takes.
 
+    A translation that is cut off gets an </s> before it is scored, which needs a place.
     Raises EmptyInput, InputTooLong or InvalidOption.
     """
     check_length("source", job.source_ids, source_limit)
     check_search(job.search)
+    if job.score is not None:
+        target_limit -= 1
     if job.search.max_length <= target_limit:
         return job
     return replace(job, search=replace(job.search, max_length=target_limit))

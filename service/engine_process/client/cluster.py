@@ -7,17 +7,27 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from service.bundle.load import Bundle
-from service.engine import EngineError, EngineFailure, EngineSettings, LoadedWorker, Observer, Placement
+from service.engine import (
+    EngineError,
+    EngineEvent,
+    EngineFailure,
+    EngineSettings,
+    EventListener,
+    LoadChanged,
+    LoadedWorker,
+    Placement,
+    SentenceWorker,
+)
 from service.engine_process.client.connection import LogStyle
-from service.engine_process.client.pool import Pool
+from service.engine_process.client.pool import WorkerPool
 from service.engine_process.client.supervisor import EngineProcess
 
 
-class Fleet:
-    """Starts the processes, opens bundles in all of them (an engine.opening.OpenWorker), ends them at the exit."""
+class EngineCluster:
+    """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), ends them at the exit."""
 
     def __init__(
         self, size: int, log_style: LogStyle | None = None, told: Callable[[str], None] = lambda _what: None
@@ -43,7 +53,7 @@ class Fleet:
         """Return the processes, as they are at present: one that ends is replaced."""
         return [process.process_id for process in self._processes]
 
-    def open(self, bundle: Bundle, settings: EngineSettings, observer: Observer) -> LoadedWorker:
+    def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
         """Have every process load a bundle, all at once.
 
         Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
@@ -52,10 +62,10 @@ class Fleet:
         processes = [process for process in self._processes if not process.given_up]
         if not processes:
             raise EngineFailure("There is no engine process.")
-        hearing = Hearing(observer, len(processes))
+        listeners = _sum_of_loads(on_event, len(processes))
         opening = [
-            (process, *process.open(bundle, settings, partial(hearing.hear, part)))
-            for part, process in enumerate(processes)
+            (process, *process.open(bundle, settings, listener))
+            for process, listener in zip(processes, listeners, strict=True)
         ]
         wait([placement for _, _, placement in opening], settings.load_seconds)
         try:
@@ -65,7 +75,7 @@ class Fleet:
                 process.abandon(worker)
             raise
         workers = [worker for _, worker, _ in opening]
-        return LoadedWorker(workers[0] if len(workers) == 1 else Pool(workers), placements[0])
+        return LoadedWorker(workers[0] if len(workers) == 1 else WorkerPool(workers), placements[0])
 
 
 def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Placement]) -> Placement:
@@ -74,20 +84,17 @@ def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Place
     return placement.result()
 
 
-class Hearing:
-    """Tells an observer what several workers of one model report, so that it sees one."""
+def _sum_of_loads(on_event: EventListener, parts: int) -> list[EventListener]:
+    """Return a listener for each of several workers of one model, so that the given one hears of one model's load."""
+    lock = threading.Lock()
+    loads = [(0, 0, 0)] * parts  # rows, sentences and queue of each
 
-    def __init__(self, observer: Observer, parts: int) -> None:
-        self._observer = observer
-        self._lock = threading.Lock()
-        self._loads = [(0, 0, 0)] * parts  # rows, sentences and queue of each
-
-    def hear(self, part: int, event: str, values: tuple[Any, ...]) -> None:
-        """Pass an event on; how much runs and waits is added up."""
-        if event != "rows_changed":
-            getattr(self._observer, event)(*values)
+    def hear(part: int, event: EngineEvent) -> None:
+        if not isinstance(event, LoadChanged):
+            on_event(event)
             return
-        model, *load = values
-        with self._lock:
-            self._loads[part] = (load[0], load[1], load[2])
-            self._observer.rows_changed(model, *(sum(figures) for figures in zip(*self._loads, strict=True)))
+        with lock:
+            loads[part] = (event.rows, event.sentences, event.queued)
+            on_event(LoadChanged(event.model, *map(sum, zip(*loads, strict=True))))
+
+    return [partial(hear, part) for part in range(parts)]

@@ -1,4 +1,4 @@
-"""One life of an engine process: the program, and the wire that leads to it."""
+"""One life of an engine process: the program, and the channel that leads to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import NamedTuple
 
-from service.engine_process.channel import Wire
+from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import FromEngine, ToEngine
 
 LEAVE_SECONDS = 5.0  # that a process has to end before it is killed
@@ -23,21 +23,23 @@ class LogStyle(NamedTuple):
     style: str = "auto"
 
 
-class Link:
+class EngineConnection:
     """Starts the program; `start` begins to listen to it."""
 
     def __init__(
         self,
         log_style: LogStyle,
         receive: Callable[[FromEngine], None],
-        ended: Callable[[Link], None],
+        ended: Callable[[EngineConnection], None],
         undelivered: Callable[[ToEngine], None],
     ) -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "service.engine_process.server.main", str(theirs.fileno()), *log_style]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
         theirs.close()
-        self.wire: Wire[ToEngine, FromEngine] = Wire(ours, receive, lambda: ended(self), undelivered)
+        self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(
+            ours, receive, lambda: ended(self), undelivered
+        )
         self._finalizer = weakref.finalize(self, _see_off, self._process, LEAVE_SECONDS)
 
     @property
@@ -47,7 +49,7 @@ class Link:
 
     def start(self) -> None:
         """Listen to the process; whatever ends it is told from now on."""
-        self.wire.start()
+        self.channel.start()
 
     def kill(self) -> None:
         """End the process, which hangs; that it has ended is told as usual."""
@@ -59,12 +61,12 @@ class Link:
             self._process.wait(1.0)
         self._finalizer.detach()
         _see_off(self._process, 0.0)
-        self.wire.close()
+        self.channel.close()
         return self._process.returncode
 
     def close(self) -> None:
         """Hang up, and wait until the process has ended."""
-        self.wire.close()
+        self.channel.close()
         self._finalizer()
 
 

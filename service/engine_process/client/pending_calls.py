@@ -14,7 +14,7 @@ from service.engine import EngineError, TokenListener
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pending:
+class PendingCall:
     """A job: whose it is, what it will be resolved by, and who listens to its tokens."""
 
     worker: int
@@ -22,22 +22,22 @@ class Pending:
     listener: TokenListener | None = None
 
 
-class Outstanding:
+class PendingCalls:
     """Numbers jobs and resolves each once; safe to use from any thread."""
 
-    def __init__(self, left: Callable[[int], None]) -> None:
-        """Begin with none; `left` is called with the number of a job whose caller has left."""
+    def __init__(self, left: Callable[[int, int], None]) -> None:
+        """Begin with none; `left` is called with the worker and the number of a job whose caller has left."""
         self._left = left
         self._lock = threading.Lock()
         self._numbers = itertools.count()
-        self._jobs: dict[int, Pending] = {}
+        self._jobs: dict[int, PendingCall] = {}
 
     def open(self, worker: int, listener: TokenListener | None = None) -> tuple[int, Future[Any]]:
         """Return a number and a future to a job that is about to be sent."""
         future: Future[Any] = Future()
         with self._lock:
             number = next(self._numbers)
-            self._jobs[number] = Pending(worker, future, listener)
+            self._jobs[number] = PendingCall(worker, future, listener)
         return number, future
 
     def watched(self, number: int, future: Future[Any]) -> Future[Any]:
@@ -79,4 +79,4 @@ class Outstanding:
         with self._lock:
             pending = self._jobs.pop(number, None)
         if pending is not None:
-            self._left(number)
+            self._left(pending.worker, number)

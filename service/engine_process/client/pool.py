@@ -1,4 +1,4 @@
-"""Several workers of one model as one: whoever has least to do gets the next sentence."""
+"""Several workers of one model as one: the one with the least work gets the next sentence."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from service.engine import QueueStatus, ScoringRequest, ScoringResult, SentenceJob, SentenceResult, SentenceWorker
+from service.engine import (
+    QueueStatus,
+    ScoringRequest,
+    ScoringResult,
+    SentenceJob,
+    SentenceResult,
+    SentenceWorker,
+    WorkerState,
+)
 
 Result = TypeVar("Result")
 
 # The state of several is the first that one of them is in: those that run go on without the others.
-STATES = ("running", "draining", "new", "restarting", "stopped", "dead")
+STATES = (
+    WorkerState.RUNNING,
+    WorkerState.DRAINING,
+    WorkerState.NEW,
+    WorkerState.RESTARTING,
+    WorkerState.STOPPED,
+    WorkerState.DEAD,
+)
 SILENT_SECONDS = 3.0  # without a sign of life, after which others are preferred
 
 
-class Pool:
-    """Satisfies engine.jobs.SentenceWorker; a request's sentences may be translated by different workers."""
+class WorkerPool:
+    """Satisfies service.engine.SentenceWorker; a request's sentences may be translated by different workers."""
 
     def __init__(self, workers: Sequence[SentenceWorker]) -> None:
         self._workers = workers
@@ -26,7 +41,7 @@ class Pool:
         self._tokens = [0] * len(workers)  # of jobs that each has been given and has not answered
 
     @property
-    def state(self) -> str:
+    def state(self) -> WorkerState:
         """Return the stage of life; it is running while one of the workers is."""
         return min((worker.state for worker in self._workers), key=STATES.index)
 
@@ -102,7 +117,7 @@ class Pool:
 
     def _takers(self) -> list[int]:
         """Return the workers that may be given work: those that run and show it, or as many as there are of these."""
-        running = [index for index, worker in enumerate(self._workers) if worker.state == "running"]
+        running = [index for index, worker in enumerate(self._workers) if worker.state is WorkerState.RUNNING]
         now = time.monotonic()
         lively = [index for index in running if now - self._workers[index].heartbeat < SILENT_SECONDS]
         return lively or running or list(range(len(self._workers)))

@@ -8,33 +8,46 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from service.engine import (
     EngineError,
     EngineFailure,
+    EventListener,
     Interrupted,
+    LoadChanged,
     NotReady,
     Overloaded,
     Placement,
     QueueStatus,
+    RequestRejected,
     ScoringRequest,
     ScoringResult,
     SentenceJob,
     SentenceResult,
+    WorkerState,
+    admission_error,
     overloaded,
-    refusal,
     require_running,
 )
-from service.engine_process.client.pending_calls import Outstanding
-from service.engine_process.protocol import Force, Retire, Start, Stop, Stopped, ToEngine, Told, Translate, Vitals
+from service.engine_process.client.pending_calls import PendingCalls
+from service.engine_process.protocol import (
+    EventReport,
+    Retire,
+    Score,
+    Start,
+    Stop,
+    Stopped,
+    ToEngine,
+    Translate,
+    WorkerStatus,
+)
 
 GRACE_SECONDS = 12.0  # for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process is not relied upon to take more
-Hear = Callable[[str, tuple[Any, ...]], None]  # an event of the observer's, and its values
 
 
 class Connection(Protocol):
@@ -51,18 +64,22 @@ class Connection(Protocol):
 
 
 class RemoteWorker:
-    """Satisfies engine.jobs.SentenceWorker; what the model refuses, its futures fail with."""
+    """Satisfies service.engine.SentenceWorker; what the model refuses, its futures fail with."""
 
-    def __init__(self, name: str, number: int, connection: Connection, outstanding: Outstanding, hear: Hear) -> None:
-        self.name, self.hear = name, hear
-        self._number, self._connection, self._outstanding = number, connection, outstanding
+    def __init__(
+        self, name: str, number: int, connection: Connection, pending: PendingCalls, on_event: EventListener
+    ) -> None:
+        self.name, self._on_event = name, on_event
+        self._number, self._connection, self._pending = number, connection, pending
         self._lock = threading.RLock()  # finalisers call `retire` wherever they come to run
-        self._state = "new"
+        self._state = WorkerState.NEW
         self._lost = self._failed = False  # with its process, until that is back; for good
         self._lives = 0  # how often it was lost
         self._stopped = threading.Event()
         self.placement: Placement | None = None  # where it was loaded first
-        self._vitals = Vitals(number, "new", alive=True, heartbeat=time.monotonic(), queue_status=QueueStatus())
+        self._status = WorkerStatus(
+            number, WorkerState.NEW, alive=True, heartbeat=time.monotonic(), queue_status=QueueStatus()
+        )
         self._reported = time.monotonic()
 
     @property
@@ -71,33 +88,33 @@ class RemoteWorker:
         return self._number
 
     @property
-    def state(self) -> str:
+    def state(self) -> WorkerState:
         """Return the stage of life the worker is in; only a running one accepts jobs."""
-        if self._state not in ("running", "draining"):
+        if self._state not in (WorkerState.RUNNING, WorkerState.DRAINING):
             return self._state
         if self._failed:
-            return "dead"
-        return "restarting" if self._lost else self._state
+            return WorkerState.DEAD
+        return WorkerState.RESTARTING if self._lost else self._state
 
     @property
     def alive(self) -> bool:
         """Return whether the worker is at work."""
-        return self.state in ("running", "draining") and self._vitals.alive
+        return self.state in (WorkerState.RUNNING, WorkerState.DRAINING) and self._status.alive
 
     @property
     def heartbeat(self) -> float:
         """Return when the worker last showed that it lives, as last reported."""
-        return self._vitals.heartbeat
+        return self._status.heartbeat
 
     @property
     def queue_status(self) -> QueueStatus:
         """Return how much waits, as last reported."""
-        return self._vitals.queue_status
+        return self._status.queue_status
 
     def start(self) -> None:
         """Start the worker's threads."""
         with self._lock:
-            self._state = "running"
+            self._state = WorkerState.RUNNING
             self._well()
             if not self._lost:
                 self._connection.send(Start(self._number))
@@ -105,56 +122,56 @@ class RemoteWorker:
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
         with self._lock:
-            if self._state == "running":
-                self._state = "draining"
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
             gone = self._lost or self._failed
         if not gone:
             self._connection.send(Stop(self._number, drain))
             self._stopped.wait(drain + GRACE_SECONDS)
         if not self._failed:
-            self._state = "stopped"
-        self._outstanding.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
+            self._state = WorkerState.STOPPED
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:
         """Stop without waiting for anything; whoever still waits gets NotReady."""
-        self._state = "stopped"
+        self._state = WorkerState.STOPPED
         self._connection.send(Retire(self._number))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise what the smallest request would fail with, as far as the last report tells; it is an instant old."""
         require_running(self.name, self.state)
         now = time.monotonic()
-        error = self._out_of_reach(now) or refusal(self.name, self.queue_status, deadline, now)
+        error = self._out_of_reach(now) or admission_error(self.name, self.queue_status, deadline, now)
         if error is not None:
-            self.hear("rejected", (self.name, error.code))
+            self._on_event(RequestRejected(self.name, error.code))
             raise error
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, to be queued all or none; cancelling a future frees its rows."""
         life = self._require_reach()
-        opened = [self._outstanding.open(self._number, job.listener) for job in jobs]
+        opened = [self._pending.open(self._number, job.listener) for job in jobs]
         heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
         self._connection.send(Translate(self._number, tuple(number for number, _ in opened), plain, heard))
         self._fail_if_lost(life, [number for number, _ in opened])
-        return [self._outstanding.watched(number, future) for number, future in opened]
+        return [self._pending.watched(number, future) for number, future in opened]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation to be scored."""
         life = self._require_reach()
-        number, future = self._outstanding.open(self._number)
-        self._connection.send(Force(self._number, number, job))
+        number, future = self._pending.open(self._number)
+        self._connection.send(Score(self._number, number, job))
         self._fail_if_lost(life, [number])
-        return self._outstanding.watched(number, future)
+        return self._pending.watched(number, future)
 
-    def take(self, message: Told | Vitals | Stopped) -> bool:
+    def take(self, message: EventReport | WorkerStatus | Stopped) -> bool:
         """Take note of what the process says of the worker; True when that is that the worker has died."""
         match message:
-            case Told(_, event, values):
-                self.hear(event, values)
-            case Vitals() if not self._lost:
-                self._vitals, self._reported = message, time.monotonic()
-                if message.state == "dead" and self._state == "running":
+            case EventReport(_, event):
+                self._on_event(event)
+            case WorkerStatus() if not self._lost:
+                self._status, self._reported = message, time.monotonic()
+                if message.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
                     self.lost()
                     return True
             case Stopped():
@@ -167,8 +184,8 @@ class RemoteWorker:
             self._lost = True
             self._lives += 1
         self._stopped.set()
-        self._outstanding.fail_all(Interrupted.of_a_process(self.name), self._number)
-        self.hear("rows_changed", (self.name, 0, 0, 0))
+        self._pending.fail_all(Interrupted.of_a_process(self.name), self._number)
+        self._on_event(LoadChanged(self.name, 0, 0, 0))
 
     def back(self) -> None:
         """Take note that the process has loaded the model anew; it is set to work if it was before."""
@@ -176,7 +193,7 @@ class RemoteWorker:
             self._stopped.clear()
             self._well()
             self._lost = False
-            if self._state == "running":
+            if self._state is WorkerState.RUNNING:
                 self._connection.send(Start(self._number))
 
     def give_up(self) -> None:
@@ -184,19 +201,21 @@ class RemoteWorker:
         with self._lock:
             self._lost = self._failed = True
         self._stopped.set()
-        self._outstanding.fail_all(EngineFailure.of_a_model(self.name), self._number)
+        self._pending.fail_all(EngineFailure.of_a_model(self.name), self._number)
 
     def _well(self) -> None:
         """Begin with a clean slate: the first report is yet to come."""
         self._reported = time.monotonic()
-        self._vitals = Vitals(self._number, "new", alive=True, heartbeat=self._reported, queue_status=QueueStatus())
+        self._status = WorkerStatus(
+            self._number, WorkerState.NEW, alive=True, heartbeat=self._reported, queue_status=QueueStatus()
+        )
 
     def _require_reach(self) -> int:
         """Raise unless a job can be sent; give which life of the process it will be sent to."""
         life = self._lives
         require_running(self.name, self.state)
         if self._connection.full:
-            self.hear("rejected", (self.name, Overloaded.code))
+            self._on_event(RequestRejected(self.name, Overloaded.code))
             raise overloaded(self.name, self.queue_status.seconds)
         return life
 
@@ -209,4 +228,4 @@ class RemoteWorker:
         """Answer for a process that is gone; asked after a job was sent, too: it may have gone in between."""
         if self._lost or self._lives != life:
             for number in numbers:
-                self._outstanding.fail(number, Interrupted.of_a_process(self.name))
+                self._pending.fail(number, Interrupted.of_a_process(self.name))

@@ -14,27 +14,27 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from service.bundle.load import Bundle
-from service.engine import EngineError, EngineFailure, EngineSettings, Placement
-from service.engine_process.client.connection import Link, LogStyle
-from service.engine_process.client.pending_calls import Outstanding
-from service.engine_process.client.remote_worker import Hear, RemoteWorker
+from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement, WorkerState
+from service.engine_process.client.connection import EngineConnection, LogStyle
+from service.engine_process.client.pending_calls import PendingCalls
+from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.client.restarts import Restarts, Revivals
 from service.engine_process.protocol import (
     Cancel,
     Chosen,
     Done,
+    EventReport,
     Failed,
-    Force,
     FromEngine,
     Open,
     Opened,
     Refused,
     Retire,
+    Score,
     Stopped,
     ToEngine,
-    Told,
     Translate,
-    Vitals,
+    WorkerStatus,
 )
 from service.logs import describe_exception, get_logger
 
@@ -52,7 +52,7 @@ class EngineProcess:
 
     def __init__(self, log_style: LogStyle, told: Callable[[str], None] = lambda _what: None) -> None:
         self._log_style, self._told = log_style, told
-        self._outstanding = Outstanding(lambda number: self.send(Cancel(number)))
+        self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
         # Whoever holds a worker keeps it here: one that was replaced goes with the last who uses it.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
         self._orders: dict[int, Open] = {}  # what each of them was loaded with
@@ -60,20 +60,20 @@ class EngineProcess:
         self._revivals = Revivals()
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
-        self._ended: Link | None = None  # that has to be replaced
+        self._ended: EngineConnection | None = None  # that has to be replaced
         self._closing = self._given_up = False
         self._restarts = Restarts(time.monotonic())
         self._looked = time.monotonic()
         self._hanging_since: float | None = None
-        self._link = self._new_link()
-        self._link.start()
+        self._connection = self._new_connection()
+        self._connection.start()
         self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
         self._supervisor.start()
 
     @property
     def process_id(self) -> int:
         """Return the process, as it is at present."""
-        return self._link.process_id
+        return self._connection.process_id
 
     @property
     def given_up(self) -> bool:
@@ -83,16 +83,18 @@ class EngineProcess:
     @property
     def full(self) -> bool:
         """Return whether so much waits to be sent that no more work should be."""
-        return self._link.wire.full
+        return self._connection.channel.full
 
     def send(self, message: ToEngine) -> None:
         """Send a message; it is lost where the process has just ended."""
-        self._link.wire.send(message)
+        self._connection.channel.send(message)
 
-    def open(self, bundle: Bundle, settings: EngineSettings, hear: Hear) -> tuple[RemoteWorker, Future[Placement]]:
-        """Have a bundle loaded; the future fails with what engine.opening.open_here raises, or with EngineFailure."""
+    def open(
+        self, bundle: Bundle, settings: EngineSettings, on_event: EventListener
+    ) -> tuple[RemoteWorker, Future[Placement]]:
+        """Have a bundle loaded; the future fails with what load_worker raises, or with EngineFailure."""
         number, placement = next(self._numbers), Future[Placement]()
-        worker = RemoteWorker(bundle.manifest.name, number, self, self._outstanding, hear)
+        worker = RemoteWorker(bundle.manifest.name, number, self, self._pending, on_event)
         with self._changed:
             if self._given_up or self._closing:
                 placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
@@ -115,25 +117,25 @@ class EngineProcess:
             self._closing = True
             self._changed.notify_all()
         self._supervisor.join()
-        self._link.close()
+        self._connection.close()
 
-    def _new_link(self) -> Link:
-        return Link(self._log_style, self._receive, self._lost, self._undelivered)
+    def _new_connection(self) -> EngineConnection:
+        return EngineConnection(self._log_style, self._receive, self._lost, self._undelivered)
 
     def _receive(self, message: FromEngine) -> None:
         match message:
             case Done(number, result):
-                self._outstanding.resolve(number, result)
+                self._pending.resolve(number, result)
             case Failed(number, error):
-                self._outstanding.fail(number, error)
+                self._pending.fail(number, error)
             case Chosen(number, token, logprob):
-                if listener := self._outstanding.listener(number):
+                if listener := self._pending.listener(number):
                     listener(token, logprob)
             case Opened(number, placement):
                 self._opened(number, placement)
             case Refused(number, error):
                 self._refused(number, error)
-            case Told(number) | Vitals(number) | Stopped(number):
+            case EventReport(number) | WorkerStatus(number) | Stopped(number):
                 worker = self._workers.get(number)
                 if worker is not None and worker.take(message):
                     with self._changed:
@@ -172,13 +174,13 @@ class EngineProcess:
         if isinstance(message, Open):
             self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
         numbers = message.numbers if isinstance(message, Translate) else ()
-        for number in (message.number,) if isinstance(message, Force) else numbers:
-            self._outstanding.fail(number, EngineFailure.of_a_run())
+        for number in (message.number,) if isinstance(message, Score) else numbers:
+            self._pending.fail(number, EngineFailure.of_a_run())
 
-    def _lost(self, link: Link) -> None:
+    def _lost(self, connection: EngineConnection) -> None:
         """Learn that a process has hung up."""
         with self._changed:
-            self._ended = link
+            self._ended = connection
             opening, workers = dict(self._opening), dict(self._workers)
             for number in opening:
                 self._forget(number)  # it may be what ended the process, which is not to happen again
@@ -190,11 +192,12 @@ class EngineProcess:
                 worker.lost()
 
     def _forget(self, number: int) -> None:
-        """Load a worker no more; the lock is held."""
-        self._orders.pop(number, None)
-        self._opening.pop(number, None)
-        self._revivals.forget(number)
-        self._workers.pop(number, None)
+        """Load a worker no more."""
+        with self._changed:
+            self._orders.pop(number, None)
+            self._opening.pop(number, None)
+            self._revivals.forget(number)
+            self._workers.pop(number, None)
 
     # What follows runs in the supervisor's thread.
 
@@ -230,9 +233,9 @@ class EngineProcess:
         elif now - self._hanging_since >= HANG_SECONDS:
             log.error("a model hangs; its engine process is ended", model=hanging.name, process=self.process_id)
             self._hanging_since = None
-            self._link.kill()
+            self._connection.kill()
 
-    def _restart(self, ended: Link) -> None:
+    def _restart(self, ended: EngineConnection) -> None:
         """Start the process again after a while, or give it up when that has been in vain too often."""
         exit_code = ended.see_off()
         delay = self._restarts.ended(time.monotonic())
@@ -254,27 +257,28 @@ class EngineProcess:
                 return
         self._restarts.begins(time.monotonic())
         try:
-            link = self._new_link()
+            connection = self._new_connection()
         except OSError as error:
             log.error("an engine process could not be started", **describe_exception(error))
             return  # and tried again, later each time
         with self._changed:
-            self._link, self._ended = link, None
+            self._connection, self._ended = connection, None
             numbers = [number for number in self._orders if number in self._workers]
-            link.start()
+            connection.start()
             for number in numbers:
                 self._order_again(number)
         self._told("process")
-        log.warning("an engine process was restarted", process=link.process_id, models=len(numbers))
+        log.warning("an engine process was restarted", process=connection.process_id, models=len(numbers))
 
     def _order_again(self, number: int) -> None:
-        """Have a model loaded that was loaded before; the lock is held."""
-        if number in self._opening:
-            self.send(self._orders[number])
-            return
-        order = self._orders[number]
-        self._revivals.begins(number, time.monotonic())
-        self.send(Open(number, order.bundle, order.settings, again=True))
+        """Have a model loaded that was loaded before."""
+        with self._changed:
+            if number in self._opening:
+                self.send(self._orders[number])
+                return
+            order = self._orders[number]
+            self._revivals.begins(number, time.monotonic())
+            self.send(Open(number, order.bundle, order.settings, again=True))
 
     def _see_to_the_dead(self, now: float) -> None:
         """Load the models anew that have failed, and give those up that do not come back."""
@@ -284,7 +288,7 @@ class EngineProcess:
             gone = [
                 (number, worker, self._revivals.since(number), self._orders[number].settings.load_seconds)
                 for number, worker in self._workers.items()
-                if worker.state == "restarting" and number in self._orders
+                if worker.state is WorkerState.RESTARTING and number in self._orders
             ]
             for number in [number for number in self._orders if number not in self._workers]:
                 self._forget(number)

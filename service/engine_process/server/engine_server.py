@@ -11,48 +11,56 @@ from functools import partial
 from typing import Any
 
 from service.bundle.load import check_unchanged
-from service.engine import EngineError, EngineFailure, NotReady, SentenceJob, SentenceWorker, load_worker
+from service.engine import (
+    EngineError,
+    EngineEvent,
+    EngineFailure,
+    LoadChanged,
+    NotReady,
+    SentenceJob,
+    Worker,
+    load_worker,
+)
 from service.engine_process.protocol import (
     Cancel,
     Chosen,
     Done,
+    EventReport,
     Failed,
-    Force,
     FromEngine,
     Open,
     Opened,
     Refused,
     Retire,
+    Score,
     Start,
     Stop,
     Stopped,
     ToEngine,
     Translate,
-    Vitals,
+    WorkerStatus,
 )
-from service.engine_process.server.event_relay import Relay
 
 _LOG = logging.getLogger(__name__)
 
 
-class Host:
+class EngineServer:
     """The workers of one engine process; `send` takes what is to go back, `send_later` what may wait for company."""
 
     def __init__(self, send: Callable[[FromEngine], None], send_later: Callable[[FromEngine], None]) -> None:
         self._send, self._send_later = send, send_later
-        self._workers: dict[int, SentenceWorker] = {}
-        self._jobs: dict[int, Future[Any]] = {}
+        self._workers: dict[int, Worker] = {}
 
     def receive(self, message: ToEngine) -> None:
         """Do what a message says; what takes long is done in a thread, so that the next message is not kept waiting."""
         match message:
             case Translate():
                 self._translate(message)
-            case Force(owner, number, job):
-                self._accept((number,), lambda: [self._worker(owner).submit_scoring(job)])
-            case Cancel(number):
-                if future := self._jobs.get(number):
-                    future.cancel()
+            case Score(owner, number, job):
+                self._accept((number,), lambda: [self._worker(owner).submit_scoring(job, number)])
+            case Cancel(owner, number):
+                if worker := self._workers.get(owner):
+                    worker.cancel(number)
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
             case Start(number):
@@ -67,19 +75,18 @@ class Host:
         if isinstance(message, Done):
             self._send(Failed(message.number, EngineFailure.of_a_run()))
 
-    def vitals(self) -> list[Vitals]:
+    def statuses(self) -> list[WorkerStatus]:
         """Return how every worker is."""
         return [
-            Vitals(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
+            WorkerStatus(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
             for number, worker in self._workers.copy().items()
         ]
 
     def _open(self, message: Open) -> None:
-        relay = Relay(message.worker, self._send, self._send_later)
         try:
             if message.again:
                 check_unchanged(message.bundle)
-            worker, placement = load_worker(message.bundle, message.settings, relay)
+            worker, placement = load_worker(message.bundle, message.settings, partial(self._report, message.worker))
         except EngineError as error:
             self._send(Refused(message.worker, error))
         except Exception as error:
@@ -89,6 +96,11 @@ class Host:
         else:
             self._workers[message.worker] = worker
             self._send(Opened(message.worker, placement))
+
+    def _report(self, worker: int, event: EngineEvent) -> None:
+        """Send an event, most of them with the next message: there are several a step, and after the last none."""
+        idle = isinstance(event, LoadChanged) and not (event.rows or event.queued)
+        (self._send if idle else self._send_later)(EventReport(worker, event))
 
     def _start(self, number: int) -> None:
         if worker := self._workers.get(number):
@@ -103,7 +115,7 @@ class Host:
             worker.stop(drain)
         self._send(Stopped(number))
 
-    def _worker(self, number: int) -> SentenceWorker:
+    def _worker(self, number: int) -> Worker:
         try:
             return self._workers[number]
         except KeyError:
@@ -116,7 +128,7 @@ class Host:
             return replace(job, listener=lambda token, logprob: self._send(Chosen(number, token, logprob)))
 
         jobs = [listening(number, job) for number, job in zip(message.numbers, message.jobs, strict=True)]
-        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs))
+        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs, message.numbers))
 
     def _accept(self, numbers: tuple[int, ...], submit: Callable[[], list[Future[Any]]]) -> None:
         """Submit jobs, and have the fate of each sent back under its number."""
@@ -126,7 +138,6 @@ class Host:
             self._refuse(numbers, error)
             return
         for number, future in zip(numbers, futures, strict=True):
-            self._jobs[number] = future
             future.add_done_callback(partial(self._answer, number))
 
     def _refuse(self, numbers: tuple[int, ...], error: Exception) -> None:
@@ -137,7 +148,6 @@ class Host:
             self._send(Failed(number, error))
 
     def _answer(self, number: int, future: Future[Any]) -> None:
-        self._jobs.pop(number, None)
         if future.cancelled():
             return
         error = future.exception()

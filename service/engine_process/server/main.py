@@ -13,12 +13,12 @@ import sys
 import threading
 from typing import Literal, cast
 
-from service.engine_process.channel import Wire
+from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import FromEngine, ToEngine
-from service.engine_process.server.engine_server import Host
+from service.engine_process.server.engine_server import EngineServer
 from service.logs import configure_logging
 
-VITALS_SECONDS = 0.25  # between two reports
+STATUS_SECONDS = 0.25  # between two reports
 SWITCH_SECONDS = 0.0001  # that a thread may keep others waiting for the interpreter's lock; Python's own is 0.005
 
 
@@ -31,15 +31,15 @@ def main() -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     over = threading.Event()
 
-    wire: Wire[FromEngine, ToEngine]
-    host = Host(lambda message: wire.send(message), lambda message: wire.send_later(message))
-    wire = Wire(socket.socket(fileno=int(descriptor)), host.receive, over.set, host.undelivered)
-    wire.start()
-    while not over.wait(VITALS_SECONDS):
-        if wire.full:
+    channel: MessageChannel[FromEngine, ToEngine]
+    server = EngineServer(lambda message: channel.send(message), lambda message: channel.send_later(message))
+    channel = MessageChannel(socket.socket(fileno=int(descriptor)), server.receive, over.set, server.undelivered)
+    channel.start()
+    while not over.wait(STATUS_SECONDS):
+        if channel.full:
             continue  # nobody reads; what is not told now is told when somebody does
-        for vitals in host.vitals():
-            wire.send(vitals)
+        for status in server.statuses():
+            channel.send(status)
     # At once: nobody is left to hear of what still runs, and a run that hangs must not keep the process.
     os._exit(0)
 

@@ -7,7 +7,17 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.api.state import Service
-from service.engine.events import FinishedSentence
+from service.engine.events import (
+    CoverageMeasured,
+    LoadChanged,
+    RequestRejected,
+    RunFailed,
+    SentenceFinished,
+    SentencesCancelled,
+    SentencesQueued,
+    StageDone,
+    StepDone,
+)
 from service.metrics import Metrics
 from tests.support.fake_engine import DummyRegistry
 
@@ -110,18 +120,18 @@ def test_the_engines_events_become_metrics() -> None:
     metrics.show_models(DummyRegistry().models())
     model = ("model", "transformer-en-fr")
     assert samples(metrics)["translucent_rows_in_use", (model,)] == 0
-    metrics.sentences_queued("transformer-en-fr", 3)
-    metrics.rows_changed("transformer-en-fr", 8, 2, 1)
-    metrics.step("transformer-en-fr", 8, 0.004)
-    metrics.sentence_finished("transformer-en-fr", FinishedSentence(5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True))
-    metrics.sentence_finished("transformer-en-fr", FinishedSentence(0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False))
-    metrics.attended("transformer-en-fr", 0.75)
-    metrics.cancelled("transformer-en-fr", 1, 4)
-    metrics.rejected("transformer-en-fr", "overloaded")
-    metrics.rejected("transformer-en-fr", "a text of somebody")
-    metrics.failed("transformer-en-fr")
-    metrics.stage("transformer-en-fr", "tokenize", 0.001)
-    metrics.stage("transformer-en-fr", "tea", 0.001)
+    metrics.record(SentencesQueued("transformer-en-fr", 3))
+    metrics.record(LoadChanged("transformer-en-fr", 8, 2, 1))
+    metrics.record(StepDone("transformer-en-fr", 8, 0.004))
+    metrics.record(SentenceFinished("transformer-en-fr", 5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True))
+    metrics.record(SentenceFinished("transformer-en-fr", 0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False))
+    metrics.record(CoverageMeasured("transformer-en-fr", 0.75))
+    metrics.record(SentencesCancelled("transformer-en-fr", 1, 4))
+    metrics.record(RequestRejected("transformer-en-fr", "overloaded"))
+    metrics.record(RequestRejected("transformer-en-fr", "a text of somebody"))
+    metrics.record(RunFailed("transformer-en-fr"))
+    metrics.record(StageDone("transformer-en-fr", "tokenize", 0.001))
+    metrics.record(StageDone("transformer-en-fr", "tea", 0.001))
     found = samples(metrics)
     expected = {
         ("translucent_sentences_accepted_total", (model,)): 3,

@@ -10,8 +10,8 @@ import pytest
 
 from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
-from service.engine.events import CallStage, Observer
-from service.engine.scheduling.timings import sentence_stages
+from service.engine.events import CallStage, CoverageMeasured, EngineEvent
+from service.engine.scheduling.interface import sentence_stages
 from service.engine.translator import Translator
 from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
@@ -56,20 +56,20 @@ def test_a_call_is_in_a_stage_from_its_first_sentence_to_its_last() -> None:
 
 
 @dataclass
-class Listener(Observer):
+class Listener:
     """Remembers the stages of calls, with the task they were told in, and the coverage of sentences."""
 
     stages: list[CallStage] = field(default_factory=list)
     tasks: list[object] = field(default_factory=list)
     coverage: list[float] = field(default_factory=list)
 
-    def attended(self, model: str, coverage: float) -> None:
-        assert model == "transformer-en-fr"
-        self.coverage.append(coverage)
-
-    def call_stage(self, model: str, stage: CallStage) -> None:
-        self.stages.append(stage)
-        self.tasks.append(asyncio.current_task())
+    def hear(self, event: EngineEvent) -> None:
+        assert event.model == "transformer-en-fr"
+        if isinstance(event, CoverageMeasured):
+            self.coverage.append(event.coverage)
+        if isinstance(event, CallStage):
+            self.stages.append(event)
+            self.tasks.append(asyncio.current_task())
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def listener_and_translator() -> tuple[Listener, Translator]:
         *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
         *(256, 256, manifest.raw["attention"], manifest.card),
     )
-    translator = Translator(manifest, info, small_tokenizer(), MirrorWorker(), listener)
+    translator = Translator(manifest, info, small_tokenizer(), MirrorWorker(), listener.hear)
     await translator.start()
     assert listener.coverage == [], "what it is warmed up with says nothing about translations"
     listener.stages.clear()

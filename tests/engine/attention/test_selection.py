@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
-from service.engine.attention.selection import alone, check_size, kept, wanted_for
+from service.engine.attention.selection import alone, check_size, kept, limit_for, wanted_for
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.types import AttentionOptions, Wanted
 from tests.support.fake_worker import forced_result
@@ -71,8 +71,8 @@ def test_what_the_model_does_not_have_is_refused_before_anything_runs(options: d
 
 def test_more_weights_than_one_answer_may_have_are_refused() -> None:
     every = AttentionOptions(kind="encoder", layer="all", head="all")
-    check_size(every, SPEC, 10, 20, 800)
-    check_size(every, SPEC, 1000, 20, None)
+    check_size(limit_for(every, SPEC, 800), 10, 20)
+    check_size(limit_for(every, SPEC, None), 1000, 20)
     with pytest.raises(TooManyWeights, match=r"968 attention weights \(8 times 11 by 11\); at most 800"):
-        check_size(every, SPEC, 11, 20, 800)
-    check_size(AttentionOptions(), SPEC, 20, 40, 800)
+        check_size(limit_for(every, SPEC, 800), 11, 20)
+    check_size(limit_for(AttentionOptions(), SPEC, 800), 20, 40)

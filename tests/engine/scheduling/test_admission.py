@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.engine.scheduling.throughput import ThroughputEstimator
+from service.engine.scheduling.admission import ThroughputEstimator
 
 
 def test_nothing_is_said_before_it_was_seen() -> None:

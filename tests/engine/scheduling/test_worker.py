@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -19,12 +19,22 @@ from service.engine.errors import (
     InvalidOption,
     NotReady,
     Overloaded,
+    TooManyWeights,
 )
-from service.engine.events import FinishedSentence, Observer
-from service.engine.scheduling.scheduler import Budget
-from service.engine.scheduling.scoring_stage import BatchLimits
-from service.engine.scheduling.worker import Worker, WorkerSettings
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult
+from service.engine.events import (
+    EngineEvent,
+    LoadChanged,
+    RequestRejected,
+    RunFailed,
+    SentenceFinished,
+    SentencesCancelled,
+    SentencesQueued,
+    StageDone,
+)
+from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.scheduler import BatchLimits, Budget
+from service.engine.scheduling.worker import Worker
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult, Wanted, WeightLimit
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
 from tests.support.polling import wait_until
 
@@ -32,34 +42,30 @@ VOCABULARY = 30
 
 
 @dataclass
-class Recorder(Observer):
+class Recorder:
     """Writes down what it is told."""
 
     events: list[tuple[object, ...]] = field(default_factory=list)
-    finished: list[FinishedSentence] = field(default_factory=list)
+    finished: list[SentenceFinished] = field(default_factory=list)
     left: int = 0
 
-    def sentences_queued(self, model: str, count: int) -> None:
-        self.events.append(("queued", count))
-
-    def rows_changed(self, model: str, rows: int, sentences: int, queued: int) -> None:
-        self.events.append(("rows", rows, sentences, queued))
-
-    def sentence_finished(self, model: str, finished: FinishedSentence) -> None:
-        self.finished.append(finished)
-
-    def stage(self, model: str, stage: str, seconds: float) -> None:
-        self.events.append(("stage", stage))
-
-    def cancelled(self, model: str, sentences: int, rows: int) -> None:
-        self.left += sentences
-        self.events.append(("cancelled", sentences, rows))
-
-    def rejected(self, model: str, reason: str) -> None:
-        self.events.append(("rejected", reason))
-
-    def failed(self, model: str) -> None:
-        self.events.append(("failed",))
+    def __call__(self, event: EngineEvent) -> None:
+        match event:
+            case SentencesQueued(_, count):
+                self.events.append(("queued", count))
+            case LoadChanged(_, rows, sentences, queued):
+                self.events.append(("rows", rows, sentences, queued))
+            case SentenceFinished():
+                self.finished.append(event)
+            case StageDone(_, stage):
+                self.events.append(("stage", stage))
+            case SentencesCancelled(_, sentences, rows):
+                self.left += sentences
+                self.events.append(("cancelled", sentences, rows))
+            case RequestRejected(_, reason):
+                self.events.append(("rejected", reason))
+            case RunFailed():
+                self.events.append(("failed",))
 
 
 @contextmanager
@@ -273,8 +279,8 @@ def test_a_cancelled_sentence_frees_its_rows_before_the_next_step() -> None:
         doomed = worker.submit(job(*range(3, 20), beam_size=4))
         assert gate.arrived.wait(10)
         waiting = worker.submit(job(3, 4, beam_size=8))
-        assert worker.cancel(doomed)
-        assert worker.cancel(waiting)
+        assert doomed.cancel()
+        assert waiting.cancel()
         gate.open()
         wait_until(lambda: ("cancelled", 2, 4) in recorder.events)
         wait_until(lambda: worker.load.rows == 0)
@@ -427,7 +433,7 @@ def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
 
 
 def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.scheduling.requests.IDLE_SECONDS", 0.01)
     gate = Gate("force")
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
         forced = worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
@@ -505,7 +511,7 @@ def test_forced_jobs_that_wait_together_are_scored_together() -> None:
 def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
     gate = Gate("force")
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
-    with working(model, WorkerSettings(forced=BatchLimits(jobs=16, tokens=50))) as (worker, _):
+    with working(model, WorkerSettings(scoring=BatchLimits(jobs=16, tokens=50))) as (worker, _):
         futures = [worker.submit_scoring(ScoringRequest((3,) * 20, (3,) * 20)) for _ in range(4)]
         gate.open()
         assert all(future.result(10).ranks.shape == (20,) for future in futures)
@@ -513,7 +519,7 @@ def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
 
 
 def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.engine.scheduling.decode_loop.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("service.engine.scheduling.requests.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
         before = worker.heartbeat
         wait_until(lambda: worker.heartbeat > before + 0.03)
@@ -589,7 +595,7 @@ def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
 
     model = ScriptedModel(copying_rule(VOCABULARY), before=slow)
     pair = ((3, 4, EOS), (3, 4, EOS))
-    with working(model, WorkerSettings(forced=BatchLimits(jobs=1, tokens=50))) as (worker, recorder):
+    with working(model, WorkerSettings(scoring=BatchLimits(jobs=1, tokens=50))) as (worker, recorder):
         futures = [worker.submit_scoring(ScoringRequest(*pair, deadline=time.monotonic() + 600)) for _ in range(40)]
         for future in futures[:10]:
             future.result(20)  # by now it is known how long each takes
@@ -601,3 +607,78 @@ def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
         futures.append(worker.submit_scoring(ScoringRequest(*pair)))
         for future in futures[10:]:
             future.cancel()
+
+
+def scored(*ids: int, max_length: int = 20, deadline: float | None = None) -> SentenceJob:
+    return replace(job(*ids, max_length=max_length, deadline=deadline), score=Wanted((0, 0)))
+
+
+def test_a_translation_is_answered_with_its_scores_where_it_asks_for_them() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY))
+    with working(model) as (worker, recorder):
+        plain, whole, cut = worker.submit_all([job(3, 4), scored(3, 4), scored(*range(3, 12), max_length=4)])
+        assert plain.result(10).scores is None
+        given = worker.submit_scoring(ScoringRequest((3, 4, EOS), (3, 4, EOS))).result(10)
+        result = whole.result(10)
+        assert result.hypotheses == plain.result(0).hypotheses
+        assert result.scores is not None
+        assert result.scores.logprobs.tolist() == given.logprobs.tolist()
+        assert result.score_seconds > 0
+        closed = cut.result(10)
+        assert closed.hypotheses[0].ids == (3, 4, 5, 6)  # what is cut off is closed by </s> before it is scored
+        assert closed.scores is not None
+        assert closed.scores.logprobs.shape == (5,)
+    assert ("stage", "score") in recorder.events
+    assert len(recorder.finished) == 3
+
+
+def test_a_translation_that_waits_for_its_scores_can_be_cancelled_or_expire() -> None:
+    gate = Gate("force")
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model) as (worker, recorder):
+        first = worker.submit(scored(3))
+        assert gate.arrived.wait(10)
+        left, late = worker.submit_all([scored(4), scored(5, deadline=time.monotonic() + 0.3)])
+        wait_until(lambda: len(recorder.finished) == 3)
+        assert left.cancel()
+        time.sleep(0.35)
+        gate.open()
+        assert first.result(10).scores is not None
+        with pytest.raises(DeadlineExceeded):
+            late.result(10)
+    assert [rows for what, rows in model.calls if what == "force"] == [1]
+
+
+def test_scoring_that_fails_fails_the_translation_it_belongs_to() -> None:
+    def fail(what: str, rows: int) -> None:
+        if what == "force":
+            raise RuntimeError("out of luck")
+
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail)) as (worker, _):
+        with pytest.raises(EngineFailure):
+            worker.submit(scored(3)).result(10)
+        assert worker.submit(job(3)).result(10).hypotheses[0].ids == (3, EOS)
+
+
+def test_a_request_can_be_cancelled_by_its_id() -> None:
+    gate = Gate()
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate)) as (worker, _):
+        first, second = worker.submit_all([job(3), job(4)], ids=[70, 71])
+        assert gate.arrived.wait(10)
+        worker.cancel(71)
+        worker.cancel(99)
+        gate.open()
+        assert first.result(10).hypotheses[0].ids == (3, EOS)
+        assert second.cancelled()
+        worker.cancel(70)  # answered by now
+
+
+def test_a_translation_with_too_many_weights_fails_before_it_is_scored() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY))
+    with working(model) as (worker, _):
+        limited = Wanted((0, 0), limit=WeightLimit("cross", 1, 9))
+        fits, exceeds = worker.submit_all([replace(job(*ids), score=limited) for ids in ((3, 4), (3, 4, 5))])
+        assert fits.result(10).scores is not None
+        with pytest.raises(TooManyWeights, match="16 attention weights"):
+            exceeds.result(10)
+    assert [rows for what, rows in model.calls if what == "force"] == [1]

@@ -1,0 +1,134 @@
+"""The stages in threads of their own: the encoder runs ahead of decoding, and scoring runs in parallel with both.
+
+ONNX Runtime releases the interpreter's lock, so the runs of several threads overlap. A running sentence never waits for
+an encoder run; a scoring run reads nothing of the running batches and takes as long as several decoder steps.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from service.engine.attention.selection import kept
+from service.engine.errors import EngineError
+from service.engine.events import EventListener, StageDone
+from service.engine.model.interface import Model
+from service.engine.scheduling.requests import PendingSentence, QueuedScoring, RequestTable
+from service.engine.types import ScoringResult
+
+Item = TypeVar("Item")
+
+_LOG = logging.getLogger(__name__)
+
+
+class StageThread(Generic[Item]):
+    """A thread that does what there is to do, several items at once."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: Callable[[], float],
+        take: Callable[[], list[Item]],
+        work: Callable[[list[Item], float], None],
+        died: Callable[[], None],
+    ) -> None:
+        """Take the parts: `take` waits for the next items, none at the end; `work` gets them and when it began."""
+        self._name, self._clock = name, clock
+        self._take, self._work, self._died = take, work, died
+        self._began: float | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def began(self) -> float | None:
+        """Return when the present run began, if there is one."""
+        return self._began
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended, if it was ever started."""
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            while items := self._take():
+                self._began = self._clock()
+                self._work(items, self._began)
+                self._began = None
+        except BaseException:
+            # Nothing above this thread could do better than record it; the worker ends too.
+            _LOG.exception("The thread %s ended unexpectedly", self._name)
+            self._died()
+
+
+class EncoderStage:
+    """Runs the encoder over queued sentences, oldest first, several at once; they stay in the queue meanwhile."""
+
+    def __init__(
+        self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
+    ) -> None:
+        self.thread = StageThread("encoder", clock, table.take_to_encode, self._encode, table.stage_died)
+        self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
+
+    def _encode(self, requests: list[PendingSentence], began: float) -> None:
+        """Encode sentences together; one whose caller leaves meanwhile is no longer queued."""
+        try:
+            encoded = self._model.encode([request.job.source_ids for request in requests])
+        except Exception:
+            # The running sentences are untouched, and so are those behind these in the queue.
+            self._table.run_failed("encoder", requests)
+            return
+        self._table.run_succeeded("encoder")
+        seconds = self._clock() - began
+        for at, request in enumerate(requests):
+            request.memory, request.encode_seconds = (encoded, at), seconds
+        self._table.encoded(requests)
+        self._on_event(StageDone(self._name, "encode", seconds))
+
+
+class ScoringStage:
+    """Scores translations in the order they came, several at once."""
+
+    def __init__(
+        self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
+    ) -> None:
+        self.thread = StageThread("scoring", clock, table.take_to_score, self._score, table.stage_died)
+        self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
+
+    def _score(self, taken: list[QueuedScoring], began: float) -> None:
+        """Score translations together and hand the results over."""
+        wanted: list[QueuedScoring] = []
+        for scoring in taken:
+            if scoring.job.deadline is not None and scoring.job.deadline <= began:
+                self._table.expire(scoring.request)
+            elif not scoring.request.future.cancelled():
+                wanted.append(scoring)
+        if not wanted:
+            return
+        try:
+            results = self._model.score_batch([(scoring.job.source_ids, scoring.job.target_ids) for scoring in wanted])
+        except Exception:
+            self._table.run_failed("scoring", [scoring.request for scoring in wanted])
+            return
+        self._table.run_succeeded("scoring")
+        self._on_event(StageDone(self._name, "score", self._clock() - began))
+        for scoring, result in zip(wanted, results, strict=True):
+            self._deliver(scoring, result)
+
+    def _deliver(self, scoring: QueuedScoring, result: ScoringResult) -> None:
+        try:
+            scores = kept(result, scoring.job.wanted)
+        except EngineError as error:
+            self._table.fail(scoring.request, error)
+            return
+        if scoring.translation is None:
+            self._table.resolve(scoring.request, scores)
+            return
+        seconds = self._clock() - scoring.queued
+        self._table.resolve(scoring.request, replace(scoring.translation, scores=scores, score_seconds=seconds))
