@@ -239,7 +239,7 @@ class ValidationConfig(_Section):
     sentences: int = Field(500, ge=1)
     """Development sentences that are translated (greedily) for BLEU, of each corpus its share; the loss uses all."""
     patience: int = Field(10, ge=1)
-    """After this many looks without a better development BLEU the cooldown begins (without one, the run ends)."""
+    """After this many validations without a better development BLEU the cooldown begins (without one, the run ends)."""
     keep_checkpoints: int = Field(5, ge=1)
     """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept beside
     them."""

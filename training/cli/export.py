@@ -19,7 +19,7 @@ from training.export.card import DataCredit, ModelCard, Score
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.recipe import CorpusConfig, Recipe
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, git_revision, load_legs
+from training.runs.stages import closed, git_revision, load_stages
 from training.trainer.checkpoints import Weights, load_trained, newest_checkpoint
 
 CALIBRATION_PAIRS = 200
@@ -108,16 +108,16 @@ def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
 def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
     """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
-    legs, newest = load_legs(folder.legs), newest_checkpoint(folder)
-    if legs and legs[-1]["to_update"] is None and newest is not None:  # killed, or training still
-        legs = closed(legs, int(newest.stem))
+    stages, newest = load_stages(folder.stages), newest_checkpoint(folder)
+    if stages and stages[-1]["to_update"] is None and newest is not None:  # killed, or training still
+        stages = closed(stages, int(newest.stem))
     return ModelCard(
         data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
         seed=recipe.seed,
-        git_revision=legs[-1]["git_revision"] if legs else git_revision(),
+        git_revision=stages[-1]["git_revision"] if stages else git_revision(),
         scores=scores,
         notes=notes,
-        legs=legs,
+        stages=stages,
         exported_with=git_revision(),
     )
 

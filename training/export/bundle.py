@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from service.bundle.manifest import TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
+from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
@@ -30,7 +31,7 @@ from training.export.parameters import Parameters
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
 from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import float_store, make_plan, quantised_store
-from training.export.shortlist import SHORTLIST_FILE, Shortlist, Tokens
+from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
 from training.networks.interface import Network
 from training.recipe import Recipe
@@ -51,6 +52,16 @@ class ExportOptions:
     """What a sentence may need of the vocabulary, for int8; None: all of it."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
     """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
+
+    @property
+    def used_shortlist(self) -> Shortlist | None:
+        """Return the shortlist if anything that is exported uses one."""
+        return self.shortlist if "int8" in self.precisions else None
+
+    @property
+    def always(self) -> Tokens | None:
+        """Return the tokens that every step scores; None without a shortlist."""
+        return None if self.used_shortlist is None else self.used_shortlist.always
 
 
 def export_bundle(
@@ -74,21 +85,11 @@ def export_bundle(
         folder = Path(name) / out_dir.name
         folder.mkdir()
         parameters = parameters_of(recipe.network, network, recipe.max_tokens)
-        shortlist = options.shortlist if "int8" in options.precisions else None
-        always = None if shortlist is None else shortlist.always
-        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, always)
+        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, options.always)
         tokenizer.save(str(folder / TOKENIZER_NAME))
-        if shortlist is not None:
-            shortlist.write(folder / SHORTLIST_FILE)
-        compared: list[Comparison] = []
-        if options.limits is not None:
-            places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
-            if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
-                places["fp32"] = Path(name) / "fp32"
-                places["fp32"].mkdir()
-                write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
-            graphs = Exported(places, align_of(recipe, options.alignment), always)
-            compared = check_parity(network, recipe, graphs, pairs, options.limits)
+        if options.used_shortlist is not None:
+            options.used_shortlist.write(folder / SHORTLIST_NAME)
+        compared = _compare(network, recipe, parameters, pairs, folder, options)
         document = manifest_document(
             recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
         )
@@ -100,6 +101,26 @@ def export_bundle(
             shutil.rmtree(out_dir)
         folder.rename(out_dir)
     return out_dir
+
+
+def _compare(
+    network: Network,
+    recipe: Recipe,
+    parameters: Parameters,
+    pairs: Sequence[IdPair],
+    folder: Path,
+    options: ExportOptions,
+) -> list[Comparison]:
+    """Compare the graphs in a folder with the network; raises ParityError when the two disagree."""
+    if options.limits is None:
+        return []
+    places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
+    if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
+        places["fp32"] = folder.parent / "fp32"
+        places["fp32"].mkdir()
+        write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
+    graphs = Exported(places, align_of(recipe, options.alignment), options.always)
+    return check_parity(network, recipe, graphs, pairs, options.limits)
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:

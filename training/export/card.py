@@ -44,7 +44,7 @@ class ModelCard:
     """Of the code that trained it."""
     scores: tuple[Score, ...] = ()
     notes: str | None = None
-    legs: Sequence[Mapping[str, Any]] = ()
+    stages: Sequence[Mapping[str, Any]] = ()
     """Each start of `train`: updates, code, precision, what of the recipe had changed."""
     exported_with: str | None = None
     """The revision of the code that exported it."""
@@ -59,7 +59,7 @@ class ModelCard:
             "parameters": parameters,
             "scores": [asdict(score) for score in self.scores],
             "notes": self.notes,
-            **({"legs": list(self.legs)} if self.legs else {}),
+            **({"legs": list(self.stages)} if self.stages else {}),
             **({"exported_with": self.exported_with} if self.exported_with else {}),
         }
 
@@ -121,27 +121,27 @@ def readme(manifest: dict[str, Any]) -> str:
         _table(card["data"], ("name", "pairs", "licence", "credit")),
         f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n",
         f"```yaml\n{card['recipe'].strip()}\n```\n",
-        _legs(card.get("legs", [])),
+        _stages(card.get("legs", [])),
     ]
     if card["notes"]:
         parts.append(f"## Notes\n\n{card['notes']}\n")
     return "\n".join(part for part in parts if part)
 
 
-def _legs(legs: list[dict[str, Any]]) -> str:
-    """Return the legs of training as a list; nothing where the recipe above says it all."""
-    began = legs[0].get("began_from") if legs else None
-    if len(legs) < 2 and began is None:
+def _stages(stages: list[dict[str, Any]]) -> str:
+    """Return the stages of training as a list; nothing where the recipe above says it all."""
+    began = stages[0].get("began_from") if stages else None
+    if len(stages) < 2 and began is None:
         return ""
-    lines = ["It was trained in legs; the recipe is that of the last one.\n"]
+    lines = ["It was trained in stages; the recipe is that of the last one.\n"]
     if began is not None:
         what = f"bundle {began['bundle']}, version {began['version']}" if "bundle" in began else f"run {began['run']}"
         lines.append(f"- It began with the parameters of {what}.")
-    for leg in legs:
-        changed = "; ".join(f"{key}: {value}" for key, value in leg["changed"].items())
+    for stage in stages:
+        changed = "; ".join(f"{key}: {value}" for key, value in stage["changed"].items())
         lines.append(
-            f"- Updates {leg['from_update']:,} to {leg['to_update'] or 0:,}, {leg['precision']}, revision "
-            f"`{leg['git_revision']}`" + (f", changed: {changed}" if changed else "")
+            f"- Updates {stage['from_update']:,} to {stage['to_update'] or 0:,}, {stage['precision']}, revision "
+            f"`{stage['git_revision']}`" + (f", changed: {changed}" if changed else "")
         )
     return "\n".join(lines) + "\n"
 

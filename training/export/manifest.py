@@ -8,9 +8,9 @@ from typing import Any
 from onnx import TensorProto, helper
 
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, Precision
+from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
-from training.export.shortlist import SHORTLIST_FILE
 from training.recipe import Recipe
 
 WEIGHTS, README = "weights.bin", "README.md"
@@ -37,7 +37,7 @@ def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
         {"name": name, "dtype": dtype, "axes": list(axes), "kind": graphs.state_kind} for name, axes in graphs.state
     ]
     files = {kind: graph_file(kind, precision) for kind in GRAPH_KINDS}
-    shortlist = {"shortlist": SHORTLIST_FILE} if graphs.output.arrays else {}
+    shortlist = {"shortlist": SHORTLIST_NAME} if graphs.output.arrays else {}
     return {"device": DEVICES[precision], **files, "memory": memory, "state": state, **shortlist}
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.shortlist import write_shortlist
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.alignment.lexicon import sample_pairs, train_lexicon
 from training.data.dataset import EncodedPairs
 
-SHORTLIST_FILE = "shortlist.npz"
 _COUNTED = 20_000
 """Sentences over which is counted how many ask for a token."""
 
@@ -49,7 +49,7 @@ class Shortlist:
     def write(self, path: Path) -> None:
         """Write one .npz with what makes a sentence's own list: nothing that steps score for every sentence."""
         own = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
-        np.savez_compressed(path, always=np.zeros(0, np.uint16), likely=own)
+        write_shortlist(path, own)
 
 
 def learn_shortlist(

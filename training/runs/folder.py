@@ -26,10 +26,10 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"
         self.best = self.checkpoints / "best.ckpt"
         self.best_score = self.checkpoints / "best.json"
-        self.looks = self.checkpoints / "looks.json"
+        self.validations = self.checkpoints / "looks.json"
         self.averaged = path / "averaged.pt"
         self.precision = path / "precision.json"
-        self.legs = path / "legs.json"
+        self.stages = path / "legs.json"
         self.log = path / "train.log"
 
     def corpus(self, name: str) -> Path:

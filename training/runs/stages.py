@@ -1,4 +1,4 @@
-"""The legs of a run: each start of `train`, with the code, the recipe and the precision that it used."""
+"""The stages of a run: each start of `train`, with the code, the recipe and the precision that it used."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import torch
 
 from service.bundle.manifest import MANIFEST_NAME
 
-Leg = dict[str, Any]
+Stage = dict[str, Any]
 
 
-def load_legs(path: Path) -> list[Leg]:
-    """Return the legs that a run folder records; none for one that was trained before they were kept."""
+def load_stages(path: Path) -> list[Stage]:
+    """Return the stages that a run folder records; none for one that was trained before they were kept."""
     if not path.exists():
         return []
-    legs: list[Leg] = json.loads(path.read_text(encoding="utf-8"))
-    return legs
+    stages: list[Stage] = json.loads(path.read_text(encoding="utf-8"))
+    return stages
 
 
-def save_legs(path: Path, legs: list[Leg]) -> None:
+def save_stages(path: Path, stages: list[Stage]) -> None:
     """Write them as JSON."""
-    path.write_text(json.dumps(legs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(stages, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def new_leg(first: int, precision: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Leg:
-    """Return the record of a leg that begins at update ``first``; ``before``, ``now``: recipes as plain data."""
+def new_stage(first: int, precision: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Stage:
+    """Return the record of a stage that begins at update ``first``; ``before``, ``now``: recipes as plain data."""
     return {
         "from_update": first,
         "to_update": None,
@@ -44,34 +44,34 @@ def new_leg(first: int, precision: str, before: Mapping[str, Any] | None, now: M
     }
 
 
-def origin(folder: Path) -> Leg:
-    """Return what a run that begins with the parameters in ``folder`` began from: a bundle with its legs, or a run."""
+def origin(folder: Path) -> Stage:
+    """Return what a run with the parameters in ``folder`` began from: a bundle with its stages, or a run."""
     manifest = folder / MANIFEST_NAME
     if not manifest.exists():
-        return {"run": folder.name, "legs": load_legs(folder / "legs.json")}
+        return {"run": folder.name, "legs": load_stages(folder / "legs.json")}
     content = json.loads(manifest.read_text(encoding="utf-8"))
     card = content["card"]
     known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
     return {"bundle": content["name"], "version": content["version"], **known}
 
 
-def unrecorded_leg(last: int, recipe: Mapping[str, Any]) -> Leg:
+def unrecorded_stage(last: int, recipe: Mapping[str, Any]) -> Stage:
     """Return the record of what an older version trained, up to update ``last``, with a recipe as plain data."""
     precision = recipe.get("optimisation", {}).get("precision", "fp32")
     return {"from_update": 0, "to_update": last, "precision": precision, "git_revision": "unknown", "changed": {}}
 
 
-def extend(legs: list[Leg], leg: Leg) -> list[Leg]:
-    """Return the legs with one more; those that it does over again (after a kill, say) end where it begins."""
-    kept = [other for other in legs if other["from_update"] < leg["from_update"]]
-    if kept and (kept[-1]["to_update"] is None or kept[-1]["to_update"] > leg["from_update"]):
-        kept = [*kept[:-1], {**kept[-1], "to_update": leg["from_update"]}]
-    return [*kept, leg]
+def extend(stages: list[Stage], stage: Stage) -> list[Stage]:
+    """Return the stages with one more; those that it does over again (after a kill, say) end where it begins."""
+    kept = [other for other in stages if other["from_update"] < stage["from_update"]]
+    if kept and (kept[-1]["to_update"] is None or kept[-1]["to_update"] > stage["from_update"]):
+        kept = [*kept[:-1], {**kept[-1], "to_update": stage["from_update"]}]
+    return [*kept, stage]
 
 
-def closed(legs: list[Leg], last: int) -> list[Leg]:
-    """Return the legs with the ``last`` update noted; one that made no update is dropped."""
-    done = [*legs[:-1], {**legs[-1], "to_update": last}]
+def closed(stages: list[Stage], last: int) -> list[Stage]:
+    """Return the stages with the ``last`` update noted; one that made no update is dropped."""
+    done = [*stages[:-1], {**stages[-1], "to_update": last}]
     return done[:-1] if done[-1]["from_update"] == last else done
 
 

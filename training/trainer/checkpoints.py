@@ -114,6 +114,6 @@ def load_trained(path: Path, which: Weights = "usual") -> Trained:
 def _weights(folder: RunFolder, which: Weights) -> Path | None:
     if which == "best":
         if not folder.best.exists():
-            raise FileNotFoundError(f"there is no {folder.best}: it is written at the first look at development data")
+            raise FileNotFoundError(f"there is no {folder.best}: it is written at the first validation")
         return folder.best
     return newest_checkpoint(folder) if which == "newest" else trained_parameters(folder)

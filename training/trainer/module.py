@@ -1,4 +1,4 @@
-"""One update and one look at the development data, for either network."""
+"""One update and one validation, for either network."""
 
 from __future__ import annotations
 

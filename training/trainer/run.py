@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from training.export.card import recipe_text
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, extend, load_legs, new_leg, origin, save_legs, unrecorded_leg
+from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages, unrecorded_stage
 from training.trainer.callbacks import AttentionPictures, RunLog, Speed
 from training.trainer.checkpoints import newest_checkpoint, write_average
 from training.trainer.data import PairData
@@ -57,7 +57,26 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
     precision = _precision(recipe, folder, module, data)
     _record(recipe, folder, before, precision)
     stopping = Stopping(recipe, folder)
-    trainer = lightning.Trainer(
+    trainer = _trainer(recipe, folder, precision, (processes, nodes), _callbacks(recipe, folder, stopping, progress))
+    trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
+    if trainer.global_step == before.update:
+        tell(folder, nothing_left(before.update, stopping.validations.ended_at))
+    trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
+    if trainer.is_global_zero:
+        write_average(folder, recipe.validation.keep_checkpoints)
+        save_stages(folder.stages, closed(load_stages(folder.stages), trainer.global_step))
+
+
+def _trainer(
+    recipe: Recipe,
+    folder: RunFolder,
+    precision: Precision,
+    world: tuple[int, int],
+    callbacks: list[lightning.Callback],
+) -> lightning.Trainer:
+    """Return Lightning's trainer; ``world`` is the number of processes on a machine and the number of machines."""
+    processes, nodes = world
+    return lightning.Trainer(
         max_steps=recipe.optimisation.max_updates,
         accumulate_grad_batches=recipe.optimisation.accumulate,
         gradient_clip_val=recipe.optimisation.clip_norm,
@@ -70,18 +89,11 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
         num_sanity_val_steps=0,
         log_every_n_steps=20,
         enable_model_summary=False,
-        enable_progress_bar=progress,
+        enable_progress_bar=any(isinstance(callback, TQDMProgressBar) for callback in callbacks),
         use_distributed_sampler=False,
         logger=TensorBoardLogger(folder.path, name="tensorboard", version=""),
-        callbacks=_callbacks(recipe, folder, stopping, progress),
+        callbacks=callbacks,
     )
-    trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
-    if trainer.global_step == before.update:
-        tell(folder, nothing_left(before.update, stopping.looks.ended_at))
-    trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
-    if trainer.is_global_zero:
-        write_average(folder, recipe.validation.keep_checkpoints)
-        save_legs(folder.legs, closed(load_legs(folder.legs), trainer.global_step))
 
 
 def require_world(processes: int) -> None:
@@ -120,7 +132,7 @@ def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, dat
 
 @rank_zero_only
 def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
-    """Keep the recipe and the leg that begins; what the last leg left behind no longer stands for the run."""
+    """Record the recipe and the stage that begins; what the last stage left behind no longer stands for the run."""
     told: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
     old: dict[str, Any] | None = None
     if before.update:
@@ -128,17 +140,17 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Preci
     else:
         folder.best.unlink(missing_ok=True)
         folder.best_score.unlink(missing_ok=True)
-        folder.looks.unlink(missing_ok=True)
-        folder.legs.unlink(missing_ok=True)
+        folder.validations.unlink(missing_ok=True)
+        folder.stages.unlink(missing_ok=True)
     folder.averaged.unlink(missing_ok=True)
     folder.save_recipe(recipe)
-    leg = new_leg(before.update, precision, old, told)
+    stage = new_stage(before.update, precision, old, told)
     if not before.update and recipe.start_from is not None:
-        leg["began_from"] = origin(recipe.start_from)
-    legs = load_legs(folder.legs)
-    if old is not None and not legs:
-        legs = [unrecorded_leg(before.update, old)]
-    save_legs(folder.legs, extend(legs, leg))
+        stage["began_from"] = origin(recipe.start_from)
+    stages = load_stages(folder.stages)
+    if old is not None and not stages:
+        stages = [unrecorded_stage(before.update, old)]
+    save_stages(folder.stages, extend(stages, stage))
 
 
 def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:

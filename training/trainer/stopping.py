@@ -19,25 +19,25 @@ from training.trainer.schedule import last_update
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    """What the looks at the development data have shown so far."""
+class Validations:
+    """What the validations have shown so far."""
 
     best: float = -math.inf
     """The highest development BLEU."""
     without_better: int = 0
-    """Looks since then; no longer counted once patience has ended."""
+    """Validations since then; they are no longer counted once patience has ended."""
     ended_at: int | None = None
     """The update at which patience ended."""
 
-    def after(self, update: int, bleu: float, patience: int) -> Looks:
-        """Return the same after one more look."""
+    def after(self, update: int, bleu: float, patience: int) -> Validations:
+        """Return the same after one more validation."""
         if bleu > self.best:
             return replace(self, best=bleu, without_better=0 if self.ended_at is None else self.without_better)
         if self.ended_at is not None:
             return self
         return replace(self, without_better=self.without_better + 1).resumed(update, patience)
 
-    def resumed(self, update: int, patience: int) -> Looks:
+    def resumed(self, update: int, patience: int) -> Validations:
         """Return the same under another ``patience``: more of it revives a run that had ended, less may end it here."""
         if self.without_better < patience:
             return replace(self, ended_at=None)
@@ -49,30 +49,30 @@ class Stopping(Callback):
 
     def __init__(self, recipe: Recipe, folder: RunFolder) -> None:
         self._recipe, self._folder = recipe, folder
-        self.looks = Looks()
+        self.validations = Validations()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run needs to know of the looks so far."""
-        return asdict(self.looks)
+        """Return what a resumed run needs to know of the validations so far."""
+        return asdict(self.validations)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up what ``state_dict`` gave."""
-        self.looks = Looks(**state_dict)
+        self.validations = Validations(**state_dict)
 
     def on_load_checkpoint(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Take the looks of a run that began under Lightning's EarlyStopping, as those before this version did."""
+        """Take over what a run knows that began under Lightning's EarlyStopping, as runs of older versions did."""
         for key, state in checkpoint.get("callbacks", {}).items():
             if key.startswith("EarlyStopping"):
-                self.looks = Looks(float(state["best_score"]), int(state["wait_count"]))
+                self.validations = Validations(float(state["best_score"]), int(state["wait_count"]))
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Judge a resumed run by the recipe's patience as it is now."""
-        seen = _load_looks(self._folder).get(str(trainer.global_step))
-        if seen is not None:  # a checkpoint is written before the look at its update
-            self.looks = Looks(**seen)
-        self.looks = self.looks.resumed(trainer.global_step, self._recipe.validation.patience)
+        seen = _load_validations(self._folder).get(str(trainer.global_step))
+        if seen is not None:  # a checkpoint is written before the validation at its update
+            self.validations = Validations(**seen)
+        self.validations = self.validations.resumed(trainer.global_step, self._recipe.validation.patience)
         self._settle(trainer, pl_module)
 
     def on_train_batch_end(
@@ -83,30 +83,36 @@ class Stopping(Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Stop behind the last update; Lightning then takes a last look at the development data."""
+        """Stop behind the last update; Lightning then validates once more."""
         self._settle(trainer, pl_module)
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Count the look; keep the parameters if they are the best so far."""
+        """Count the validation; keep the parameters if they are the best so far."""
         if trainer.sanity_checking or "dev_bleu" not in trainer.callback_metrics:
             return
         bleu = float(trainer.strategy.broadcast(float(trainer.callback_metrics["dev_bleu"])))
-        before = self.looks
-        self.looks = before.after(trainer.global_step, bleu, self._recipe.validation.patience)
+        before = self.validations
+        self.validations = before.after(trainer.global_step, bleu, self._recipe.validation.patience)
         if trainer.is_global_zero:
-            _save_looks(self._folder, {**_load_looks(self._folder), str(trainer.global_step): asdict(self.looks)})
+            _save_validations(
+                self._folder, {**_load_validations(self._folder), str(trainer.global_step): asdict(self.validations)}
+            )
         if bleu > best_so_far(self._folder):
             trainer.save_checkpoint(self._folder.best)
             if trainer.is_global_zero:
                 found = {"update": trainer.global_step, "dev_bleu": bleu}
                 self._folder.best_score.write_text(json.dumps(found) + "\n", encoding="utf-8")
         self._settle(trainer, pl_module)
-        if before.ended_at is None and self.looks.ended_at is not None and isinstance(pl_module, TranslationModule):
-            tell(self._folder, patience_ended(self.looks.ended_at, pl_module.last_update))
+        if (
+            before.ended_at is None
+            and self.validations.ended_at is not None
+            and isinstance(pl_module, TranslationModule)
+        ):
+            tell(self._folder, patience_ended(self.validations.ended_at, pl_module.last_update))
 
     def _settle(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
-        module.last_update = last_update(self._recipe.optimisation, self.looks.ended_at)
+        module.last_update = last_update(self._recipe.optimisation, self.validations.ended_at)
         if trainer.global_step >= module.last_update:
             trainer.should_stop = True
 
@@ -125,19 +131,19 @@ def nothing_left(update: int, ended_at: int | None) -> str:
     return f"this run has ended with update {update}{why}; to go on, {how}"
 
 
-def _load_looks(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    """Return what each look left, by its update."""
-    if not folder.looks.exists():
+def _load_validations(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """Return what each validation left, by its update."""
+    if not folder.validations.exists():
         return {}
-    looks: dict[str, dict[str, Any]] = json.loads(folder.looks.read_text(encoding="utf-8"))
-    return looks
+    validations: dict[str, dict[str, Any]] = json.loads(folder.validations.read_text(encoding="utf-8"))
+    return validations
 
 
-def _save_looks(folder: RunFolder, looks: dict[str, dict[str, Any]]) -> None:
+def _save_validations(folder: RunFolder, validations: dict[str, dict[str, Any]]) -> None:
     folder.checkpoints.mkdir(exist_ok=True)
-    staged = folder.looks.with_suffix(".new")
-    staged.write_text(json.dumps(looks) + "\n", encoding="utf-8")
-    staged.replace(folder.looks)
+    staged = folder.validations.with_suffix(".new")
+    staged.write_text(json.dumps(validations) + "\n", encoding="utf-8")
+    staged.replace(folder.validations)
 
 
 def best_so_far(folder: RunFolder) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.load import Bundle
+from service.bundle.shortlist import read_shortlist
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.batching import (
     SOURCE_STEP,
@@ -24,7 +25,7 @@ from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
-from service.engine.model.shortlist import Shortlist, read_shortlist
+from service.engine.model.shortlist import Shortlist
 from service.engine.types import ScoringResult
 
 ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
@@ -120,7 +121,7 @@ class OnnxModel:
             return None
         if self._rows is not None:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
-        return read_shortlist(self._bundle.path(name), manifest.vocabulary_size, self._pad)
+        return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

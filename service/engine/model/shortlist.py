@@ -7,13 +7,11 @@ is over the whole vocabulary.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from service.engine.errors import BundleCorrupt
+from service.bundle.shortlist import ShortlistArrays
 from service.engine.model.buffers import rounded_up
 from service.engine.types import IntArray
 
@@ -21,13 +19,13 @@ LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities cha
 
 
 class Shortlist:
-    """What a bundle's shortlist file says."""
+    """Makes each sentence's list from a bundle's shortlist file."""
 
-    def __init__(self, always: IntArray, likely: IntArray, vocabulary: int, pad: int) -> None:
+    def __init__(self, arrays: ShortlistArrays, pad: int) -> None:
         self._pad = pad
-        self._likely = likely  # [V, E]: what each source token calls for
-        self._always = np.zeros(vocabulary, bool)
-        self._always[always] = True
+        self._likely = arrays.likely  # [V, E]: what each source token calls for
+        self._always = np.zeros(len(arrays.likely), bool)
+        self._always[arrays.always] = True
 
     def of(self, source: Sequence[int]) -> IntArray:
         """Return a sentence's own tokens, ascending, [O]; there may be none."""
@@ -44,20 +42,3 @@ class Shortlist:
         for row, each in zip(padded, lists, strict=True):
             row[: len(each)] = each
         return padded, lengths
-
-
-def read_shortlist(path: Path, vocabulary: int, pad: int) -> Shortlist:
-    """Read a shortlist file; raises BundleCorrupt."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            always, likely = (arrays[name].astype(np.int64) for name in ("always", "likely"))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise BundleCorrupt(f"{path}: cannot be read as a shortlist ({error}).") from error
-    if always.ndim != 1 or likely.ndim != 2 or len(likely) != vocabulary:
-        raise BundleCorrupt(f"{path}: the arrays of the shortlist do not fit a vocabulary of {vocabulary}.")
-    if (
-        max(always.max(initial=0), likely.max(initial=0)) >= vocabulary
-        or min(always.min(initial=0), likely.min(initial=0)) < 0
-    ):
-        raise BundleCorrupt(f"{path}: a token of the shortlist lies outside the vocabulary of {vocabulary}.")
-    return Shortlist(always, likely, vocabulary, pad)

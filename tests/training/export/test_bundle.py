@@ -276,15 +276,15 @@ def test_the_manifest_says_what_the_alignment_error_was_measured_against(tmp_pat
 
 def test_a_card_tells_the_legs_of_training(tmp_path: Path, tokenizer: Tokenizer) -> None:
     config, vocabulary = bahdanau(), tokenizer.get_vocab_size()
-    leg = {"from_update": 0, "to_update": 900, "precision": "fp32", "git_revision": "abc", "changed": {}}
+    stage = {"from_update": 0, "to_update": 900, "precision": "fp32", "git_revision": "abc", "changed": {}}
     began = {"bundle": "old", "version": "3", "git_revision": "aaa", "legs": []}
-    second = {**leg, "from_update": 900, "to_update": 1200, "changed": {"optimisation.peak_rate": 0.0005}}
-    card = replace(CARD, legs=({**leg, "began_from": began}, second), exported_with="def")
+    second = {**stage, "from_update": 900, "to_update": 1200, "changed": {"optimisation.peak_rate": 0.0005}}
+    card = replace(CARD, stages=({**stage, "began_from": began}, second), exported_with="def")
     options = ExportOptions(card=card, precisions=("int8",), limits=None)
     pairs = id_pairs(vocabulary=vocabulary)
     made = export_bundle(_network(config, vocabulary), tokenizer, recipe_of(config), pairs, tmp_path / "t", options)
     written = json.loads((made / "manifest.json").read_text("utf-8"))["card"]
-    assert [leg["to_update"] for leg in written["legs"]] == [900, 1200]
+    assert [stage["to_update"] for stage in written["legs"]] == [900, 1200]
     assert written["exported_with"] == "def"
     text = (made / "README.md").read_text("utf-8")
     assert "began with the parameters of bundle old, version 3" in text

@@ -47,9 +47,9 @@ def test_a_resumed_run_uses_the_recipes_rate_betas_and_decay(toy: RunFolder) -> 
     assert matrices["lr"] == pytest.approx(0.0001 * 9**-0.5)  # the rate of the update that would follow
     assert matrices["betas"] == (0.9, 0.9)
     assert (matrices["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
-    legs = json.loads(toy.legs.read_text())
-    assert [(leg["from_update"], leg["to_update"]) for leg in legs] == [(0, 4), (4, 8)]
-    assert legs[1]["changed"]["optimisation.peak_rate"] == 0.0001
+    stages = json.loads(toy.stages.read_text())
+    assert [(stage["from_update"], stage["to_update"]) for stage in stages] == [(0, 4), (4, 8)]
+    assert stages[1]["changed"]["optimisation.peak_rate"] == 0.0001
 
 
 def test_the_rate_changes_what_is_learnt(toy: RunFolder) -> None:
@@ -79,8 +79,8 @@ def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -
     del content["callbacks"]["Stopping"]
     torch.save(content, newest)
     toy.prepared.unlink()
-    toy.looks.unlink()
-    toy.legs.unlink()
+    toy.validations.unlink()
+    toy.stages.unlink()
 
     train_some(toy, "optimisation.max_updates=3", "optimisation.peak_rate=0.0000001")
 
@@ -94,8 +94,8 @@ def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -
         assert float(own["exp_avg"].mean()) == pytest.approx(0.1 * own["exp_avg"].numel() * 0.9, rel=0.05)
     assert len(sizes) > 3
     assert toy.log.read_text().count("without a fingerprint") == 1
-    legs = json.loads(toy.legs.read_text())
-    assert [(leg["to_update"], leg["git_revision"] == "unknown") for leg in legs] == [(2, True), (3, False)]
+    stages = json.loads(toy.stages.read_text())
+    assert [(stage["to_update"], stage["git_revision"] == "unknown") for stage in stages] == [(2, True), (3, False)]
 
 
 def test_a_stale_mean_is_never_preferred(toy: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_patience_begins_the_cooldown_and_a_resumed_run_ends_with_it(toy: RunFol
     cooling = ("optimisation.cooldown_updates=6", "validation.every_updates=4", *dull)
     train_some(toy, *cooling)
 
-    assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"  # looks at 4 and 8, then six updates
+    assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"  # validations at 4 and 8, then six updates
     assert "patience ended at update 8: the cooldown begins here and ends the run at update 14" in toy.log.read_text()
     assert groups(toy)[0]["lr"] == 0
     assert json.loads(toy.best_score.read_text())["update"] == 4
@@ -206,7 +206,7 @@ def test_a_killed_run_remembers_its_looks(toy: RunFolder) -> None:
     """A checkpoint is written before the look at its update: that look counts all the same."""
     dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=2", "validation.every_updates=4")
     train_some(toy, *dull, "optimisation.max_updates=9")
-    (toy.checkpoints / "00000009.ckpt").unlink()  # as if killed in update 9, after the looks at 4 and 8
+    (toy.checkpoints / "00000009.ckpt").unlink()  # as if killed in update 9, after the validations at 4 and 8
 
     train_some(toy, *dull, "optimisation.max_updates=500")
 

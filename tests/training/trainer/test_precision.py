@@ -29,7 +29,7 @@ def test_a_run_learns_in_every_precision_of_a_cpu(precision: str, toy: RunFolder
     assert all(value.dtype == torch.float32 for value in checkpoint["state_dict"].values())
     loss = float(toy.log.read_text().split("dev_loss=")[1].split()[0])
     assert loss < math.log(420), "no better than guessing"
-    assert json.loads(toy.legs.read_text())[0]["precision"] == precision
+    assert json.loads(toy.stages.read_text())[0]["precision"] == precision
 
 
 @pytest.mark.gpu
@@ -64,7 +64,7 @@ def test_auto_says_what_it_measured_and_a_resumed_run_keeps_the_choice(
     train_some(toy, "optimisation.precision=auto", "optimisation.max_updates=4")
 
     assert "precision auto: bf16, as chosen when this run began" in toy.log.read_text()
-    assert [leg["precision"] for leg in json.loads(toy.legs.read_text())] == ["bf16", "bf16"]
+    assert [stage["precision"] for stage in json.loads(toy.stages.read_text())] == ["bf16", "bf16"]
 
 
 def test_the_network_is_measured_with_its_own_losses_and_left_as_it_was() -> None:

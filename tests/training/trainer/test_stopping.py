@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from training.recipe import OptimisationConfig
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces
-from training.trainer.stopping import Looks
+from training.trainer.stopping import Validations
 
 CONFIG = OptimisationConfig(warmup_updates=100, max_updates=1000, cooldown_updates=200, sampled_pieces=50)
 
 
-def looked(*scores: float, patience: int = 2) -> Looks:
-    looks = Looks()
+def looked(*scores: float, patience: int = 2) -> Validations:
+    validations = Validations()
     for number, score in enumerate(scores, start=1):
-        looks = looks.after(10 * number, score, patience)
-    return looks
+        validations = validations.after(10 * number, score, patience)
+    return validations
 
 
 def test_patience_counts_looks_without_a_better_score() -> None:

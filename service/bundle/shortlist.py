@@ -1,0 +1,48 @@
+"""The shortlist file of a bundle: which target tokens each source token calls for.
+
+It is an .npz of two arrays. ``likely`` [V, E]: what each source token calls for; padding where there is less.
+``always`` [A]: what every sentence may use besides. Bundles of today write it empty, because their steps score such
+tokens without a list.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from service.bundle.errors import BundleCorrupt
+
+SHORTLIST_NAME = "shortlist.npz"
+
+
+class ShortlistArrays(NamedTuple):
+    """What a shortlist file holds."""
+
+    always: npt.NDArray[np.int64]  # [A]
+    likely: npt.NDArray[np.int64]  # [V, E]
+
+
+def write_shortlist(path: Path, likely: npt.NDArray[np.uint16]) -> None:
+    """Write a shortlist file from what each source token calls for, [V, E]."""
+    np.savez_compressed(path, always=np.zeros(0, np.uint16), likely=likely)
+
+
+def read_shortlist(path: Path, vocabulary: int) -> ShortlistArrays:
+    """Return what a shortlist file holds; raises BundleCorrupt where it does not fit the vocabulary."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            always, likely = (arrays[name].astype(np.int64) for name in ("always", "likely"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise BundleCorrupt(f"{path}: cannot be read as a shortlist ({error}).") from error
+    if always.ndim != 1 or likely.ndim != 2 or len(likely) != vocabulary:
+        raise BundleCorrupt(f"{path}: the arrays of the shortlist do not fit a vocabulary of {vocabulary}.")
+    if (
+        max(always.max(initial=0), likely.max(initial=0)) >= vocabulary
+        or min(always.min(initial=0), likely.min(initial=0)) < 0
+    ):
+        raise BundleCorrupt(f"{path}: a token of the shortlist lies outside the vocabulary of {vocabulary}.")
+    return ShortlistArrays(always, likely)
