@@ -132,6 +132,18 @@ class TransformerConfig(_Section):
     """Inside the feed-forward network (not in the paper's text, in its code)."""
     norm: Literal["pre", "post"] = "post"
     """Where LayerNorm stands: after the residual sum as in the paper, or before the sub-layer."""
+    norm_epsilon: float = Field(1e-5, gt=0, lt=0.1)
+    """Added to the variance in every LayerNorm."""
+    activation: Literal["relu", "swish", "gelu"] = "relu"
+    """Between the two products of the feed-forward network; Marian's default is ``swish`` (x · sigmoid(x))."""
+    positions: Literal["interleaved", "halves", "marian"] = "interleaved"
+    """How the sinusoids of section 3.5 are laid out: sine and cosine in turns as in the paper; the sines in the first
+    half and the cosines in the second (transformers' MarianMT, CTranslate2); or the same with rates that Marian spreads
+    over d / 2 - 1 steps in place of d / 2."""
+    scale_embedding: bool = True
+    """Multiply embeddings by √d (section 3.4)."""
+    share_embeddings: bool = True
+    """One table for source, target and output (section 3.4); otherwise the source has a table of its own."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> TransformerConfig:

@@ -13,15 +13,19 @@ from training.export.graph import MICROSOFT, GraphBuilder
 from training.export.parameters import OUTPUT_BIAS
 from training.export.shortlist import Tokens
 
-EPSILON = 1e-5
-"""Of every LayerNorm."""
-
 
 class Operand(NamedTuple):
     """A tensor that products read, and the name under which its range was calibrated."""
 
     site: str
     tensor: str
+
+
+class Norm(NamedTuple):
+    """A LayerNorm: the name of its parameters, and what is added to the variance."""
+
+    name: str
+    epsilon: float
 
 
 class Range(NamedTuple):
@@ -88,15 +92,15 @@ class Arithmetic:
         """The operand [..., W], reshaped to [B, K, W], times int8 [B, W, O] → int32 [B, K, O]; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
-    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
+    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
         """LayerNorm(values + result) and the sum itself, each [..., W].
 
         Two nodes, because ONNX Runtime's fused SkipLayerNormalization was seven times slower on CPU; and Sum in
         place of Add, because it would fuse an Add by itself.
         """
         total = graph.op("Sum", values, result)
-        scale, bias = (self.vector(graph, f"{norm}.{part}") for part in ("weight", "bias"))
-        return graph.op("LayerNormalization", total, scale, bias, axis=-1, epsilon=EPSILON), total
+        scale, bias = (self.vector(graph, f"{norm.name}.{part}") for part in ("weight", "bias"))
+        return graph.op("LayerNormalization", total, scale, bias, axis=-1, epsilon=norm.epsilon), total
 
     def vector(self, graph: GraphBuilder, name: str) -> str:
         """Return a parameter that is never quantised."""
@@ -143,11 +147,11 @@ class DequantisedArithmetic(Arithmetic):
         """Rows of a table: only those are expanded."""
         return self.from_float(graph, _int8_rows(graph, table, ids))
 
-    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: str) -> tuple[str, str]:
+    def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
         """Return one node, which is what CUDA has a kernel for."""
-        inputs = [values, result, *(self.vector(graph, f"{norm}.{part}") for part in ("weight", "bias"))]
-        wanted = [True, False, False, True]
-        normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=EPSILON)
+        inputs = [values, result, *(self.vector(graph, f"{norm.name}.{part}") for part in ("weight", "bias"))]
+        wanted, epsilon = [True, False, False, True], norm.epsilon
+        normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=epsilon)
         return normed, total
 
     def _matrix(self, graph: GraphBuilder, name: str) -> str:

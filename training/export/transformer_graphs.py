@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,8 @@ from training.export.graph_blocks import (
 )
 from training.export.output_layer import SITE, OutputLayer
 from training.export.parameters import POSITIONS
-from training.export.precision import Arithmetic
-from training.export.transformer_parameters import EMBEDDING, norm_names
+from training.export.precision import Arithmetic, Norm
+from training.export.transformer_parameters import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
 from training.recipe import TransformerConfig
 
 
@@ -54,9 +54,10 @@ in place of the six that compare positions with lengths (4 to 8 % of a step)."""
 class _Stream:
     """The residual stream with its LayerNorms, sum and norm in one node: section 5.4, or pre-norm."""
 
-    def __init__(self, graph: GraphBuilder, arithmetic: Arithmetic, norms: Sequence[str], before: bool) -> None:
+    def __init__(self, graph: GraphBuilder, arithmetic: Arithmetic, config: TransformerConfig, side: str) -> None:
         self._graph, self._arithmetic = graph, arithmetic
-        self._norms, self._before = iter(norms), before
+        self._norms = (Norm(name, config.norm_epsilon) for name in norm_names(config, side))
+        self._before = config.norm == "pre"
         self.seen = ""
         """What the next sub-layer reads."""
         self._sum = ""
@@ -83,7 +84,7 @@ class TransformerGraphs:
         self.head = config.width // config.heads
         # GroupQueryAttention wants heads of a multiple of 8: others are padded with zeros in the cache.
         self.cached_head = -(-self.head // 8) * 8
-        self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / math.sqrt(config.width))
+        self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / embedding_scale(config))
 
     paddings: Mapping[str, float] = {VALID: 0.0}
 
@@ -128,7 +129,7 @@ class TransformerGraphs:
         rows = graph.op("Shape", tokens)  # [B, K]
         by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = graph.op("Log", memory[-1])
-        stream = _Stream(graph, self.arithmetic, norm_names(self.config, "decoder"), self.config.norm == "pre")
+        stream = _Stream(graph, self.arithmetic, self.config, "decoder")
         table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
         positions = graph.op("Gather", table, past.lengths)
         # [N, 1, W] throughout: what self-attention reads and gives, so that nothing is reshaped for it.
@@ -244,8 +245,9 @@ class TransformerGraphs:
 
     def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> _Stream:
         """Embeddings plus positions of whole sequences: [B, S] → [B, S, W]."""
-        stream = _Stream(graph, self.arithmetic, norm_names(self.config, side), self.config.norm == "pre")
-        embedded = self.arithmetic.lookup(graph, EMBEDDING, ids)
+        stream = _Stream(graph, self.arithmetic, self.config, side)
+        own = side == "encoder" and not self.config.share_embeddings
+        embedded = self.arithmetic.lookup(graph, SOURCE_EMBEDDING if own else EMBEDDING, ids)
         positions = graph.op("Slice", graph.weight(POSITIONS), graph.integers(0), size)
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
         return stream
@@ -255,8 +257,13 @@ class TransformerGraphs:
         return self.arithmetic.product(graph, name, operand)
 
     def _feed_forward(self, graph: GraphBuilder, name: str, seen: str) -> str:
-        inner = graph.op("Relu", self._product(graph, f"{name}.feed_forward.inner", seen))
+        inner = self._activation(graph, self._product(graph, f"{name}.feed_forward.inner", seen))
         return self._product(graph, f"{name}.feed_forward.outer", inner)
+
+    def _activation(self, graph: GraphBuilder, inner: str) -> str:
+        if self.config.activation == "swish":
+            return graph.fused("QuickGelu", inner, alpha=1.0)
+        return graph.op({"relu": "Relu", "gelu": "Gelu"}[self.config.activation], inner)
 
     def _heads(self, graph: GraphBuilder, tensor: str, parts: int) -> list[str]:
         """[B, T, parts · W] → parts of [B, H, T, D]."""

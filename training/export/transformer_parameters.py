@@ -23,6 +23,13 @@ from training.networks.transformer import sinusoidal_positions
 from training.recipe import TransformerConfig
 
 EMBEDDING = "embedding"
+SOURCE_EMBEDDING = "source.embedding"
+"""The source's own table, where it has one."""
+
+
+def embedding_scale(config: TransformerConfig) -> float:
+    """Return what embeddings are multiplied by: √d (section 3.4) or 1."""
+    return math.sqrt(config.width) if config.scale_embedding else 1.0
 
 
 def norm_names(config: TransformerConfig, side: str) -> list[str]:
@@ -63,9 +70,12 @@ def transformer_parameters(config: TransformerConfig, state: StateArrays, positi
     for norm in norm_names(config, "encoder") + norm_names(config, "decoder"):
         for part in ("weight", "bias"):
             result.vectors[f"{norm}.{part}"] = state[f"{norm}.{part}"]
-    result.tables[EMBEDDING] = state["embedding.weight"] * np.float32(math.sqrt(config.width))
+    scale = np.float32(embedding_scale(config))
+    result.tables[EMBEDDING] = state["embedding.weight"] * scale
+    if not config.share_embeddings:
+        result.tables[SOURCE_EMBEDDING] = state["source_embedding.weight"] * scale
     result.vectors[OUTPUT_BIAS] = suppressed_bias(state["output_bias"], (PAD, BOS))
-    result.vectors[POSITIONS] = sinusoidal_positions(positions, config.width).numpy()
+    result.vectors[POSITIONS] = sinusoidal_positions(positions, config.width, config.positions).numpy()
     return result
 
 
@@ -85,7 +95,10 @@ def transformer_state(config: TransformerConfig, parameters: Parameters) -> Stat
     for norm in norm_names(config, "encoder") + norm_names(config, "decoder"):
         for part in ("weight", "bias"):
             state[f"{norm}.{part}"] = parameters.vectors[f"{norm}.{part}"]
-    state["embedding.weight"] = parameters.tables[EMBEDDING] / np.float32(math.sqrt(width))
+    scale = np.float32(embedding_scale(config))
+    state["embedding.weight"] = parameters.tables[EMBEDDING] / scale
+    if not config.share_embeddings:
+        state["source_embedding.weight"] = parameters.tables[SOURCE_EMBEDDING] / scale
     bias = parameters.vectors[OUTPUT_BIAS].copy()
     bias[[PAD, BOS]] = 0
     state["output_bias"] = bias

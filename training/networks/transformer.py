@@ -15,28 +15,39 @@ from training.networks.output import partial_linear
 from training.recipe import TransformerConfig
 
 
-def sinusoidal_positions(length: int, width: int) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…): section 3.5; returns [length, width]."""
+def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -> Tensor:
+    """Return the position table [length, width] of section 3.5.
+
+    ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, all
+    sines before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)).
+    """
     positions = torch.arange(length)[:, None]
-    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))  # [width / 2]
+    last = 2 * max((width + 1) // 2 - 1, 1)
+    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / (last if layout == "marian" else width)))
+    sines, cosines = torch.sin(positions * rates), torch.cos(positions * rates)[:, : width // 2]
+    if layout != "interleaved":
+        return torch.cat([sines, cosines], dim=1)
     table = torch.zeros(length, width)
-    table[:, 0::2] = torch.sin(positions * rates)
-    table[:, 1::2] = torch.cos(positions * rates)[:, : width // 2]
+    table[:, 0::2], table[:, 1::2] = sines, cosines
     return table
 
 
+_ACTIVATIONS = {"relu": torch.relu, "swish": nn.functional.silu, "gelu": nn.functional.gelu}
+
+
 class FeedForward(nn.Module):
-    """max(0, x W₁ + b₁) W₂ + b₂: section 3.3."""
+    """f(x W₁ + b₁) W₂ + b₂, with f(x) = max(0, x) in section 3.3."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.inner = nn.Linear(config.width, config.feed_forward)
         self.outer = nn.Linear(config.feed_forward, config.width)
         self.dropout = Dropout(config.activation_dropout)
+        self.activation = _ACTIVATIONS[config.activation]
 
     def forward(self, values: Tensor) -> Tensor:
         """[..., W] → [..., W]."""
-        result: Tensor = self.outer(self.dropout(torch.relu(self.inner(values))))
+        result: Tensor = self.outer(self.dropout(self.activation(self.inner(values))))
         return result
 
 
@@ -45,7 +56,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.width)
+        self.norm = nn.LayerNorm(config.width, config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
         self.before = config.norm == "pre"
 
@@ -112,25 +123,32 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder with one embedding matrix for source, target and output (section 3.4)."""
+    """Encoder and decoder with one embedding matrix for source, target and output (section 3.4).
 
-    by_piece = ("embedding.weight", "output_bias")
+    With ``share_embeddings: false`` the source has a table of its own.
+    """
+
+    by_piece = ("embedding.weight", "source_embedding.weight", "output_bias")
     """Parameters whose first axis is the vocabulary."""
 
     def __init__(self, config: TransformerConfig, vocabulary: int, max_positions: int = 512) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD)
+        own = not config.share_embeddings
+        self.source_embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD) if own else None
         self.output_bias = nn.Parameter(torch.zeros(vocabulary))
+        self.scale = math.sqrt(config.width) if config.scale_embedding else 1.0  # section 3.4
         self.positions: Tensor
-        self.register_buffer("positions", sinusoidal_positions(max_positions, config.width), persistent=False)
+        positions = sinusoidal_positions(max_positions, config.width, config.positions)
+        self.register_buffer("positions", positions, persistent=False)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # With LayerNorm before each sub-layer the sum itself is never normalised: once at the end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
-        self.encoder_norm = final(config.width)
-        self.decoder_norm = final(config.width)
+        self.encoder_norm = final(config.width, config.norm_epsilon)
+        self.decoder_norm = final(config.width, config.norm_epsilon)
         self._initialise()
 
     def _initialise(self) -> None:
@@ -141,17 +159,19 @@ class Transformer(nn.Module):
         for attention in (m for m in self.modules() if isinstance(m, MultiHeadAttention)):
             for half in attention.key_value.weight.data.chunk(2):  # as two square matrices, not one tall one
                 nn.init.xavier_uniform_(half)
-        nn.init.normal_(self.embedding.weight, std=self.config.width**-0.5)
+        for table in (self.embedding, self.source_embedding):
+            if table is not None:
+                nn.init.normal_(table.weight, std=self.config.width**-0.5)
 
-    def _embed(self, tokens: Tensor, first: int = 0) -> Tensor:
-        scaled = self.embedding(tokens) * math.sqrt(self.config.width)  # [B, T, W], section 3.4
+    def _embed(self, table: nn.Embedding, tokens: Tensor, first: int = 0) -> Tensor:
+        scaled = table(tokens) * self.scale  # [B, T, W]
         summed: Tensor = self.dropout(scaled + self.positions[first : first + tokens.shape[1]])
         return summed
 
     def encode(self, source: Tensor, lengths: Tensor) -> Memory:
         """[B, S], [B] → keys and values of every decoder layer's cross attention, each [B, H, S, D]."""
         valid = valid_positions(lengths, source.shape[1])[:, None, None, :]
-        values, weights = self._embed(source), []
+        values, weights = self._embed(self.source_embedding or self.embedding, source), []
         for layer in self.encoder:
             values, own = layer(values, valid)
             weights.append(own)
@@ -165,7 +185,7 @@ class Transformer(nn.Module):
         total = past + tokens.shape[1]
         causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
         valid = valid_positions(memory.lengths, memory.arrays[0].shape[2])[:, None, None, :]
-        values = self._embed(tokens, past)
+        values = self._embed(self.embedding, tokens, past)
         own, cross, present = [], [], []
         for i, layer in enumerate(self.decoder):
             pair = slice(2 * i, 2 * i + 2)

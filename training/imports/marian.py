@@ -1,0 +1,241 @@
+"""Reads OPUS-MT models in the form of the Hugging Face hub: MarianMT checkpoints with two SentencePiece models.
+
+What MarianMT is: post-norm, one table for source, target and output, positions with all sines before all cosines
+(transformers' ``modeling_marian.py``). Training with ``--guided-alignment`` guided the first head of the last decoder
+layer at the step that produces a token (marian-dev, ``transformer.h``), so alignments are read there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from training.data.subwords import BOS, PAD
+from training.export.manifest import Alignment, Decoding
+from training.export.parameters import SUPPRESSED
+from training.imports.checkpoint import read_checkpoint
+from training.imports.errors import ImportRefused
+from training.imports.files import checksums
+from training.imports.languages import language_tag
+from training.imports.licences import opus_licence
+from training.imports.marian_names import marian_state
+from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
+from training.imports.source import ImportedModel, Origin, Positions, TargetLanguage, TextSide
+from training.imports.subwords import library_tokenizer
+from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
+from training.recipe import TransformerConfig
+
+CREDIT = "OPUS-MT, Tiedemann and Thottingal 2020 (University of Helsinki)"
+LONGEST = 512
+_LANGUAGE_TOKEN = re.compile(r">>(.+)<<")
+_NAMED = re.compile(r"opus-mt(?:-tc-(?:base|big|small))?-([A-Za-z_]{2,8})-([A-Za-z_]{2,8})$")
+_ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
+_BEAM_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MarianOptions:
+    """What the caller says about the model."""
+
+    name: str
+    source: Sequence[str] = ()
+    """Languages; none: as the model says."""
+    target: Sequence[str] = ()
+    """Languages; none: all that the model says."""
+    positions: Positions = "transformers"
+    """``marian``: the positions that Marian trained with, to which transformers and CTranslate2 only come close."""
+    opus_text: bool = True
+    """Normalise text as OPUS-MT does before subwords."""
+    licence: str | None = None
+
+
+def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
+    """Read a MarianMT model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
+    config = _read_json(folder / "config.json")
+    network = network_of(config, options.positions, folder / "config.json")
+    models = read_sentencepiece(folder / "source.spm"), read_sentencepiece(folder / "target.spm")
+    checkpoint, tensors = read_checkpoint(folder)
+    source, target = _vocabularies(folder, config, network, models)
+    state = marian_state(network, tensors, (source.rows, target.rows), str(checkpoint))
+    producible = target.producible(models[1])
+    state["output_bias"] = _producible_only(state["output_bias"], producible)
+    sides = [
+        TextSide(library_tokenizer(model, vocabulary.names, UNK, options.opus_text), vocabulary.producible(model))
+        for model, vocabulary in zip(models, (source, target), strict=True)
+    ]
+    sources, targets = _languages(folder, options, source)
+    generation = _read_json(folder / "generation_config.json", optional=True)
+    return ImportedModel(
+        name=options.name,
+        source_languages=sources,
+        targets=targets,
+        network=network,
+        state=state,
+        source=sides[0],
+        target=sides[1],
+        vocabulary_size=len(source),
+        unknown=UNK,
+        origin=Origin(
+            "opus-mt",
+            str(config.get("_name_or_path") or folder.resolve().name),
+            opus_licence(folder, options.licence),
+            CREDIT,
+            checksums(folder),
+            options.positions,
+            options.opus_text,
+        ),
+        alignment=Alignment(network.decoder_layers - 1, 0, "produce"),
+        decoding=Decoding(min(int(generation.get("num_beams") or config.get("num_beams") or 4), _BEAM_LIMIT)),
+        max_tokens=min(LONGEST, int(config.get("max_position_embeddings", LONGEST))),
+        original_rows=target.rows,
+    )
+
+
+def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> TransformerConfig:
+    """Return our network's configuration; raises ImportRefused for what our Transformer is not."""
+    _refuse_other_networks(config, where)
+    activation = str(config.get("activation_function"))
+    if activation not in _ACTIVATIONS:
+        known = ", ".join(_ACTIVATIONS)
+        raise ImportRefused(f"{where}: activation_function is {activation!r}; {known} can be imported")
+    sides = [("attention_heads", "heads"), ("ffn_dim", "feed_forward")]
+    sizes = {}
+    for theirs, ours in sides:
+        encoder, decoder = config.get(f"encoder_{theirs}"), config.get(f"decoder_{theirs}")
+        if encoder != decoder:
+            raise ImportRefused(
+                f"{where}: encoder_{theirs} is {encoder} and decoder_{theirs} is {decoder}; equal ones can be imported"
+            )
+        sizes[ours] = encoder
+    try:
+        return TransformerConfig.model_validate(
+            {
+                "kind": "transformer",
+                "encoder_layers": config.get("encoder_layers"),
+                "decoder_layers": config.get("decoder_layers"),
+                "width": config.get("d_model"),
+                **sizes,
+                "dropout": config.get("dropout", 0.1),
+                "norm": "post",
+                "activation": _ACTIVATIONS[activation],
+                "positions": "halves" if positions == "transformers" else "marian",
+                "scale_embedding": bool(config.get("scale_embedding", False)),
+                "share_embeddings": bool(config.get("share_encoder_decoder_embeddings", True)),
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the sizes"
+        raise ImportRefused(f"{where}: {place}: {first['msg']} (found {first.get('input')!r})") from error
+
+
+def _refuse_other_networks(config: Mapping[str, Any], where: Path) -> None:
+    if config.get("model_type") != "marian":
+        raise ImportRefused(f"{where}: model_type is {config.get('model_type')!r}; 'marian' can be imported")
+    for key in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
+        if config.get(key):
+            raise ImportRefused(f"{where}: {key} is true; MarianMT models without it can be imported")
+    if config.get("static_position_embeddings", True) is False:
+        raise ImportRefused(f"{where}: static_position_embeddings is false; sinusoidal positions can be imported")
+    if config.get("tie_word_embeddings", True) is False:
+        raise ImportRefused(
+            f"{where}: tie_word_embeddings is false; models whose output layer is tied to the target's embeddings can "
+            "be imported"
+        )
+
+
+def _vocabularies(
+    folder: Path,
+    config: Mapping[str, Any],
+    network: TransformerConfig,
+    models: tuple[SentencePieceModel, SentencePieceModel],
+) -> tuple[Vocabulary, Vocabulary]:
+    """Return the vocabularies of source and target, of one size; the same one where the model has one."""
+    path = folder / "vocab.json"
+    pieces, size = read_pieces(path), int(config.get("vocab_size", 0))
+    special = SpecialPieces(begin=_piece_of(pieces, config.get("decoder_start_token_id"), path))
+    if special.begin == special.pad:
+        special = SpecialPieces()
+    if network.share_embeddings and not (folder / "target_vocab.json").is_file():
+        joint = renumber(pieces, size, models, special, path)
+        return joint, joint
+    other = folder / "target_vocab.json"
+    target_size = int(config.get("decoder_vocab_size") or size)
+    source = renumber(pieces, size, models[:1], SpecialPieces(), path)
+    target = renumber(read_pieces(other), target_size, models[1:], SpecialPieces(), other)
+    largest = max(len(source), len(target))
+    return padded(source, largest), padded(target, largest)
+
+
+def _piece_of(pieces: Mapping[str, int], number: Any, where: Path) -> str:
+    found = next((name for name, other in pieces.items() if other == number), None)
+    if found is None:
+        raise ImportRefused(f"{where}: it has no piece for decoder_start_token_id {number!r} of config.json")
+    return found
+
+
+def _producible_only(bias: npt.NDArray[np.float32], producible: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Return the output bias with every id out of reach that no translation holds, <unk> among them as in Marian."""
+    result = np.full_like(bias, SUPPRESSED)
+    result[producible] = bias[producible]
+    result[[PAD, BOS, UNK]] = SUPPRESSED
+    return result
+
+
+def _languages(
+    folder: Path, options: MarianOptions, vocabulary: Vocabulary
+) -> tuple[tuple[str, ...], tuple[TargetLanguage, ...]]:
+    config = _read_json(folder / "tokenizer_config.json", optional=True)
+    named = _NAMED.search(folder.resolve().name)
+    said = named.groups() if named else (config.get("source_lang"), config.get("target_lang"))
+    sources = options.source or [str(said[0] or "")]
+    where = str(folder)
+    tokens = {
+        match[1]: number for number, name in enumerate(vocabulary.names) if (match := _LANGUAGE_TOKEN.fullmatch(name))
+    }
+    tags = tuple(dict.fromkeys(language_tag(code, where) for code in sources))
+    if tokens:
+        return tags, _targets(tokens, options.target, where)
+    targets = options.target or [str(said[1] or "")]
+    if len(targets) > 1:
+        raise ImportRefused(f"{where}: it translates into one language, but --target names {len(targets)}")
+    return tags, (TargetLanguage(language_tag(targets[0], where)),)
+
+
+def _targets(tokens: Mapping[str, int], wanted: Sequence[str], where: str) -> tuple[TargetLanguage, ...]:
+    """Return the targets of a model that is told the language by a token such as ``>>fra<<``."""
+    known: dict[str, int] = {}
+    for code, number in tokens.items():
+        try:
+            known.setdefault(language_tag(code, where), number)
+        except ImportRefused:
+            continue  # tokens that are no languages, such as >>xxx<< for tests
+    asked = [language_tag(code, where) for code in wanted] or list(known)
+    for tag in asked:
+        if tag not in known:
+            raise ImportRefused(f"{where}: it does not translate into {tag}; it has {', '.join(sorted(known))}")
+    return tuple(TargetLanguage(tag, (known[tag],)) for tag in dict.fromkeys(asked))
+
+
+def _read_json(path: Path, optional: bool = False) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if optional:
+            return {}
+        raise ImportRefused(
+            f"{path}: there is no such file; a folder as the Hugging Face hub has it is needed"
+        ) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ImportRefused(f"{path}: a JSON object is needed")
+    return content

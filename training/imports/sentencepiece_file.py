@@ -1,0 +1,96 @@
+"""Reads SentencePiece models (.spm, .model): pieces, scores, and how text is normalised."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from training.imports.errors import ImportRefused
+
+SPACE = "▁"
+
+
+class PieceKind(enum.IntEnum):
+    """The types of pieces in ``sentencepiece_model.proto``."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    USER_DEFINED = 4
+    UNUSED = 5
+    BYTE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One entry of a SentencePiece model."""
+
+    text: str
+    score: float
+    kind: PieceKind
+
+    @property
+    def matches_text(self) -> bool:
+        """Return whether text is ever cut into this piece."""
+        return self.kind in (PieceKind.NORMAL, PieceKind.USER_DEFINED)
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieceModel:
+    """What an import needs of a SentencePiece model."""
+
+    algorithm: Literal["unigram", "bpe"]
+    pieces: tuple[Piece, ...]
+    charsmap: bytes
+    """The compiled normalisation rules; empty for ``identity``."""
+    adds_space: bool
+    """Text gets a space in front of it (``add_dummy_prefix``)."""
+    removes_spaces: bool
+    """Spaces at both ends and repeated spaces are removed (``remove_extra_whitespaces``)."""
+    byte_fallback: bool
+    """Characters without a piece are spelt in bytes."""
+
+
+def read_sentencepiece(path: Path) -> SentencePieceModel:
+    """Read a SentencePiece model.
+
+    Raises ImportRefused for a file that is none, and for kinds that cannot be imported (word and character models,
+    white space as a suffix).
+    """
+    proto = _parse(path)
+    trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
+    algorithms: dict[int, Literal["unigram", "bpe"]] = {1: "unigram", 2: "bpe"}
+    if trainer.model_type not in algorithms:
+        name = {3: "word", 4: "char"}.get(trainer.model_type, str(trainer.model_type))
+        raise ImportRefused(f"{path}: it is a SentencePiece model of type {name}; unigram and bpe can be imported")
+    if trainer.treat_whitespace_as_suffix:
+        raise ImportRefused(f"{path}: it puts white space behind words; models that put it in front can be imported")
+    if not normalizer.escape_whitespaces:
+        raise ImportRefused(f"{path}: it does not write spaces as {SPACE}; models that do can be imported")
+    return SentencePieceModel(
+        algorithms[trainer.model_type],
+        tuple(Piece(piece.piece, piece.score, PieceKind(piece.type)) for piece in proto.pieces),
+        bytes(normalizer.precompiled_charsmap),
+        bool(normalizer.add_dummy_prefix),
+        bool(normalizer.remove_extra_whitespaces),
+        any(piece.type == PieceKind.BYTE for piece in proto.pieces),
+    )
+
+
+def _parse(path: Path) -> Any:
+    # Imported here, as the library registers its messages with protobuf, which costs every command some time.
+    from google.protobuf.message import DecodeError
+    from sentencepiece import sentencepiece_model_pb2
+
+    if not path.is_file():
+        raise ImportRefused(f"{path}: there is no such file; a SentencePiece model is needed")
+    proto: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
+    try:
+        proto.ParseFromString(path.read_bytes())
+    except (DecodeError, ValueError) as error:
+        raise ImportRefused(f"{path}: it is no SentencePiece model, or it is cut off") from error
+    if not proto.pieces or not any(piece.type == PieceKind.UNKNOWN for piece in proto.pieces):
+        raise ImportRefused(f"{path}: it holds no pieces, so it is no SentencePiece model, or it is cut off")
+    return proto

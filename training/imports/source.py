@@ -1,0 +1,86 @@
+"""What every reader of a foreign format gives, and every import is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from training.export.manifest import Alignment, Decoding
+from training.export.parameters import StateArrays
+from training.recipe import TransformerConfig
+
+Format = Literal["opus-mt", "ctranslate2", "argos"]
+Positions = Literal["transformers", "marian"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextSide:
+    """How the text of one side becomes ids."""
+
+    tokenizer: Tokenizer
+    producible: npt.NDArray[np.int64]
+    """The ids that a text of this side may hold, </s> included; for the target, what a translation is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a model comes from, for its card."""
+
+    format: Format
+    name: str
+    licence: str
+    credit: str
+    files: Mapping[str, str]
+    """SHA-256 of every file that was read, by name."""
+    positions: str
+    text_normalised: bool
+    """Whether typographic marks are made plain before the text is cut into subwords."""
+
+    def document(self, network: TransformerConfig) -> dict[str, Any]:
+        """Return the card's ``imported`` section."""
+        return {
+            "format": self.format,
+            "name": self.name,
+            "files": dict(sorted(self.files.items())),
+            "network": network.model_dump(exclude_defaults=True) | {"kind": network.kind},
+            "positions": self.positions,
+            "text_normalised": self.text_normalised,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLanguage:
+    """A language that a model translates into."""
+
+    language: str
+    prefix: tuple[int, ...] = ()
+    """The ids in front of every source that ask for it; none for a model of one target."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedModel:
+    """A foreign model in our terms: our network's parameters, our order of ids."""
+
+    name: str
+    source_languages: tuple[str, ...]
+    targets: tuple[TargetLanguage, ...]
+    network: TransformerConfig
+    state: StateArrays
+    """Under the names of ``training.networks.Transformer``."""
+    source: TextSide
+    target: TextSide
+    vocabulary_size: int
+    unknown: int
+    origin: Origin
+    alignment: Alignment
+    decoding: Decoding
+    max_tokens: int
+    separate_tokenizers: bool = True
+    """Whether the target's text is cut by rules of its own."""
+    original_rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The original's id of each of our ids, for comparisons with the original."""

@@ -1,0 +1,130 @@
+"""Makes a library tokenizer that cuts text exactly as a SentencePiece model does, with the ids of our own order.
+
+A SentencePiece model may know pieces that the network has no row for, and the network may have rows that this model
+has no piece for (those of the other language). Both must keep their ids and stay out of reach. Such an entry is named
+with a plain space in front: every space of a text has become ▁ before pieces are looked up, so it never matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from training.imports.sentencepiece_file import SPACE, Piece, PieceKind, SentencePieceModel
+
+UNREACHABLE = " "
+"""Stands in front of the name of an entry that no text is cut into."""
+
+
+def library_tokenizer(
+    model: SentencePieceModel, names: Sequence[str], unknown: int, opus_text: bool = False
+) -> Tokenizer:
+    """Return the tokenizer of a SentencePiece model for a vocabulary in our order.
+
+    ``names``: the piece of every id. ``unknown``: the id of what has no piece. ``opus_text``: normalise text as
+    OPUS-MT does before SentencePiece sees it.
+    """
+    known = {piece.text: piece for piece in model.pieces}
+    tokenizer = Tokenizer(
+        _unigram(model, names, known, unknown) if model.algorithm == "unigram" else _bpe(model, names, known, unknown)
+    )
+    tokenizer.normalizer = _normalizer(model, opus_text)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
+        replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return tokenizer
+
+
+def entry_names(model: SentencePieceModel, names: Sequence[str]) -> list[str]:
+    """Return the library's name for every id: the piece itself, or an unreachable name where no text is cut into it."""
+    known = {piece.text: piece for piece in model.pieces}
+    return [name if _reachable(known.get(name)) else UNREACHABLE + name for name in names]
+
+
+def _reachable(piece: Piece | None) -> bool:
+    return piece is not None and (piece.matches_text or piece.kind is PieceKind.BYTE)
+
+
+def _unigram(
+    model: SentencePieceModel, names: Sequence[str], known: Mapping[str, Piece], unknown: int
+) -> models.Unigram:
+    # SentencePiece takes the lowest score of ordinary pieces, less 10, for what is unknown; so does the library.
+    lowest = min(piece.score for piece in model.pieces if piece.kind is PieceKind.NORMAL)
+    entries = [
+        (entry, known[name].score if known.get(name) is not None and known[name].matches_text else lowest)
+        for name, entry in zip(names, entry_names(model, names), strict=True)
+    ]
+    return models.Unigram(entries, unk_id=unknown, byte_fallback=model.byte_fallback)
+
+
+def _bpe(model: SentencePieceModel, names: Sequence[str], known: Mapping[str, Piece], unknown: int) -> models.BPE:
+    entries = entry_names(model, names)
+    vocabulary = {entry: number for number, entry in enumerate(entries)}
+    return models.BPE(
+        vocab=vocabulary,
+        merges=_merges(known),
+        unk_token=entries[unknown],
+        fuse_unk=True,
+        byte_fallback=model.byte_fallback,
+    )
+
+
+def _merges(known: Mapping[str, Piece]) -> list[tuple[str, str]]:
+    """Return the merges that a BPE model's scores stand for: the best piece first, its halves in order."""
+    merges = []
+    for text, piece in known.items():
+        if not piece.matches_text:
+            continue
+        for cut in range(1, len(text)):
+            left, right = text[:cut], text[cut:]
+            if left in known and right in known and known[left].matches_text and known[right].matches_text:
+                merges.append((-piece.score, -known[left].score, -known[right].score, left, right))
+    return [(left, right) for *_, left, right in sorted(merges)]
+
+
+def _normalizer(model: SentencePieceModel, opus_text: bool) -> normalizers.Normalizer:
+    steps: list[normalizers.Normalizer] = []
+    if opus_text:
+        steps += opus_normalizers()
+    if model.charsmap:
+        steps.append(normalizers.Precompiled(model.charsmap))
+    if model.removes_spaces:
+        steps += [normalizers.Strip(left=False, right=True), normalizers.Replace(Regex(" {2,}"), SPACE)]
+    return normalizers.Sequence(steps)
+
+
+_OPUS_MARKS = {
+    "”“《》「」": '"',
+    "’": "'",
+    "，、": ",",
+    "：∶": ":",
+    "？": "?",
+    "！": "!",
+    "；": ";",
+    "）": ")",
+    "（": "(",
+    "～": "~",
+    "━": "-",
+    "〈": "<",
+    "〉": ">",
+    "【": "[",
+    "】": "]",
+    "％": "%",
+    "…": "...",
+}
+
+
+def opus_normalizers() -> list[normalizers.Normalizer]:
+    """Return what OPUS-MT's own preprocessing does to a text (``scripts/preprocess-spm.sh`` of OPUS-MT-train).
+
+    Typographic marks become plain ones and control and format characters become spaces. MarianTokenizer of
+    transformers leaves this out, so its models meet marks that they have never seen.
+    """
+    steps: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(f"[{marks}]"), plain) for marks, plain in _OPUS_MARKS.items()
+    ]
+    return [*steps, normalizers.Replace(Regex("[。．] *"), ". "), normalizers.Replace(Regex(r"[\p{Cc}\p{Cf}]"), " ")]

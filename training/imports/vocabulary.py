@@ -1,0 +1,105 @@
+"""Puts a checkpoint's vocabulary into our own order, in which padding, <s> and </s> come first.
+
+Networks, graphs and search count on ``<pad>`` 0, ``<s>`` 1, ``</s>`` 2; ``<unk>`` is 3. Pieces that a SentencePiece
+model knows and the checkpoint has no row for stand at the end: they have the row of ``<unk>``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from training.data.subwords import BOS, EOS, PAD
+from training.imports.errors import ImportRefused
+from training.imports.sentencepiece_file import SentencePieceModel
+
+UNK = 3
+MOST_ENTRIES = 65_535
+"""Ids are kept in 16 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A vocabulary in our order."""
+
+    names: tuple[str, ...]
+    """The piece of every id."""
+    rows: npt.NDArray[np.int64]
+    """The checkpoint's row of every id."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def producible(self, model: SentencePieceModel) -> npt.NDArray[np.int64]:
+        """Return the ids that a translation may hold: </s> and the pieces that text of this model is cut into."""
+        cut = {piece.text for piece in model.pieces if piece.matches_text or piece.kind.name == "BYTE"}
+        known = [EOS, *(number for number, name in enumerate(self.names) if name in cut and self._has_row(number))]
+        return np.array(sorted(set(known)), np.int64)
+
+    def _has_row(self, number: int) -> bool:
+        return number not in (PAD, BOS, UNK) and bool(self.rows[number] != self.rows[UNK])
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialPieces:
+    """How a checkpoint calls its special pieces."""
+
+    pad: str = "<pad>"
+    eos: str = "</s>"
+    unk: str = "<unk>"
+    begin: str | None = None
+    """The piece the decoder starts with; None: the padding, whose row is zero."""
+
+
+def read_pieces(path: Path) -> dict[str, int]:
+    """Read a ``vocab.json``: the id of every piece; raises ImportRefused."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ImportRefused(f"{path}: there is no such file; the model's vocabulary is needed") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
+    if not isinstance(content, dict) or not all(isinstance(number, int) for number in content.values()):
+        raise ImportRefused(f"{path}: a JSON object with an id for every piece is needed")
+    if len(set(content.values())) != len(content) or min(content.values(), default=0) < 0:
+        raise ImportRefused(f"{path}: two pieces have the same id, or an id is negative")
+    return content
+
+
+def renumber(
+    pieces: Mapping[str, int], rows: int, models: Iterable[SentencePieceModel], special: SpecialPieces, where: Path
+) -> Vocabulary:
+    """Return the vocabulary in our order.
+
+    ``rows``: how many the checkpoint's table has. ``models``: the SentencePiece models that cut texts into its pieces.
+    Raises ImportRefused for a vocabulary without special pieces, with ids that the table has no row for, or too large.
+    """
+    wanted = [special.pad, special.eos, special.unk, *([special.begin] if special.begin else [])]
+    for name in wanted:
+        if name not in pieces:
+            raise ImportRefused(f"{where}: {name} is missing from the vocabulary")
+    if max(pieces.values()) >= rows:
+        raise ImportRefused(f"{where}: it has ids up to {max(pieces.values())}, but the network has {rows} embeddings")
+    own = set(wanted)
+    rest = sorted((number, name) for name, number in pieces.items() if name not in own)
+    texts = {piece.text for model in models for piece in model.pieces if piece.matches_text}
+    extra = sorted(texts - set(pieces))
+    first = (pieces[special.pad], pieces[special.begin or special.pad], pieces[special.eos], pieces[special.unk])
+    order = [*first, *(number for number, _ in rest), *([pieces[special.unk]] * len(extra))]
+    names = ["<pad>", "<s>", "</s>", "<unk>", *(name for _, name in rest), *extra]
+    if len(names) > MOST_ENTRIES:
+        raise ImportRefused(f"{where}: {len(names)} entries are too many; {MOST_ENTRIES} can be imported")
+    return Vocabulary(tuple(names), np.array(order, np.int64))
+
+
+def padded(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """Return the vocabulary with entries that nothing is cut into, so that it has ``size``; their row is <pad>'s."""
+    missing = size - len(vocabulary)
+    names = (*vocabulary.names, *(f"<empty {place}>" for place in range(missing)))
+    filler: Sequence[int] = [int(vocabulary.rows[PAD])] * missing
+    return Vocabulary(names, np.concatenate([vocabulary.rows, np.array(filler, np.int64)]))
