@@ -95,7 +95,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         alignment=Alignment(network.decoder_layers - 1, 0, "produce"),
         decoding=Decoding(min(int(generation.get("num_beams") or config.get("num_beams") or 4), _BEAM_LIMIT)),
         max_tokens=min(LONGEST, int(config.get("max_position_embeddings", LONGEST))),
-        original_rows=target.rows,
+        rows=(source.rows, target.rows),
     )
 
 
@@ -161,25 +161,18 @@ def _vocabularies(
     """Return the vocabularies of source and target, of one size; the same one where the model has one."""
     path = folder / "vocab.json"
     pieces, size = read_pieces(path), int(config.get("vocab_size", 0))
-    special = SpecialPieces(begin=_piece_of(pieces, config.get("decoder_start_token_id"), path))
-    if special.begin == special.pad:
-        special = SpecialPieces()
-    if network.share_embeddings and not (folder / "target_vocab.json").is_file():
+    start = config.get("decoder_start_token_id")
+    if not isinstance(start, int):
+        raise ImportRefused(f"{folder / 'config.json'}: decoder_start_token_id is {start!r}; an id is needed")
+    special, other = SpecialPieces(begin=start), folder / "target_vocab.json"
+    if network.share_embeddings or not other.is_file():
         joint = renumber(pieces, size, models, special, path)
         return joint, joint
-    other = folder / "target_vocab.json"
     target_size = int(config.get("decoder_vocab_size") or size)
     source = renumber(pieces, size, models[:1], SpecialPieces(), path)
-    target = renumber(read_pieces(other), target_size, models[1:], SpecialPieces(), other)
+    target = renumber(read_pieces(other), target_size, models[1:], special, other)
     largest = max(len(source), len(target))
     return padded(source, largest), padded(target, largest)
-
-
-def _piece_of(pieces: Mapping[str, int], number: Any, where: Path) -> str:
-    found = next((name for name, other in pieces.items() if other == number), None)
-    if found is None:
-        raise ImportRefused(f"{where}: it has no piece for decoder_start_token_id {number!r} of config.json")
-    return found
 
 
 def _producible_only(bias: npt.NDArray[np.float32], producible: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

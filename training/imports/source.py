@@ -53,6 +53,10 @@ class Origin:
         }
 
 
+def _no_rows() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class TargetLanguage:
     """A language that a model translates into."""
@@ -82,5 +86,5 @@ class ImportedModel:
     max_tokens: int
     separate_tokenizers: bool = True
     """Whether the target's text is cut by rules of its own."""
-    original_rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The original's id of each of our ids, for comparisons with the original."""
+    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(default_factory=_no_rows)
+    """The original's id of each of our ids, of the source and of the target: for comparisons with the original."""

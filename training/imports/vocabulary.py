@@ -52,8 +52,8 @@ class SpecialPieces:
     pad: str = "<pad>"
     eos: str = "</s>"
     unk: str = "<unk>"
-    begin: str | None = None
-    """The piece the decoder starts with; None: the padding, whose row is zero."""
+    begin: int | None = None
+    """The row that the decoder starts with; None: that of the padding."""
 
 
 def read_pieces(path: Path) -> dict[str, int]:
@@ -79,17 +79,20 @@ def renumber(
     ``rows``: how many the checkpoint's table has. ``models``: the SentencePiece models that cut texts into its pieces.
     Raises ImportRefused for a vocabulary without special pieces, with ids that the table has no row for, or too large.
     """
-    wanted = [special.pad, special.eos, special.unk, *([special.begin] if special.begin else [])]
+    wanted = [special.pad, special.eos, special.unk]
     for name in wanted:
         if name not in pieces:
             raise ImportRefused(f"{where}: {name} is missing from the vocabulary")
+    if special.begin is not None and not 0 <= special.begin < rows:
+        raise ImportRefused(f"{where}: the decoder starts with id {special.begin}, but there are {rows} embeddings")
     if max(pieces.values()) >= rows:
         raise ImportRefused(f"{where}: it has ids up to {max(pieces.values())}, but the network has {rows} embeddings")
     own = set(wanted)
     rest = sorted((number, name) for name, number in pieces.items() if name not in own)
     texts = {piece.text for model in models for piece in model.pieces if piece.matches_text}
     extra = sorted(texts - set(pieces))
-    first = (pieces[special.pad], pieces[special.begin or special.pad], pieces[special.eos], pieces[special.unk])
+    pad = pieces[special.pad]
+    first = (pad, pad if special.begin is None else special.begin, pieces[special.eos], pieces[special.unk])
     order = [*first, *(number for number, _ in rest), *([pieces[special.unk]] * len(extra))]
     names = ["<pad>", "<s>", "</s>", "<unk>", *(name for _, name in rest), *extra]
     if len(names) > MOST_ENTRIES:

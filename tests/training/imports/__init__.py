@@ -1,0 +1,1 @@
+"""Imported models against the implementations that they come from."""

@@ -1,0 +1,81 @@
+"""MarianMT checkpoints in our network against transformers' own implementation."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers.models.marian.modeling_marian import MarianMTModel
+from transformers.models.marian.tokenization_marian import MarianTokenizer
+
+from tests.robustness import inputs
+from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
+from training.data.subwords import BOS, EOS, PAD
+from training.imports.marian import MarianOptions, read_marian
+from training.imports.source import ImportedModel
+from training.imports.vocabulary import UNK
+from training.networks.build import build_network
+from training.networks.transformer import Transformer
+
+SHAPES = {
+    "swish, one table": MarianShape(),
+    "relu, odd depths": MarianShape(activation="relu", layers=(3, 1)),
+    "gelu, unscaled embeddings": MarianShape(activation="gelu", scale_embedding=False),
+    "separate vocabularies and tables": MarianShape(separate_vocabularies=True),
+    "half precision, pickled": MarianShape(half=True, pickle=True),
+    "pieces without a row": MarianShape(left_out=7),
+}
+
+
+def imported(folder: Path, **options: Any) -> tuple[ImportedModel, Transformer]:
+    """Return a folder's model as it is imported, and our network with its parameters."""
+    model = read_marian(folder, MarianOptions("imported", ("en",), ("fr",), **options))
+    network = build_network(model.network, model.vocabulary_size)
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
+    assert isinstance(network, Transformer)
+    return model, network.eval()
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, tmp_path: Path) -> None:
+    theirs = write_model(tmp_path, shape)
+    model, network = imported(tmp_path)
+    generator = np.random.default_rng(0)
+    size = len(model.rows[1])
+    known = [number for number in range(UNK + 1, size) if model.rows[1][number] > 1]
+    sides = [[[*generator.choice(known, length), EOS] for length in lengths] for lengths in ((9, 4, 1), (7, 3, 2))]
+    source, target = (torch.full((3, max(map(len, side))), PAD) for side in sides)
+    for tensor, side in ((source, sides[0]), (target, sides[1])):
+        for row, ids in enumerate(side):
+            tensor[row, : len(ids)] = torch.tensor(ids)
+    lengths = torch.tensor([len(ids) for ids in sides[0]])
+    shifted = torch.cat([torch.full((3, 1), BOS), target[:, :-1]], dim=1)
+    with torch.no_grad():
+        memory = network.encode(source, lengths)
+        ours = network.decode(shifted, memory)
+        logits = network.logits(ours.hidden)
+        wanted = theirs(
+            input_ids=torch.from_numpy(model.rows[0])[source],
+            attention_mask=(torch.arange(source.shape[1]) < lengths[:, None]).long(),
+            decoder_input_ids=torch.from_numpy(model.rows[1])[shifted],
+            output_attentions=True,
+        )
+    # What no translation holds is out of reach in ours.
+    kept = torch.from_numpy(model.target.producible)
+    rows = torch.from_numpy(model.rows[1])
+    for row, (own, translation) in enumerate(zip(*sides, strict=True)):
+        s, t = len(own), len(translation)
+        assert torch.allclose(logits[row, :t][:, kept], wanted.logits[row, :t][:, rows[kept]], atol=1e-4)
+        cross = torch.stack(wanted.cross_attentions, 1)[row, :, :, :t, :s]
+        assert torch.allclose(ours.cross_attention[row, :, :, :t, :s], cross, atol=1e-5)
+        assert memory.attention is not None and ours.decoder_attention is not None
+        encoder = torch.stack(wanted.encoder_attentions, 1)[row, :, :, :s, :s]
+        assert torch.allclose(memory.attention[row, :, :, :s, :s], encoder, atol=1e-5)
+        decoder = torch.stack(wanted.decoder_attentions, 1)[row, :, :, :t, :t]
+        assert torch.allclose(ours.decoder_attention[row, :, :, :t, :t], decoder, atol=1e-5)
+    others = np.setdiff1d(np.arange(size), model.target.producible)
+    assert (logits[..., others] < -1e8).all()
