@@ -134,8 +134,9 @@ def write_model(folder: Path, shape: MarianShape = MarianShape(), **changed: Any
     model = random_model(marian_config(len(source), len(target), shape, **changed))
     if shape.half:
         with torch.no_grad():
-            for parameter in [*model.parameters(), model.final_logits_bias]:
-                parameter.copy_(parameter.half())
+            for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+                if "embed_positions" not in name:
+                    tensor.copy_(tensor.half())
     (copy.deepcopy(model).half() if shape.half else model).save_pretrained(folder)
     if shape.pickle:
         torch.save((copy.deepcopy(model).half() if shape.half else model).state_dict(), folder / "pytorch_model.bin")
