@@ -104,10 +104,10 @@ def marian_config(source: int, target: int, shape: MarianShape, **changed: Any) 
     )
 
 
-def random_model(config: MarianConfig, seed: int = 0) -> MarianMTModel:
+def random_model(config: MarianConfig, seed: int = 0) -> Any:
     """Return a model whose every parameter, the output biases too, is a random number of a useful size."""
     torch.manual_seed(seed)
-    model = MarianMTModel(config).eval()
+    model: Any = MarianMTModel(config).eval()  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "embed_positions" in name:
@@ -126,7 +126,7 @@ def random_model(config: MarianConfig, seed: int = 0) -> MarianMTModel:
     return model
 
 
-def write_model(folder: Path, shape: MarianShape = MarianShape(), **changed: Any) -> MarianMTModel:
+def write_model(folder: Path, shape: MarianShape = MarianShape(), **changed: Any) -> Any:
     """Write a whole folder as the hub has it, and return the model."""
     folder.mkdir(parents=True, exist_ok=True)
     train_pieces(folder, shape)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers.models.marian.modeling_marian import MarianMTModel
-from transformers.models.marian.tokenization_marian import MarianTokenizer
 
-from tests.robustness import inputs
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
+from tests.training.imports.marian_models import MarianShape, write_model
 from training.data.subwords import BOS, EOS, PAD
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.source import ImportedModel
@@ -72,7 +68,8 @@ def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, 
         assert torch.allclose(logits[row, :t][:, kept], wanted.logits[row, :t][:, rows[kept]], atol=1e-4)
         cross = torch.stack(wanted.cross_attentions, 1)[row, :, :, :t, :s]
         assert torch.allclose(ours.cross_attention[row, :, :, :t, :s], cross, atol=1e-5)
-        assert memory.attention is not None and ours.decoder_attention is not None
+        assert memory.attention is not None
+        assert ours.decoder_attention is not None
         encoder = torch.stack(wanted.encoder_attentions, 1)[row, :, :, :s, :s]
         assert torch.allclose(memory.attention[row, :, :, :s, :s], encoder, atol=1e-5)
         decoder = torch.stack(wanted.decoder_attentions, 1)[row, :, :, :t, :t]

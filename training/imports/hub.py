@@ -1,0 +1,116 @@
+"""Fetches models from the Hugging Face hub, or from a mirror that speaks its protocol (``HF_ENDPOINT``)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.imports.checkpoint import PICKLE, SAFETENSORS, SAFETENSORS_INDEX
+from training.imports.errors import ImportRefused
+from training.imports.files import checksum
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_SMALL = ("*.json", "*.spm", "README.md")
+
+
+def fetch_model(source: str, revision: str | None = None) -> Path:
+    """Return the folder of a model: ``source`` itself where it is one, else the hub's files in the local cache.
+
+    Downloads are resumed, shown with a progress bar, and compared with the hub's checksums; what the cache holds is not
+    fetched again. ``HF_ENDPOINT``, ``HF_HOME``, ``HF_TOKEN`` and ``HF_HUB_OFFLINE`` work as everywhere. Raises
+    ImportRefused.
+    """
+    folder = Path(source)
+    if folder.is_dir():
+        return folder
+    if not _NAME.fullmatch(source):
+        raise ImportRefused(f"{source}: there is no such folder, and it is no name such as ORGANISATION/MODEL")
+    return _download(source, revision)
+
+
+def _download(name: str, revision: str | None) -> Path:
+    # Imported here: it takes half a second, which no other command has to pay.
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import httpx
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        if constants.is_offline_mode():
+            return _cached(name, revision)
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*_SMALL, *_weights(name, revision)]))
+        _check(name, folder)
+        return folder
+    except RevisionNotFoundError as error:
+        raise ImportRefused(f"{name}: it has no revision {revision!r} at {constants.ENDPOINT}") from error
+    except RepositoryNotFoundError as error:
+        raise ImportRefused(
+            f"{name}: there is no such model at {constants.ENDPOINT}, or it needs a key (HF_TOKEN)"
+        ) from error
+    except (EntryNotFoundError, LocalEntryNotFoundError, HfHubHTTPError, httpx.HTTPError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ImportRefused(
+            f"{name}: it could not be fetched from {constants.ENDPOINT} ({reason}); give a folder, or run the command "
+            "again, which goes on where it stopped"
+        ) from error
+
+
+def _cached(name: str, revision: str | None) -> Path:
+    """Return what earlier runs have fetched; the cache is told the same files, or it misses the other formats."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    for weights in (SAFETENSORS, "model-*.safetensors", PICKLE):
+        try:
+            wanted = [*_SMALL, weights]
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=wanted, local_files_only=True))
+        except LocalEntryNotFoundError:
+            continue
+        if any(folder.glob(weights)):
+            return folder
+    raise ImportRefused(f"{name}: HF_HUB_OFFLINE is set, and the local cache does not hold the whole model")
+
+
+def _weights(name: str, revision: str | None) -> Sequence[str]:
+    """Return the files of one checkpoint: a model often has its weights in several formats."""
+    from huggingface_hub import HfApi
+
+    files = HfApi().list_repo_files(name, revision=revision)
+    if SAFETENSORS in files:
+        return [SAFETENSORS]
+    return ["model-*.safetensors"] if SAFETENSORS_INDEX in files else [PICKLE]
+
+
+def _check(name: str, folder: Path) -> None:
+    """Compare every file with the hub's checksum: SHA-256 of large files, git's blob hash of the others.
+
+    Deletes a file that differs, so that the next run fetches it anew, and raises ImportRefused.
+    """
+    from huggingface_hub import HfApi
+
+    for entry in HfApi().model_info(name, revision=folder.name, files_metadata=True).siblings or ():
+        path = folder / entry.rfilename
+        if not path.is_file():
+            continue
+        wanted = entry.lfs.sha256 if entry.lfs is not None else entry.blob_id
+        found = checksum(path) if entry.lfs is not None else _blob_hash(path)
+        if wanted and wanted != found:
+            path.resolve().unlink()
+            raise ImportRefused(
+                f"{name}: {entry.rfilename} arrived damaged (checksum {found[:12]}…, not {wanted[:12]}…); it was "
+                "deleted, so run the command again"
+            )
+
+
+def _blob_hash(path: Path) -> str:
+    data = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
