@@ -34,15 +34,8 @@ def fetch_model(source: str, revision: str | None = None) -> Path:
 def _download(name: str, revision: str | None) -> Path:
     # Imported here: it takes half a second, which no other command has to pay.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    import httpx
     from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HfHubHTTPError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     try:
         if constants.is_offline_mode():
@@ -56,7 +49,9 @@ def _download(name: str, revision: str | None) -> Path:
         raise ImportRefused(
             f"{name}: there is no such model at {constants.ENDPOINT}, or it needs a key (HF_TOKEN)"
         ) from error
-    except (EntryNotFoundError, LocalEntryNotFoundError, HfHubHTTPError, httpx.HTTPError, OSError) as error:
+    except ImportRefused:
+        raise
+    except Exception as error:  # those of its HTTP client, which is another one from version to version
         reason = str(error).splitlines()[0]
         raise ImportRefused(
             f"{name}: it could not be fetched from {constants.ENDPOINT} ({reason}); give a folder, or run the command "
