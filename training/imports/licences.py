@@ -33,6 +33,14 @@ def opus_licence(folder: Path, given: str | None) -> str:
     return stated
 
 
+def stated_licence(folder: Path, given: str | None) -> str:
+    """Return the licence that the caller gives, or that a model's card states; raises ImportRefused without either."""
+    licence = given or card_licence(folder / "README.md")
+    if licence is None:
+        raise ImportRefused(f"{folder}: it does not state a licence; find it out and give it as --licence")
+    return licence
+
+
 def card_licence(path: Path) -> str | None:
     """Return the licence that a hub card's front matter states; None where it states none."""
     if not path.is_file():

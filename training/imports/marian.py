@@ -14,13 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
-from training.data.subwords import BOS, PAD
 from training.export.manifest import Alignment, Decoding
-from training.export.parameters import SUPPRESSED
 from training.imports.checkpoint import read_checkpoint
 from training.imports.errors import ImportRefused
 from training.imports.files import checksums
@@ -28,7 +24,7 @@ from training.imports.languages import language_tag
 from training.imports.licences import opus_licence
 from training.imports.marian_names import marian_state
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, Positions, TargetLanguage, TextSide
+from training.imports.source import ImportedModel, Origin, Positions, TargetLanguage, TextSide, producible_only
 from training.imports.subwords import library_tokenizer
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
 from training.recipe import TransformerConfig
@@ -66,7 +62,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
     source, target = _vocabularies(folder, config, network, models)
     state = marian_state(network, tensors, (source.rows, target.rows), str(checkpoint))
     producible = target.producible(models[1])
-    state["output_bias"] = _producible_only(state["output_bias"], producible)
+    state["output_bias"] = producible_only(state["output_bias"], producible)
     sides = [
         TextSide(library_tokenizer(model, vocabulary.names, UNK, options.opus_text), vocabulary.producible(model))
         for model, vocabulary in zip(models, (source, target), strict=True)
@@ -173,14 +169,6 @@ def _vocabularies(
     target = renumber(read_pieces(other), target_size, models[1:], special, other)
     largest = max(len(source), len(target))
     return padded(source, largest), padded(target, largest)
-
-
-def _producible_only(bias: npt.NDArray[np.float32], producible: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Return the output bias with every id out of reach that no translation holds, <unk> among them as in Marian."""
-    result = np.full_like(bias, SUPPRESSED)
-    result[producible] = bias[producible]
-    result[[PAD, BOS, UNK]] = SUPPRESSED
-    return result
 
 
 def _languages(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from training.export.manifest import Alignment, Decoding
-from training.export.parameters import StateArrays
+from training.export.parameters import SUPPRESSED, StateArrays
 from training.recipe import TransformerConfig
 
 Format = Literal["opus-mt", "ctranslate2", "argos"]
@@ -84,7 +84,14 @@ class ImportedModel:
     alignment: Alignment
     decoding: Decoding
     max_tokens: int
-    separate_tokenizers: bool = True
-    """Whether the target's text is cut by rules of its own."""
+    source_end: bool = True
+    """Whether a source is closed by </s>."""
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(default_factory=_no_rows)
     """The original's id of each of our ids, of the source and of the target: for comparisons with the original."""
+
+
+def producible_only(bias: npt.NDArray[np.float32], producible: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Return the output bias [V] with every id out of reach that no translation holds; Marian suppresses <unk>, too."""
+    result = np.full_like(bias, SUPPRESSED)
+    result[producible] = bias[producible]
+    return result

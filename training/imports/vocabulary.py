@@ -71,6 +71,20 @@ def read_pieces(path: Path) -> dict[str, int]:
     return content
 
 
+def read_list(path: Path) -> list[str]:
+    """Read a vocabulary whose order is that of its ids: a JSON list, or a piece a line; raises ImportRefused."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix == ".json" else text.removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ImportRefused(f"{path}: it cannot be read as a vocabulary ({error})") from error
+    if not isinstance(content, list) or not all(isinstance(piece, str) for piece in content):
+        raise ImportRefused(f"{path}: a list of pieces is needed")
+    if len(set(content)) != len(content):
+        raise ImportRefused(f"{path}: a piece stands in it twice")
+    return content
+
+
 def renumber(
     pieces: Mapping[str, int], rows: int, models: Iterable[SentencePieceModel], special: SpecialPieces, where: Path
 ) -> Vocabulary:

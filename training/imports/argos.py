@@ -1,0 +1,133 @@
+"""Reads Argos Translate's packages (``.argosmodel``): LibreTranslate's own models.
+
+A package is a zip archive with ``metadata.json``, a SentencePiece model and a CTranslate2 folder. Only entries of those
+names are read, whatever else the archive holds, and none is unpacked outside a folder of our own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from training.export.manifest import Decoding
+from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
+from training.imports.errors import ImportRefused
+from training.imports.source import ImportedModel
+
+METADATA, PIECES = "metadata.json", "sentencepiece.model"
+CREDIT = "Argos Open Technologies (Argos Translate)"
+SEARCH = Decoding(beam_size=4, length_penalty=0.2)
+"""How Argos Translate searches (``argostranslate/translate.py``)."""
+_WANTED = {METADATA, PIECES, "README.md", "LICENSE", *(f"model/{name}" for name in (
+    MODEL, "config.json", "shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json",
+    "source_vocabulary.txt", "target_vocabulary.json", "target_vocabulary.txt",
+))}  # fmt: skip
+_LARGEST = 2 << 30
+"""Bytes of one entry, unpacked."""
+
+
+def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedModel:
+    """Read a package, packed or as an installation has it; raises ImportRefused in one sentence.
+
+    ``name``: the bundle's; None: ``argos-FROM-TO``.
+    """
+    with _unpacked(path) as folder:
+        metadata = _metadata(folder, path)
+        if metadata.get("target_prefix"):
+            raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
+        if (folder / "bpe.model").is_file():
+            raise ImportRefused(f"{path}: it has subwords of subword-nmt (bpe.model); SentencePiece can be imported")
+        codes = str(metadata["from_code"]), str(metadata["to_code"])
+        options = Ctranslate2Options(
+            name or f"argos-{codes[0]}-{codes[1]}".lower(),
+            codes[:1],
+            codes[1:],
+            folder / PIECES,
+            licence=licence,
+            credit=CREDIT,
+            decoding=SEARCH,
+            format="argos",
+            origin=f"{path.name}, version {metadata.get('package_version', 'not stated')}",
+        )
+        for file in ("README.md", "LICENSE"):  # where the licence may stand
+            if (folder / file).is_file() and not (folder / "model" / file).exists():
+                shutil.copy(folder / file, folder / "model" / file)
+        return read_ctranslate2(folder / "model", options)
+
+
+def installed_packages() -> list[Path]:
+    """Return the folders of all packages that Argos Translate or LibreTranslate has installed for this user.
+
+    ``ARGOS_PACKAGES_DIR`` names another place, as it does for Argos Translate.
+    """
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    folder = Path(os.environ.get("ARGOS_PACKAGES_DIR") or Path(data) / "argos-translate" / "packages")
+    if not folder.is_dir():
+        raise ImportRefused(f"{folder}: there are no installed packages; set ARGOS_PACKAGES_DIR to where they are")
+    found = sorted(path for path in folder.iterdir() if (path / METADATA).is_file() and (path / "model").is_dir())
+    if not found:
+        raise ImportRefused(f"{folder}: it holds no packages with a {METADATA} and a model; set ARGOS_PACKAGES_DIR")
+    return found
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    if not path.exists():
+        raise ImportRefused(f"{path}: there is no such file; an .argosmodel or the folder of one is needed")
+    with tempfile.TemporaryDirectory(prefix="argos-") as name:
+        target = Path(name)
+        if path.is_dir():
+            for wanted in _WANTED:
+                if (path / wanted).is_file():
+                    (target / wanted).parent.mkdir(exist_ok=True)
+                    shutil.copy(path / wanted, target / wanted)
+        else:
+            _unpack(path, target)
+        yield target
+
+
+def _unpack(path: Path, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                # A package has one folder at its top, whose name does not matter.
+                inside = "/".join(PurePosixPath(entry.filename).parts[1:])
+                if inside not in _WANTED or entry.is_dir() or ".." in PurePosixPath(entry.filename).parts:
+                    continue
+                if entry.file_size > _LARGEST:
+                    raise ImportRefused(f"{path}: {entry.filename} has more than {_LARGEST >> 20} MB unpacked")
+                (target / inside).parent.mkdir(exist_ok=True)
+                with archive.open(entry) as packed, (target / inside).open("wb") as file:
+                    _copy(packed, file, path, entry)
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise ImportRefused(f"{path}: it is no zip archive that can be read, or it is cut off ({error})") from error
+
+
+def _copy(packed: Any, file: Any, path: Path, entry: zipfile.ZipInfo) -> None:
+    """Copy an entry; the size that its header states may be a lie."""
+    left = entry.file_size
+    while data := packed.read(1 << 20):
+        left -= len(data)
+        if left < 0:
+            raise ImportRefused(f"{path}: {entry.filename} is larger than the archive says")
+        file.write(data)
+
+
+def _metadata(folder: Path, path: Path) -> dict[str, Any]:
+    file = folder / METADATA
+    if not file.is_file() or not (folder / "model" / MODEL).is_file():
+        raise ImportRefused(f"{path}: it is no Argos package of a translator: {METADATA} or model/{MODEL} is missing")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{path}: its {METADATA} is not valid JSON ({error})") from error
+    if not isinstance(content, dict) or not content.get("from_code") or not content.get("to_code"):
+        raise ImportRefused(f"{path}: its {METADATA} does not say from_code and to_code")
+    return content

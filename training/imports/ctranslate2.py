@@ -1,0 +1,265 @@
+"""Reads folders that CTranslate2 converted: ``model.bin``, vocabularies, and SentencePiece models beside them.
+
+CTranslate2's Transformer is ours: pre-norm or post-norm, sinusoidal positions, the output layer tied to the target's
+embeddings. What else it can be (relative or rotary positions, gated or root-mean-square variants) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import ValidationError
+
+from training.export.manifest import Alignment, Decoding
+from training.imports.ctranslate2_file import ModelFile, read_model_file
+from training.imports.ctranslate2_names import ctranslate2_state
+from training.imports.errors import ImportRefused
+from training.imports.files import checksum, checksums
+from training.imports.languages import language_tag
+from training.imports.licences import stated_licence
+from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
+from training.imports.source import ImportedModel, Origin, TargetLanguage, TextSide, producible_only
+from training.imports.subwords import library_tokenizer
+from training.imports.tensors import Array
+from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
+from training.networks.transformer import sinusoidal_positions
+from training.recipe import TransformerConfig
+
+LONGEST = 512
+MODEL = "model.bin"
+_ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
+"""By CTranslate2's ``Activation``."""
+_SETTINGS = {
+    "encoder/num_heads", "encoder/pre_norm", "encoder/activation", "encoder/embeddings_merge",
+    "encoder/scale_embeddings", "encoder/multi_query_attention",
+    "decoder/num_heads", "decoder/pre_norm", "decoder/activation", "decoder/scale_embeddings",
+    "decoder/alignment_layer", "decoder/alignment_heads", "decoder/start_from_zero_embedding",
+    "decoder/alibi", "decoder/alibi_use_positive_positions", "decoder/scale_alibi", "decoder/scale_outputs",
+    "decoder/multi_query_attention",
+}  # fmt: skip
+_ZERO_ROW = -1
+"""Stands for a row of zeros, which is put behind the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ctranslate2Options:
+    """What the caller says about the model."""
+
+    name: str
+    source: Sequence[str]
+    target: Sequence[str]
+    source_model: Path
+    """The SentencePiece model of the source."""
+    target_model: Path | None = None
+    """That of the target; None: the same."""
+    licence: str | None = None
+    credit: str | None = None
+    decoding: Decoding = field(default_factory=Decoding)
+    format: Literal["ctranslate2", "argos"] = "ctranslate2"
+    origin: str | None = None
+    """How the card calls the model; None: the folder's name."""
+
+
+def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel:
+    """Read a CTranslate2 model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
+    where = folder / MODEL
+    file, config = read_model_file(where), _config(folder)
+    network = network_of(file, config, where)
+    models = [read_sentencepiece(options.source_model)]
+    models.append(models[0] if options.target_model is None else read_sentencepiece(options.target_model))
+    shared = network.share_embeddings
+    source, target = _vocabularies(folder, config, file, models, shared)
+    state = ctranslate2_state(file, network, (source, target), where)
+    state["output_bias"] = producible_only(state["output_bias"], target.producible(models[1]))
+    sides = [
+        TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
+        for model, vocabulary in zip(models, (source, target), strict=True)
+    ]
+    if len(options.target) != 1:
+        raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
+    layer = int(file.options.get("decoder/alignment_layer", -1))
+    files = checksums(folder) | {
+        path.name: checksum(path) for path in (options.source_model, options.target_model) if path
+    }
+    return ImportedModel(
+        name=options.name,
+        source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
+        targets=(TargetLanguage(language_tag(options.target[0], str(folder))),),
+        network=network,
+        state=state,
+        source=sides[0],
+        target=sides[1],
+        vocabulary_size=len(source),
+        unknown=UNK,
+        origin=Origin(
+            options.format,
+            options.origin or folder.resolve().name,
+            stated_licence(folder, options.licence),
+            options.credit or "not stated",
+            files,
+            network.positions,
+            False,
+        ),
+        alignment=Alignment(layer % network.decoder_layers, 0, "produce"),
+        decoding=options.decoding,
+        max_tokens=LONGEST,
+        source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
+        rows=(source.rows, target.rows),
+    )
+
+
+def _is_marian(file: ModelFile) -> bool:
+    """Return whether the model was converted from transformers' MarianMT, whose callers append </s> themselves."""
+    return bool(file.options.get("decoder/start_from_zero_embedding", 0))
+
+
+def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> TransformerConfig:
+    """Return our network's configuration; raises ImportRefused for what our Transformer is not."""
+    _refuse_other_networks(file, config, where)
+    options, weights = file.options, file.weights
+    pairs = {key: (options.get(f"encoder/{key}"), options.get(f"decoder/{key}")) for key in _BOTH}
+    for key, (encoder, decoder) in pairs.items():
+        if encoder != decoder:
+            raise ImportRefused(
+                f"{where}: {key} is {encoder} in the encoder and {decoder} in the decoder; equal ones can be imported"
+            )
+    table = weights.get("decoder/embeddings/weight")
+    if table is None or "decoder/layer_0/ffn/linear_0/weight" not in weights:
+        raise ImportRefused(f"{where}: it has no decoder of embeddings and layers, so it is no translator")
+    activation = int(options.get("encoder/activation", 0))
+    if activation not in _ACTIVATIONS:
+        known = ", ".join(_ACTIVATIONS.values())
+        raise ImportRefused(f"{where}: it uses CTranslate2's activation {activation}; {known} can be imported")
+    scale, width = options.get("encoder/scale_embeddings", 1.0), table.shape[1]
+    if abs(scale - 1) > 1e-6 and abs(scale - width**0.5) > 1e-3:
+        raise ImportRefused(
+            f"{where}: embeddings are multiplied by {scale:g}; 1 or the root of {width} can be imported"
+        )
+    source = weights.get("encoder/embeddings_0/weight", weights.get("encoder/embeddings/weight"))
+    settings = {
+        "kind": "transformer",
+        "encoder_layers": _layers(weights, "encoder"),
+        "decoder_layers": _layers(weights, "decoder"),
+        "width": width,
+        "heads": int(options.get("encoder/num_heads", 8)),
+        "feed_forward": weights["decoder/layer_0/ffn/linear_0/weight"].shape[0],
+        "norm": "pre" if options.get("encoder/pre_norm", 1.0) else "post",
+        "norm_epsilon": config.get("layer_norm_epsilon") or 1e-5,
+        "activation": _ACTIVATIONS[activation],
+        "positions": _positions(weights, width, where),
+        "scale_embedding": abs(scale - 1) > 1e-6,
+        "share_embeddings": source is None or np.array_equal(source, table),
+    }
+    try:
+        return TransformerConfig.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the sizes"
+        raise ImportRefused(f"{where}: {place}: {first['msg']} (found {first.get('input')!r})") from error
+
+
+_BOTH = ("num_heads", "pre_norm", "activation", "scale_embeddings")
+"""Settings of which our Transformer has one for both sides."""
+
+
+def _refuse_other_networks(file: ModelFile, config: Mapping[str, Any], where: Path) -> None:
+    if file.specification != "TransformerSpec":
+        raise ImportRefused(f"{where}: it is a {file.specification}; TransformerSpec (a translator) can be imported")
+    if config.get("quantization_type") not in (None, "", 0):
+        kind = config["quantization_type"]
+        raise ImportRefused(f"{where}: its weights are packed ({kind}); float, int8 and int16 can be imported")
+    for name, value in file.options.items():
+        known = name in _SETTINGS
+        if not known or ("alibi" in name and "positive" not in name and value and name != "decoder/scale_alibi"):
+            raise ImportRefused(f"{where}: it uses {name}, which our Transformer does not have")
+    if file.options.get("encoder/multi_query_attention"):
+        raise ImportRefused(f"{where}: it uses multi-query attention, which our Transformer does not have")
+    for name in file.weights:
+        if any(part in name for part in _FOREIGN):
+            raise ImportRefused(f"{where}: it has {name}, which our Transformer does not have")
+        if name.endswith("layer_norm/gamma") and f"{name.removesuffix('gamma')}beta" not in file.weights:
+            raise ImportRefused(f"{where}: {name} has no beta, so it uses RMS norms; LayerNorm can be imported")
+
+
+_FOREIGN = ("relative_position", "relative_attention", "rotary", "linear_0_noact", "layernorm_embedding", "project_in",
+            "project_out", "embeddings_1", "_norm_2", "post_")  # fmt: skip
+
+
+def _layers(weights: Mapping[str, Array], side: str) -> int:
+    return len({name.split("/")[1] for name in weights if name.startswith(f"{side}/layer_")} - {"layer_norm"})
+
+
+def _positions(weights: Mapping[str, Array], width: int, where: Path) -> str:
+    """Return which position table the model stores; raises ImportRefused for a learnt one."""
+    stored = [weights.get(f"{side}/position_encodings/encodings") for side in ("encoder", "decoder")]
+    found = [table for table in stored if table is not None]
+    if not found:
+        # CTranslate2 then makes its own: all sines before all cosines, from position 1 (layers/common.cc).
+        raise ImportRefused(f"{where}: it stores no position table; models that do can be imported")
+    for layout in ("interleaved", "halves", "marian"):
+        if all(np.allclose(table, sinusoidal_positions(len(table), width, layout), atol=2e-3) for table in found):
+            return layout
+    raise ImportRefused(f"{where}: its position table was learnt; sinusoidal positions can be imported")
+
+
+def _vocabularies(
+    folder: Path,
+    config: Mapping[str, Any],
+    file: ModelFile,
+    models: Sequence[SentencePieceModel],
+    shared: bool,
+) -> tuple[Vocabulary, Vocabulary]:
+    begin = None if _is_marian(file) else str(config.get("decoder_start_token", "<s>"))
+    lists = [_list(folder, name) for name in ("shared", "source", "target")]
+    size = len(file.weights["decoder/embeddings/weight"])
+    if lists[0] is not None:
+        joint = _renumbered(lists[0], size, models, begin, config, folder)
+        return joint, joint
+    if lists[1] is None or lists[2] is None:
+        raise ImportRefused(f"{folder}: shared_vocabulary.json, or one for source and one for target, is needed")
+    sizes = len(file.weights.get("encoder/embeddings_0/weight", file.weights["decoder/embeddings/weight"])), size
+    if shared and lists[1] == lists[2]:
+        joint = _renumbered(lists[1], size, models, begin, config, folder)
+        return joint, joint
+    source = _renumbered(lists[1], sizes[0], models[:1], None, config, folder)
+    target = _renumbered(lists[2], sizes[1], models[1:], begin, config, folder)
+    largest = max(len(source), len(target))
+    return padded(source, largest), padded(target, largest)
+
+
+def _renumbered(
+    pieces: Sequence[str], rows: int, models: Sequence[SentencePieceModel], begin: str | None,
+    config: Mapping[str, Any], where: Path,
+) -> Vocabulary:  # fmt: skip
+    """Return a vocabulary in our order; padding, and the start of a Marian model, have a row of zeros."""
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    eos, unk = str(config.get("eos_token", "</s>")), str(config.get("unk_token", "<unk>"))
+    if begin is not None and begin not in ids:
+        raise ImportRefused(f"{where}: the decoder starts with {begin}, which its vocabulary does not have")
+    named = {f"{piece} (original)" if piece == "<pad>" else piece: number for piece, number in ids.items()}
+    special = SpecialPieces("<pad>", eos, unk, rows if begin is None else ids[begin])
+    return renumber({**named, "<pad>": rows}, rows + 1, models, special, where)
+
+
+def _list(folder: Path, name: str) -> list[str] | None:
+    paths = [folder / f"{name}_vocabulary.{ending}" for ending in ("json", "txt")]
+    path = next((path for path in paths if path.is_file()), None)
+    return None if path is None else read_list(path)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ImportRefused(f"{path}: a JSON object is needed")
+    return content

@@ -1,0 +1,101 @@
+"""Reads CTranslate2's ``model.bin`` (``ctranslate2/specs/model_spec.py``, ``_serialize``), back into float32."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from training.imports.errors import ImportRefused
+
+NEWEST = 6
+"""The newest version of the file format that is known."""
+_TYPES: tuple[type[np.generic], ...] = (np.float32, np.int8, np.int16, np.int32, np.float16, np.uint16)
+_BFLOAT16 = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """What a ``model.bin`` holds."""
+
+    specification: str
+    """The network's kind, such as ``TransformerSpec``."""
+    weights: dict[str, npt.NDArray[np.float32]]
+    """By name, whatever they were stored as; aliases stand for themselves."""
+    options: dict[str, float]
+    """Single numbers, such as ``encoder/num_heads``."""
+
+
+def read_model_file(path: Path) -> ModelFile:
+    """Read a ``model.bin``; raises ImportRefused for what is none, is newer, or is cut off."""
+    try:
+        with path.open("rb") as file:
+            return _read(file, path)
+    except FileNotFoundError as error:
+        raise ImportRefused(f"{path}: there is no such file; a folder that CTranslate2 converted is needed") from error
+    except (struct.error, UnicodeDecodeError, ValueError, IndexError, KeyError, MemoryError, OverflowError) as error:
+        if isinstance(error, ImportRefused):
+            raise
+        raise ImportRefused(f"{path}: it is no CTranslate2 model, or it is cut off") from error
+
+
+def _read(file: BinaryIO, path: Path) -> ModelFile:
+    version = _number(file, "I")
+    if not 2 <= version <= NEWEST:
+        raise ImportRefused(f"{path}: it has version {version} of CTranslate2's format; 2 to {NEWEST} can be imported")
+    specification = _text(file)
+    _number(file, "I")  # the revision of the specification: what matters of it shows in the names
+    stored = dict(_variable(file) for _ in range(_number(file, "I")))
+    aliases = {_text(file): _text(file) for _ in range(_number(file, "I"))} if version >= 3 else {}
+    if file.read(1):
+        raise ImportRefused(f"{path}: there is more in it than it says, so it is damaged")
+    weights = {name: _as_float(name, stored, path) for name, array in stored.items() if _is_weight(name, array)}
+    options = {name: float(array) for name, array in stored.items() if array.ndim == 0 and not name.endswith("_scale")}
+    weights |= {alias: weights[name] for alias, name in aliases.items() if name in weights}
+    return ModelFile(specification, weights, options)
+
+
+def _is_weight(name: str, array: npt.NDArray[Any]) -> bool:
+    return array.ndim > 0 and not name.endswith("weight_scale")
+
+
+def _as_float(name: str, stored: dict[str, npt.NDArray[Any]], path: Path) -> npt.NDArray[np.float32]:
+    """Return a weight; eight- and sixteen-bit integers are divided by their scale, one for a row or one for all."""
+    array = stored[name]
+    if array.dtype.kind != "i":
+        return array.astype(np.float32)
+    scale = stored.get(f"{name}_scale")
+    if scale is None:
+        raise ImportRefused(
+            f"{path}: {name} holds {array.dtype} without a scale; float, int8 and int16 weights can be imported"
+        )
+    divisor = scale.astype(np.float32).reshape(-1, *([1] * (array.ndim - 1)) if scale.ndim else ())
+    result: npt.NDArray[np.float32] = array.astype(np.float32) / divisor
+    return result
+
+
+def _variable(file: BinaryIO) -> tuple[str, npt.NDArray[Any]]:
+    name = _text(file)
+    shape = [_number(file, "I") for _ in range(_number(file, "B"))]
+    kind = _number(file, "B")
+    data = file.read(size := _number(file, "I"))
+    if len(data) != size:
+        raise ValueError("cut off")
+    array = np.frombuffer(data, _TYPES[kind])
+    if kind == _BFLOAT16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return name, array.reshape(shape)
+
+
+def _number(file: BinaryIO, code: str) -> int:
+    size = struct.calcsize(f"<{code}")
+    value: int = struct.unpack(f"<{code}", file.read(size))[0]
+    return value
+
+
+def _text(file: BinaryIO) -> str:
+    return file.read(_number(file, "H"))[:-1].decode("utf-8")
