@@ -27,7 +27,7 @@ class ModelFile:
     weights: dict[str, npt.NDArray[np.float32]]
     """By name, whatever they were stored as; aliases stand for themselves."""
     options: dict[str, float]
-    """Single numbers, such as ``encoder/num_heads``."""
+    """Single numbers, such as ``encoder/num_heads``; ``scale_embeddings`` is the factor, however it is stored."""
 
 
 def read_model_file(path: Path) -> ModelFile:
@@ -54,9 +54,20 @@ def _read(file: BinaryIO, path: Path) -> ModelFile:
     if file.read(1):
         raise ImportRefused(f"{path}: there is more in it than it says, so it is damaged")
     weights = {name: _as_float(name, stored, path) for name, array in stored.items() if _is_weight(name, array)}
-    options = {name: float(array) for name, array in stored.items() if array.ndim == 0 and not name.endswith("_scale")}
+    options = {
+        name: _option(name, array, stored)
+        for name, array in stored.items()
+        if array.ndim == 0 and not name.endswith("_scale")
+    }
     weights |= {alias: weights[name] for alias, name in aliases.items() if name in weights}
     return ModelFile(specification, weights, options)
+
+
+def _option(name: str, array: npt.NDArray[Any], stored: dict[str, npt.NDArray[Any]]) -> float:
+    if not name.endswith("/scale_embeddings") or array.dtype.kind == "f":
+        return float(array)
+    width = stored["decoder/embeddings/weight"].shape[1]  # a truth value says whether the root of the width is meant
+    return float(width**0.5) if array else 1.0
 
 
 def _is_weight(name: str, array: npt.NDArray[Any]) -> bool:

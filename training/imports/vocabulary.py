@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from training.data.subwords import BOS, EOS, PAD
+from service.bundle.vocabulary import BOS, EOS, PAD
 from training.imports.errors import ImportRefused
 from training.imports.sentencepiece_file import SentencePieceModel
 

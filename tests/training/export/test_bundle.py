@@ -153,7 +153,9 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
     out = tmp_path / "models" / "tiny"
     out.mkdir(parents=True)
     (out / "old").write_text("kept")
-    monkeypatch.setattr("training.export.transformer_parameters.sinusoidal_positions", lambda n, w, layout: torch.zeros(n, w))
+    monkeypatch.setattr(
+        "training.export.transformer_parameters.sinusoidal_positions", lambda n, w, layout: torch.zeros(n, w)
+    )
     with pytest.raises(ParityError, match="FAIL fp32"):
         export_bundle(
             _network(config, vocabulary),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
-from training.data.subwords import BOS, EOS, PAD
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.source import ImportedModel
 from training.imports.vocabulary import UNK
