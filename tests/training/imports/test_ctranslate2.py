@@ -147,7 +147,7 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, tmp_path: Path) -
             own, total = greedy(network, [*ids, EOS] if marian else ids, 8)
         same = [names[model.rows[1][number]] for number in own] == other.hypotheses[0]
         equal += same
-        assert not same or total == pytest.approx(other.scores[0], abs=1e-3)
+        assert not same or total == pytest.approx(other.scores[0], abs=3e-3)
     assert equal >= 0.95 * len(sources)  # where two tokens are equally likely, the last digit decides
 
 
