@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -366,6 +367,16 @@ def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
     except ValidationError as error:
         lines = [f"  {'.'.join(str(p) for p in e['loc']) or '(recipe)'}: {e['msg']}" for e in error.errors()]
         raise RecipeError(f"{where}:\n" + "\n".join(lines)) from error
+
+
+def transformer_config(values: Mapping[str, Any], where: str) -> TransformerConfig:
+    """Return a network's configuration from plain data; raises RecipeError naming the first bad value."""
+    try:
+        return TransformerConfig.model_validate({"kind": "transformer", **values})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the sizes"
+        raise RecipeError(f"{where}: {place}: {first['msg']} (found {first.get('input')!r})") from error
 
 
 def _apply(content: dict[str, Any], override: str) -> None:

@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from training.export.manifest import Decoding
+from service.bundle.manifest import DecodingDefaults
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
 from training.imports.errors import ImportRefused
 from training.imports.source import ImportedModel
 
 METADATA, PIECES = "metadata.json", "sentencepiece.model"
 CREDIT = "Argos Open Technologies (Argos Translate)"
-SEARCH = Decoding(beam_size=4, length_penalty=0.2)
+SEARCH = DecodingDefaults(beam_size=4, length_penalty=0.2)
 """How Argos Translate searches (``argostranslate/translate.py``)."""
 _WANTED = {METADATA, PIECES, "README.md", "LICENSE", *(f"model/{name}" for name in (
     MODEL, "config.json", "shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json",

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import ValidationError
 
-from training.export.manifest import Alignment, Decoding
+from service.bundle.manifest import AlignmentHead, DecodingDefaults
 from training.imports.ctranslate2_file import ModelFile, read_model_file
 from training.imports.ctranslate2_names import ctranslate2_state
 from training.imports.errors import ImportRefused
@@ -28,7 +27,7 @@ from training.imports.subwords import library_tokenizer
 from training.imports.tensors import Array
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
 from training.networks.transformer import sinusoidal_positions
-from training.recipe import TransformerConfig
+from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 LONGEST = 512
 MODEL = "model.bin"
@@ -59,7 +58,7 @@ class Ctranslate2Options:
     """That of the target; None: the same."""
     licence: str | None = None
     credit: str | None = None
-    decoding: Decoding = field(default_factory=Decoding)
+    decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
     format: Literal["ctranslate2", "argos"] = "ctranslate2"
     origin: str | None = None
     """How the card calls the model; None: the folder's name."""
@@ -105,7 +104,7 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
             network.positions,
             False,
         ),
-        alignment=Alignment(layer % network.decoder_layers, 0, "produce"),
+        alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=options.decoding,
         max_tokens=LONGEST,
         source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
@@ -142,7 +141,6 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
         )
     source = weights.get("encoder/embeddings_0/weight", weights.get("encoder/embeddings/weight"))
     settings = {
-        "kind": "transformer",
         "encoder_layers": _layers(weights, "encoder"),
         "decoder_layers": _layers(weights, "decoder"),
         "width": width,
@@ -156,11 +154,9 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
         "share_embeddings": source is None or np.array_equal(source, table),
     }
     try:
-        return TransformerConfig.model_validate(settings)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the sizes"
-        raise ImportRefused(f"{where}: {place}: {first['msg']} (found {first.get('input')!r})") from error
+        return transformer_config(settings, str(where))
+    except RecipeError as error:
+        raise ImportRefused(str(error)) from error
 
 
 _BOTH = ("num_heads", "pre_norm", "activation", "scale_embeddings")

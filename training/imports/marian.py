@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from training.export.manifest import Alignment, Decoding
+from service.bundle.manifest import AlignmentHead, DecodingDefaults
 from training.imports.checkpoint import read_checkpoint
 from training.imports.errors import ImportRefused
 from training.imports.files import checksums
@@ -27,7 +25,7 @@ from training.imports.sentencepiece_file import SentencePieceModel, read_sentenc
 from training.imports.source import ImportedModel, Origin, Positions, TargetLanguage, TextSide, producible_only
 from training.imports.subwords import library_tokenizer
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
-from training.recipe import TransformerConfig
+from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 CREDIT = "OPUS-MT, Tiedemann and Thottingal 2020 (University of Helsinki)"
 LONGEST = 512
@@ -88,8 +86,8 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
             options.positions,
             options.opus_text,
         ),
-        alignment=Alignment(network.decoder_layers - 1, 0, "produce"),
-        decoding=Decoding(min(int(generation.get("num_beams") or config.get("num_beams") or 4), _BEAM_LIMIT)),
+        alignment=AlignmentHead(network.decoder_layers - 1, 0, "produce"),
+        decoding=DecodingDefaults(min(int(generation.get("num_beams") or config.get("num_beams") or 4), _BEAM_LIMIT)),
         max_tokens=min(LONGEST, int(config.get("max_position_embeddings", LONGEST))),
         rows=(source.rows, target.rows),
     )
@@ -112,9 +110,8 @@ def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> 
             )
         sizes[ours] = encoder
     try:
-        return TransformerConfig.model_validate(
+        return transformer_config(
             {
-                "kind": "transformer",
                 "encoder_layers": config.get("encoder_layers"),
                 "decoder_layers": config.get("decoder_layers"),
                 "width": config.get("d_model"),
@@ -125,12 +122,11 @@ def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> 
                 "positions": "halves" if positions == "transformers" else "marian",
                 "scale_embedding": bool(config.get("scale_embedding", False)),
                 "share_embeddings": bool(config.get("share_encoder_decoder_embeddings", True)),
-            }
+            },
+            str(where),
         )
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the sizes"
-        raise ImportRefused(f"{where}: {place}: {first['msg']} (found {first.get('input')!r})") from error
+    except RecipeError as error:
+        raise ImportRefused(str(error)) from error
 
 
 def _refuse_other_networks(config: Mapping[str, Any], where: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from training.export.manifest import Alignment, Decoding
+from service.bundle.manifest import AlignmentHead, DecodingDefaults
 from training.export.parameters import SUPPRESSED, StateArrays
 from training.recipe import TransformerConfig
 
@@ -81,8 +81,8 @@ class ImportedModel:
     vocabulary_size: int
     unknown: int
     origin: Origin
-    alignment: Alignment
-    decoding: Decoding
+    alignment: AlignmentHead
+    decoding: DecodingDefaults
     max_tokens: int
     source_end: bool = True
     """Whether a source is closed by </s>."""
