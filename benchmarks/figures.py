@@ -101,7 +101,7 @@ def drawing_seconds(server: int) -> float:
         except OSError:
             continue
         fields = rest.split()
-        if fields[1] == str(server) and b"service.figures.child" in (status.parent / "cmdline").read_bytes():
+        if fields[1] == str(server) and b"service.figures.renderer_process" in (status.parent / "cmdline").read_bytes():
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 

@@ -21,7 +21,7 @@ from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
 from service.api.routes import attention, detect, health, languages, metrics, models, page, stream, translate
 from service.api.state import Service
-from service.figures.artist import Artist
+from service.figures.renderer import FigureRenderer
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -46,7 +46,7 @@ def with_own_parts(limits: RateLimits, service: Service, lifespan: Lifespan) -> 
             await limits.close()
             await asyncio.to_thread(service.tracing.close)
         finally:
-            app.state.artist.close()
+            app.state.renderer.close()
 
     return both
 
@@ -83,7 +83,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    app.state.artist = Artist()
+    app.state.renderer = FigureRenderer()
     families = (
         *(translate, detect, stream, attention, languages, models, libretranslate),
         *(open_inference, repository, health, metrics, docs_page, page),

@@ -16,12 +16,12 @@ from service.api.rendering import render_attention, render_weights
 from service.api.schemas.attention import AttentionRequest
 from service.api.thread_pools import REPRESENTATIONS
 from service.engine import AttentionMap, ModelInfo
-from service.figures import tables
-from service.figures.artist import Artist
-from service.figures.content import Figure, Naming, ViewName, compare, contrast, one
-from service.figures.document import as_html
-from service.figures.specification import specification
+from service.figures import exports
+from service.figures.figure import Figure, Naming, ViewName, compare, contrast, one
+from service.figures.html import as_html
+from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
+from service.figures.vega_lite import specification
 
 # By what a client may ask for; the first of a media type stands for it in an Accept header.
 MEDIA_TYPES = {
@@ -162,7 +162,9 @@ def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) ->
     return one(maps[0], drawing.view, naming)
 
 
-async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, artist: Artist) -> Response:
+async def represent(
+    maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, renderer: FigureRenderer
+) -> Response:
     """Return the answer in the form asked for."""
     size = sum(found.weights.size for found in maps)
 
@@ -174,7 +176,7 @@ async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Nami
     else:
         figure = await made(lambda: figure_of(maps, drawing, naming))
         spec = await made(lambda: specification(figure, drawing.theme))
-        content = await _drawn(figure, spec, drawing, artist, made)
+        content = await _drawn(figure, spec, drawing, renderer, made)
     media_type = MEDIA_TYPES[drawing.form]
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
@@ -186,13 +188,15 @@ async def represent(maps: Sequence[AttentionMap], drawing: Drawing, naming: Nami
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def _drawn(figure: Figure, spec: dict[str, Any], drawing: Drawing, artist: Artist, made: Maker) -> bytes:
+async def _drawn(
+    figure: Figure, spec: dict[str, Any], drawing: Drawing, renderer: FigureRenderer, made: Maker
+) -> bytes:
     if drawing.form == "vega":
         return bytes(await made(lambda: json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")))
     if drawing.form == "html":
-        script = await artist.script()  # 0.9 MB, which is no work for an event loop
+        script = await renderer.script()  # 0.9 MB, which is no work for an event loop
         return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, drawing.theme))
-    return await artist.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
+    return await renderer.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
 
 
 def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
@@ -207,10 +211,10 @@ def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
 
 _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
     "json": _json,
-    "csv": lambda maps, drawing: tables.as_csv(names_of(maps, drawing)),
-    "npz": lambda maps, drawing: tables.as_npz(names_of(maps, drawing)),
-    "bertviz": lambda maps, _drawing: tables.as_bertviz(maps[0]),
-    "pharaoh": lambda maps, _drawing: tables.as_pharaoh(maps[0]),
+    "csv": lambda maps, drawing: exports.as_csv(names_of(maps, drawing)),
+    "npz": lambda maps, drawing: exports.as_npz(names_of(maps, drawing)),
+    "bertviz": lambda maps, _drawing: exports.as_bertviz(maps[0]),
+    "pharaoh": lambda maps, _drawing: exports.as_pharaoh(maps[0]),
 }
 
 

@@ -16,7 +16,7 @@ from service.api.context import RequestContext, context_of
 from service.api.request_body import read_fields
 from service.api.state import Service
 from service.api.validation import parse
-from service.figures.artist import Artist
+from service.figures.renderer import FigureRenderer
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -33,11 +33,11 @@ async def get_context(request: Request) -> RequestContext:
     return context_of(request.scope)
 
 
-async def get_artist(request: Request) -> Artist:
+async def get_renderer(request: Request) -> FigureRenderer:
     """Return the application's drawing process."""
-    artist = request.app.state.artist
-    assert isinstance(artist, Artist)
-    return artist
+    renderer = request.app.state.renderer
+    assert isinstance(renderer, FigureRenderer)
+    return renderer
 
 
 def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
@@ -51,4 +51,4 @@ def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
 
 ServiceDep = Annotated[Service, Depends(get_service)]
 ContextDep = Annotated[RequestContext, Depends(get_context)]
-ArtistDep = Annotated[Artist, Depends(get_artist)]
+RendererDep = Annotated[FigureRenderer, Depends(get_renderer)]

@@ -8,7 +8,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from service.figures.child import VEGA_LITE
+from service.figures.renderer_process import VEGA_LITE
 
 
 def cache_file() -> Path:

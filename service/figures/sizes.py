@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.figures.content import Panel
+from service.figures.figure import Panel
 from service.figures.labels import width
 
 # Most tokens on a side, pixels of a cell, size of the letters.

@@ -16,7 +16,7 @@ import pytest
 
 from service.api.app import create_app
 from service.api.state import Service
-from service.figures.artist import Artist
+from service.figures.renderer import FigureRenderer
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"text": "I lost my dog", "source": "en", "target": "fr"}
@@ -36,18 +36,20 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def artist() -> Iterator[Artist]:
-    artist = Artist(seconds=60)
-    yield artist
-    artist.close()
+def renderer() -> Iterator[FigureRenderer]:
+    renderer = FigureRenderer(seconds=60)
+    yield renderer
+    renderer.close()
 
 
 @pytest.fixture
-async def client(service: Service, artist: Artist, registry: DummyRegistry) -> AsyncIterator[httpx.AsyncClient]:
+async def client(
+    service: Service, renderer: FigureRenderer, registry: DummyRegistry
+) -> AsyncIterator[httpx.AsyncClient]:
     for translator in registry.translators.values():
         object.__setattr__(translator.info, "digest", DIGEST)
     app = create_app(service)
-    app.state.artist = artist
+    app.state.renderer = renderer
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
         yield client

@@ -17,7 +17,7 @@ from service.api.app import create_app
 from service.api.state import Service
 from service.detection import Detector
 from service.engine.errors import TooManyWeights
-from service.figures.artist import Artist
+from service.figures.renderer import FigureRenderer
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.fake_engine import DummyRegistry
@@ -76,17 +76,17 @@ async def test_recognising_a_language_has_a_deadline_too(
 async def test_a_figure_has_a_deadline(service: Service) -> None:
     app = create_app(service)
 
-    class Slow(Artist):
+    class Slow(FigureRenderer):
         async def draw(self, *_: Any, **__: Any) -> bytes:
             await asyncio.sleep(20)
             return b""
 
-    app.state.artist = Slow()
+    app.state.renderer = Slow()
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
         await too_late(client.post("/attention", json={**SENTENCE, "format": "svg"}))
         assert (await client.post("/attention", json=SENTENCE)).status_code == 200
-    app.state.artist.close()
+    app.state.renderer.close()
 
 
 async def test_large_answers_hold_up_no_other_kind_of_work(

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.figures.artist import Artist
+from service.figures.renderer import FigureRenderer
 
 
 @pytest.fixture(scope="session")
-def artist() -> Iterator[Artist]:
-    artist = Artist(seconds=60)
-    yield artist
-    artist.close()
+def renderer() -> Iterator[FigureRenderer]:
+    renderer = FigureRenderer(seconds=60)
+    yield renderer
+    renderer.close()

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from service.figures.artist import Artist
-from service.figures.content import one
+from service.figures.figure import one
 from service.figures.labels import labels
 from service.figures.png_text import drawable
-from service.figures.specification import specification
+from service.figures.renderer import FigureRenderer
+from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -62,10 +62,10 @@ def test_what_one_font_can_draw_is_left_as_it_is() -> None:
         assert drawable(svg_of(text)) == svg_of(text)
 
 
-async def test_hostile_attributes_are_not_taken_for_text(artist: Artist) -> None:
+async def test_hostile_attributes_are_not_taken_for_text(renderer: FigureRenderer) -> None:
     """The description of a picture stands in an attribute; a `>` in it must not let text be changed there."""
     words = ["a>b👋fi", "<c>", "👋 > 世界"]
-    assert (await artist.draw(specification(one(make_map(words, words))), "png")).startswith(b"\x89PNG")
+    assert (await renderer.draw(specification(one(make_map(words, words))), "png")).startswith(b"\x89PNG")
 
 
 SENTENCES = {
@@ -79,14 +79,14 @@ SENTENCES = {
 
 @pytest.mark.parametrize("view", ["heatmap", "lines"])
 @pytest.mark.parametrize("language", SENTENCES)
-async def test_labels_are_whole_and_inside_the_picture(artist: Artist, language: str, view: Any) -> None:
+async def test_labels_are_whole_and_inside_the_picture(renderer: FigureRenderer, language: str, view: Any) -> None:
     source, target = SENTENCES[language]
     found = make_map(source.split(), target.split())
     spec = specification(one(found, view))
-    root = ElementTree.fromstring(await artist.draw(spec, "svg"))
+    root = ElementTree.fromstring(await renderer.draw(spec, "svg"))
     shown = ["".join(item.itertext()) for item in root.iter(f"{SVG}text")]
     assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= set(shown)
-    png = Image.open(io.BytesIO(await artist.draw(spec, "png"))).convert("L")
+    png = Image.open(io.BytesIO(await renderer.draw(spec, "png"))).convert("L")
     grey = np.asarray(png).astype(int)
     background = grey[0, 0]
     edges = np.concatenate([grey[:2].ravel(), grey[-2:].ravel(), grey[:, :2].ravel(), grey[:, -2:].ravel()])

@@ -22,7 +22,7 @@ from service.api.attention_formats import (
 )
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
-from service.api.dependencies import ArtistDep, ContextDep, ServiceDep, fields_of
+from service.api.dependencies import ContextDep, RendererDep, ServiceDep, fields_of
 from service.api.errors import ApiError, invalid
 from service.api.etag import entity_tag, matches
 from service.api.interface import TranslatorPort
@@ -30,8 +30,8 @@ from service.api.openapi import body_in_any_form, errors_of, query_parameters
 from service.api.schemas.attention import AttentionPair, AttentionRequest, AttentionResponse, BertvizAttention
 from service.api.state import Service
 from service.engine import AttentionMap, AttentionOptions, Languages, Selector, TranslationOptions
-from service.figures.artist import Artist
-from service.figures.content import comparable
+from service.figures.figure import comparable
+from service.figures.renderer import FigureRenderer
 
 router = APIRouter(tags=["Attention"])
 
@@ -109,10 +109,10 @@ FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
     **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not changed: use your copy"}}},
 )
 async def get_attention(
-    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, artist: ArtistDep
+    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
 ) -> Response:
     """The fields are in the query string, so that the address can be linked to; ETag makes asking again cheap."""
-    return await _answer(request, fields, service, context, artist)
+    return await _answer(request, fields, service, context, renderer)
 
 
 @router.post(
@@ -123,14 +123,14 @@ async def get_attention(
     **DOCUMENTED,
 )
 async def post_attention(
-    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, artist: ArtistDep
+    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
 ) -> Response:
     """The fields are in the body."""
-    return await _answer(request, fields, service, context, artist)
+    return await _answer(request, fields, service, context, renderer)
 
 
 async def _answer(
-    request: Request, fields: AttentionRequest, service: Service, context: RequestContext, artist: Artist
+    request: Request, fields: AttentionRequest, service: Service, context: RequestContext, renderer: FigureRenderer
 ) -> Response:
     drawing = drawing_of(fields, request.headers.get("accept", ""))
     job = job_of(fields, service.languages, all_heads=drawing.form == "bertviz")
@@ -152,7 +152,7 @@ async def _answer(
         _maps(translators, job, drawing, deadline.at, service.settings.attention_weight_limit)
     )
     naming = naming_of([translator.info for translator in translators], drawing)
-    response = await deadline.wait_for(represent(maps, drawing, naming, artist))
+    response = await deadline.wait_for(represent(maps, drawing, naming, renderer))
     response.headers.update(headers)
     return response
 

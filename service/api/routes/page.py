@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.dependencies import ArtistDep
+from service.api.dependencies import RendererDep
 from service.api.etag import entity_tag, matches
 
 router = APIRouter(include_in_schema=False)
@@ -71,12 +71,12 @@ async def index(request: Request) -> Response:
 
 
 @router.get("/web/vega.js")
-async def library(request: Request, artist: ArtistDep) -> Response:
+async def library(request: Request, renderer: RendererDep) -> Response:
     """Send the drawing libraries, from the installed package."""
     asset: Asset | None = getattr(request.app.state, "library", None)
     if asset is None:
         note = f"/* From vl-convert-python {version('vl-convert-python')} */\n".encode()
-        asset = await asyncio.to_thread(Asset.of, note + await artist.script(), MEDIA_TYPES[".js"])
+        asset = await asyncio.to_thread(Asset.of, note + await renderer.script(), MEDIA_TYPES[".js"])
         request.app.state.library = asset
     return _send(request, asset)
 

@@ -1,4 +1,4 @@
-"""The drawing process: reads jobs from standard input, writes pictures to standard output, ends when its input does.
+"""The renderer process: reads jobs from standard input, writes pictures to standard output, ends when its input does.
 
 It is a process of its own because the drawing library may abort, and because it takes some 200 MB and a second to
 start. A message is a length in four bytes, big-endian, and as many bytes. A job is JSON; an answer is two messages,
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from service.figures.png_text import drawable
 
 VEGA_LITE = "6.4"
-LEISURE, PRESSED = "leisure", "pressed"  # how it is started: to take only idle time, or a small share of a busy machine
+IDLE, LOW = "idle", "low"  # priorities: only idle time, or a small share of a busy machine
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
 
@@ -39,8 +39,8 @@ def write(stream: BinaryIO, *messages: bytes) -> None:
     stream.flush()
 
 
-def settled(svg: str) -> str:
-    """Return the same picture with its definitions numbered from 0: the library goes on counting from call to call."""
+def renumber_definitions(svg: str) -> str:
+    """Return the same picture with its definitions numbered from 0, because the library counts on."""
     known: dict[str, int] = {}
 
     def renumbered(found: re.Match[str]) -> str:
@@ -51,19 +51,19 @@ def settled(svg: str) -> str:
     return _TAG.sub(lambda tag: _NUMBERED.sub(renumbered, tag.group()), svg)
 
 
-def still(spec: Any) -> Any:
-    """Return the specification without what shows only when somebody points at it: an eighth of the work."""
+def without_tooltips(spec: Any) -> Any:
+    """Return the specification without what shows only under a pointer: an eighth of the work."""
     if isinstance(spec, list):
-        return [still(item) for item in spec]
+        return [without_tooltips(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
     kept = {key: value for key, value in spec.items() if key != "tooltip"}
     if all("calculate" in step for step in kept.get("transform", ())):
         kept.pop("transform", None)  # our specifications calculate nothing but the texts of tooltips
-    return {key: value if key in ("values", "value") else still(value) for key, value in kept.items()}
+    return {key: value if key in ("values", "value") else without_tooltips(value) for key, value in kept.items()}
 
 
-class Studio:
+class VegaRenderer:
     """The library, loaded: it knows the fonts of the machine."""
 
     def __init__(self) -> None:
@@ -88,12 +88,12 @@ class Studio:
         return str(self._library.javascript_bundle(vl_version=VEGA_LITE)).encode("utf-8")
 
     def _drawn(self, spec: dict[str, Any]) -> str:
-        return settled(self._library.vegalite_to_svg(still(spec), vl_version=VEGA_LITE))
+        return renumber_definitions(self._library.vegalite_to_svg(without_tooltips(spec), vl_version=VEGA_LITE))
 
 
-def yield_to_others(entirely: bool) -> None:
-    """Let translating come first: take only time that nobody else wants, or (it may never come) a small share."""
-    if entirely and hasattr(os, "SCHED_IDLE"):
+def lower_priority(idle: bool) -> None:
+    """Let translating come first: take only idle time, or a small share where there is no idle time."""
+    if idle and hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     else:
         os.nice(10)
@@ -104,13 +104,13 @@ def main() -> None:
     # Only answers may go to standard output, whatever a library prints.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    studio = Studio()
-    yield_to_others(entirely=sys.argv[1] == LEISURE)
+    renderer = VegaRenderer()
+    lower_priority(idle=sys.argv[1] == IDLE)
 
     while (message := read(sys.stdin.buffer)) is not None:
         job = json.loads(message)
         try:
-            result = studio.kinds[job["kind"]](job)
+            result = renderer.kinds[job["kind"]](job)
         except Exception as error:
             # Its text may quote the specification, and so the user's text: only the kind of failure leaves here.
             write(answers, b"error", type(error).__name__.encode("ascii"))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.engine import AttentionMap, InvalidOption, Token
-from service.figures.content import DIGITS, column_tokens, row_tokens
+from service.figures.figure import DIGITS, column_tokens, row_tokens
 
 COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")
 FORMULA = "=+-@\t\r"  # what a formula begins with

@@ -1,4 +1,4 @@
-"""The parent's side of the drawing process: started when first needed, replaced when it dies, one job at a time."""
+"""Supervises the renderer process: started when first needed, replaced when it dies, one job at a time."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine import EngineFailure, Overloaded, in_daemon_thread
-from service.figures.child import LEISURE, PRESSED, read, write
 from service.figures.library import keep, kept
+from service.figures.renderer_process import IDLE, LOW, read, write
 from service.logs import get_logger
 
 log = get_logger(__name__)
 
 MOST_WAITING = 32
-SECONDS = 60.0  # not less: on a busy machine a low priority has to wait, and starting is work
-LEISURE_SECONDS = 5.0  # after which a process that takes only time nobody else wants is not going to get enough of it
+SECONDS = 60.0  # not less: on a busy machine a process of low priority waits, and starting is work
+IDLE_SECONDS = 5.0  # without an answer for so long, the machine has too little idle time to draw in
 
 
 class DrawingFailed(EngineFailure):
-    """The drawing process died or refused; the next job gets a new one."""
+    """The renderer process died or refused; the next job gets a new one."""
 
 
-class Artist:
-    """Draws specifications; every method may be called from any task of one event loop."""
+class FigureRenderer:
+    """Draws specifications as pictures; every method may be called from any task of one event loop."""
 
     def __init__(self, seconds: float = SECONDS, most_waiting: int = MOST_WAITING) -> None:
         self._seconds, self._most_waiting = seconds, most_waiting
         self._waiting = 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="artist")
-        self._hurried = False  # whether the machine has proved too busy for a process that takes only idle time
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="renderer")
+        self._busy = False  # whether the machine has proved to have too little idle time
         self._process: subprocess.Popen[bytes] | None = None
         self._script: bytes | None = None
         self._finalizer: Any = None
 
     @property
     def process_id(self) -> int | None:
-        """Return the drawing process, if there is one."""
+        """Return the id of the renderer process, if there is one."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     async def draw(self, spec: dict[str, Any], form: Literal["svg", "png"], scale: float = 1.0) -> bytes:
-        """A picture; raises Overloaded when too many wait, DrawingFailed when the process dies or takes too long."""
+        """Return a picture; raises Overloaded if too many jobs wait, DrawingFailed if the process dies or is late."""
         return await self._ask({"kind": form, "spec": spec, "scale": scale})
 
     async def script(self) -> bytes:
@@ -60,7 +60,7 @@ class Artist:
         return self._script
 
     def close(self) -> None:
-        """End the drawing process."""
+        """End the renderer process."""
         if self._finalizer is not None:
             self._finalizer()
         self._process = None
@@ -78,11 +78,11 @@ class Artist:
             self._waiting -= 1
 
     def _exchange(self, job: dict[str, Any]) -> bytes:
-        """Ask the process; runs in the thread."""
-        seconds = self._seconds if self._hurried else min(LEISURE_SECONDS, self._seconds)
+        """Ask the process, once more if it found no idle time; runs in the thread."""
+        seconds = self._seconds if self._busy else min(IDLE_SECONDS, self._seconds)
         answer, in_time = self._ask_once(job, seconds)
         if not in_time and seconds < self._seconds:
-            self._hurried = True
+            self._busy = True
             log.warning("figures take a share of the processor from now on: there was no idle time to draw in")
             answer, _ = self._ask_once(job, self._seconds)
         if answer is None:
@@ -93,7 +93,7 @@ class Artist:
         return result
 
     def _ask_once(self, job: dict[str, Any], seconds: float) -> tuple[tuple[bytes, bytes] | None, bool]:
-        """Return the process' answer, None if it died, and whether it was not too late; what failed is ended."""
+        """Return the process' answer, None if it died, and whether it was in time; a process that failed is ended."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -117,14 +117,14 @@ class Artist:
             return self._process
         if self._finalizer is not None:
             self._finalizer()
-        command = [sys.executable, "-m", "service.figures.child", PRESSED if self._hurried else LEISURE]
+        command = [sys.executable, "-m", "service.figures.renderer_process", LOW if self._busy else IDLE]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._finalizer = weakref.finalize(self, _end, self._process)
         return self._process
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close what leads to the process, and see it off."""
+    """Close the pipes of a process, kill it and wait for its end."""
     process.kill()
     for stream in (process.stdin, process.stdout):
         if stream is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.figures.content import Panel
+from service.figures.figure import Panel
 from service.figures.theme import Theme
 
 SEEN = 0.02  # weights below leave no visible line

@@ -1,4 +1,4 @@
-"""The drawing process draws the same bytes every time, bears every text, and is replaced when it dies."""
+"""The renderer draws the same bytes every time, bears every text, and its process is replaced when it dies."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 import pytest
 
 from service.engine.errors import Overloaded
-from service.figures.artist import Artist, DrawingFailed
-from service.figures.child import settled, still
-from service.figures.content import one
+from service.figures.figure import one
 from service.figures.labels import labels
-from service.figures.specification import specification
+from service.figures.renderer import DrawingFailed, FigureRenderer
+from service.figures.renderer_process import renumber_definitions, without_tooltips
+from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
 HOSTILE = (
@@ -39,20 +39,20 @@ def size(png: bytes) -> tuple[int, int]:
     return width, height
 
 
-async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(artist: Artist) -> None:
+async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(renderer: FigureRenderer) -> None:
     found = make_map()
     first, other = specification(one(found)), specification(one(make_map(seed=1)))
-    svg = await artist.draw(first, "svg")
-    await artist.draw(other, "svg")
-    assert await artist.draw(first, "svg") == svg
-    assert await artist.draw(first, "png") == await artist.draw(first, "png")
+    svg = await renderer.draw(first, "svg")
+    await renderer.draw(other, "svg")
+    assert await renderer.draw(first, "svg") == svg
+    assert await renderer.draw(first, "png") == await renderer.draw(first, "png")
     assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= texts(svg)
 
 
 @pytest.mark.parametrize("view", ["heatmap", "lines"])
-async def test_hostile_texts_are_drawn_as_text(artist: Artist, view: str) -> None:
+async def test_hostile_texts_are_drawn_as_text(renderer: FigureRenderer, view: str) -> None:
     found = make_map(HOSTILE, HOSTILE)
-    svg = await artist.draw(specification(one(found, view)), "svg")  # type: ignore[arg-type]
+    svg = await renderer.draw(specification(one(found, view)), "svg")  # type: ignore[arg-type]
     tags = {item.tag.removeprefix(SVG) for item in ElementTree.fromstring(svg).iter()}
     assert tags <= {"svg", "g", "path", "rect", "text", "tspan", "line", "defs", "linearGradient", "stop", "clipPath"}
     assert set(labels(found.source_tokens)) <= texts(svg)
@@ -60,21 +60,21 @@ async def test_hostile_texts_are_drawn_as_text(artist: Artist, view: str) -> Non
     assert b"<img" not in svg
 
 
-async def test_a_png_is_as_large_as_its_scale_says(artist: Artist) -> None:
+async def test_a_png_is_as_large_as_its_scale_says(renderer: FigureRenderer) -> None:
     spec = specification(one(make_map()))
-    (width, height), (wider, higher) = [size(await artist.draw(spec, "png", scale)) for scale in (1, 2)]
+    (width, height), (wider, higher) = [size(await renderer.draw(spec, "png", scale)) for scale in (1, 2)]
     assert abs(wider - 2 * width) <= 2
     assert abs(higher - 2 * height) <= 2
 
 
-async def test_a_process_that_dies_is_replaced(artist: Artist) -> None:
+async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None:
     spec = specification(one(make_map()))
-    await artist.draw(spec, "svg")
-    assert artist.process_id is not None
-    os.kill(artist.process_id, signal.SIGKILL)
+    await renderer.draw(spec, "svg")
+    assert renderer.process_id is not None
+    os.kill(renderer.process_id, signal.SIGKILL)
     for _ in range(3):
         try:
-            assert (await artist.draw(spec, "svg")).startswith(b"<svg")
+            assert (await renderer.draw(spec, "svg")).startswith(b"<svg")
             break
         except DrawingFailed:
             continue
@@ -82,88 +82,88 @@ async def test_a_process_that_dies_is_replaced(artist: Artist) -> None:
         raise AssertionError("no new process was started")
 
 
-async def test_a_specification_that_is_none_is_refused_and_the_next_one_drawn(artist: Artist) -> None:
+async def test_a_specification_that_is_none_is_refused_and_the_next_one_drawn(renderer: FigureRenderer) -> None:
     with pytest.raises(DrawingFailed):
-        await artist.draw({"mark": {"type": "no such mark"}}, "svg")
-    assert (await artist.draw(specification(one(make_map())), "svg")).startswith(b"<svg")
+        await renderer.draw({"mark": {"type": "no such mark"}}, "svg")
+    assert (await renderer.draw(specification(one(make_map())), "svg")).startswith(b"<svg")
 
 
-async def test_who_leaves_does_not_disturb_the_next(artist: Artist) -> None:
+async def test_who_leaves_does_not_disturb_the_next(renderer: FigureRenderer) -> None:
     first, second = specification(one(make_map())), specification(one(make_map(["x"], ["y"])))
-    task = asyncio.create_task(artist.draw(first, "svg"))
+    task = asyncio.create_task(renderer.draw(first, "svg"))
     await asyncio.sleep(0.01)
     task.cancel()
-    assert "y" in texts(await artist.draw(second, "svg"))
+    assert "y" in texts(await renderer.draw(second, "svg"))
 
 
 async def test_the_line_before_the_process_is_bounded() -> None:
-    artist = Artist(most_waiting=0)
+    renderer = FigureRenderer(most_waiting=0)
     with pytest.raises(Overloaded):
-        await artist.draw({}, "svg")
-    artist.close()
+        await renderer.draw({}, "svg")
+    renderer.close()
 
 
 def test_a_still_picture_keeps_its_data_and_loses_what_moves() -> None:
     spec = specification(one(make_map(["tooltip", "transform"], ["tooltip"])))
-    text = json.dumps(still(spec))
+    text = json.dumps(without_tooltips(spec))
     assert '"tooltip": [' not in text
     assert "calculate" not in text
-    assert still(spec)["layer"][0]["data"] == spec["layer"][0]["data"]
-    assert still(spec)["params"] == spec["params"]
+    assert without_tooltips(spec)["layer"][0]["data"] == spec["layer"][0]["data"]
+    assert without_tooltips(spec)["params"] == spec["params"]
 
 
 def test_definitions_are_numbered_in_tags_only() -> None:
     svg = '<g fill="url(#gradient_41)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip9)"/>'
-    assert settled(svg) == (
+    assert renumber_definitions(svg) == (
         '<g fill="url(#gradient_0)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip1)"/>'
     )
 
 
 async def test_a_figure_comes_on_a_machine_without_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that takes only idle time is replaced by one that takes its share."""
-    monkeypatch.setattr("service.figures.artist.LEISURE_SECONDS", 0.01)  # as if nothing came of it
-    artist = Artist()
+    monkeypatch.setattr("service.figures.renderer.IDLE_SECONDS", 0.01)  # as if nothing came of it
+    renderer = FigureRenderer()
     try:
-        drawn = await artist.draw(specification(one(make_map())), "svg")
-        hurried = artist.process_id
+        drawn = await renderer.draw(specification(one(make_map())), "svg")
+        hurried = renderer.process_id
         assert hurried is not None
         assert os.sched_getscheduler(hurried) == os.SCHED_OTHER
         assert os.getpriority(os.PRIO_PROCESS, hurried) > os.getpriority(os.PRIO_PROCESS, 0)
     finally:
-        artist.close()
+        renderer.close()
     assert drawn.startswith(b"<svg")
 
 
 async def test_drawing_takes_only_time_that_nobody_else_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.figures.artist.LEISURE_SECONDS", 60.0)  # however busy this machine is
-    artist = Artist()  # not the shared one, whose process an earlier test on a busy machine may have replaced
+    monkeypatch.setattr("service.figures.renderer.IDLE_SECONDS", 60.0)  # however busy this machine is
+    renderer = FigureRenderer()  # not the shared one, whose process an earlier test on a busy machine may have replaced
     try:
-        await artist.draw(specification(one(make_map())), "svg")
-        assert artist.process_id is not None
-        assert os.sched_getscheduler(artist.process_id) == os.SCHED_IDLE
+        await renderer.draw(specification(one(make_map())), "svg")
+        assert renderer.process_id is not None
+        assert os.sched_getscheduler(renderer.process_id) == os.SCHED_IDLE
     finally:
-        artist.close()
+        renderer.close()
 
 
 async def test_what_nobody_waits_for_any_more_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, drawn = threading.Event(), list[str]()
 
-    def exchange(_self: Artist, job: dict[str, Any]) -> bytes:
+    def exchange(_self: FigureRenderer, job: dict[str, Any]) -> bytes:
         drawn.append(job["spec"])
         go_on.wait(20)
         return b"picture"
 
-    monkeypatch.setattr(Artist, "_exchange", exchange)
-    artist = Artist(most_waiting=3)
-    first, second, third = (asyncio.create_task(artist.draw(name, "svg")) for name in ("a", "b", "c"))  # type: ignore[arg-type]
+    monkeypatch.setattr(FigureRenderer, "_exchange", exchange)
+    renderer = FigureRenderer(most_waiting=3)
+    first, second, third = (asyncio.create_task(renderer.draw(name, "svg")) for name in ("a", "b", "c"))  # type: ignore[arg-type]
     await asyncio.sleep(0.05)
     with pytest.raises(Overloaded):
-        await artist.draw({}, "svg")
+        await renderer.draw({}, "svg")
     second.cancel()
     await asyncio.wait([second])
-    fourth = asyncio.create_task(artist.draw("d", "svg"))  # type: ignore[arg-type]
+    fourth = asyncio.create_task(renderer.draw("d", "svg"))  # type: ignore[arg-type]
     await asyncio.sleep(0.05)
     go_on.set()
     assert [await each for each in (first, third, fourth)] == [b"picture"] * 3
     assert drawn == ["a", "c", "d"]
-    artist.close()
+    renderer.close()

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from service.engine.errors import InvalidOption
-from service.figures.content import one
-from service.figures.document import as_html
-from service.figures.specification import specification
-from service.figures.tables import as_bertviz, as_csv, as_npz, as_pharaoh
+from service.figures.exports import as_bertviz, as_csv, as_npz, as_pharaoh
+from service.figures.figure import one
+from service.figures.html import as_html
+from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a,b", 'say "x"', "line\nbreak", "=1+1", "\u2028", "&lt;")

@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 from service.figures import labels
-from service.figures.content import Figure, Panel, Score
-from service.figures.lines import line_layers
+from service.figures.figure import Figure, Panel, Score
 from service.figures.sizes import Sizes
 from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, ThemeName, config
+from service.figures.vega_lines import line_layers
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LEAST_NUMBER = 0.005  # smaller weights would read .00
