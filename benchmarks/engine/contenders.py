@@ -145,9 +145,10 @@ class Torch:
         """Sorted by length, batch after batch."""
         import torch
 
+        from training.decoding.batches import pad_sources
         from training.decoding.beam_search import SearchOptions as Options
         from training.decoding.beam_search import beam_search
-        from training.decoding.translate import greedy, pad_sources
+        from training.decoding.greedy import greedy
 
         found: dict[int, Ids] = {}
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))

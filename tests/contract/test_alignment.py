@@ -10,7 +10,7 @@ from service.bundle.manifest import SpecialIds
 from service.engine.attention.alignment import group
 from service.engine.text.tokenizer import Tokenizer
 from training.data.subwords import train_tokenizer
-from training.evaluation.scoring import tokens_of_words
+from training.evaluation.scored_pairs import tokens_of_words
 from training.recipe import VocabularyConfig
 
 SENTENCES = [

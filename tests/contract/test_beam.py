@@ -11,8 +11,8 @@ from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import settle
 from tests.support.tiny_networks import bahdanau, network, transformer
+from training.decoding.batches import pad_sources
 from training.decoding.beam_search import SearchOptions, beam_search
-from training.decoding.translate import pad_sources
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import BahdanauConfig, TransformerConfig

@@ -9,23 +9,22 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from service.bundle.manifest import SpecialIds
+from service.bundle.vocabulary import APOSTROPHES, BOS, BYTE_TOKENS, EOS, INVISIBLE, PAD, SPACES, SPECIAL_TOKENS
 from service.engine.text.tokenizer import Tokenizer
 
-SPECIAL_IDS = SpecialIds(pad=0, bos=1, eos=2)
+SPECIAL_IDS = SpecialIds(pad=PAD, bos=BOS, eos=EOS)
 LINES = (
     "I lost. He's calm. I'm home, and she isn't! Is it 12 or 3.50? Go, go, go. The cat; the dog: été, naïve.",
     "J'ai perdu. Il est calme. Je suis chez moi, à la maison ! Où est-il ? C'était l'été. Le chat, le chien.",
 )
-SPACES = "\t\n\x0b\x0c\r\x85 \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 
 
 @functools.cache
 def tokenizer_json(size: int = 400) -> str:
     """Give the tokenizer.json: BPE over NFC text with byte tokens at ids 3 to 258."""
-    specials = ["<pad>", "<s>", "</s>"]
     trainer = trainers.BpeTrainer(
         vocab_size=size,
-        special_tokens=[*specials, *(f"<0x{byte:02X}>" for byte in range(256))],
+        special_tokens=[*SPECIAL_TOKENS, *BYTE_TOKENS],
         show_progress=False,
     )
     draft = _pipeline(models.BPE())
@@ -33,7 +32,7 @@ def tokenizer_json(size: int = 400) -> str:
     learnt = json.loads(draft.to_str())["model"]
     merges = [tuple(merge) for merge in learnt["merges"]]
     final = _pipeline(models.BPE(vocab=learnt["vocab"], merges=merges, byte_fallback=True))
-    final.add_special_tokens(specials)
+    final.add_special_tokens(list(SPECIAL_TOKENS))
     return final.to_str()
 
 
@@ -47,8 +46,8 @@ def _pipeline(model: models.BPE) -> tokenizers.Tokenizer:
     library.normalizer = normalizers.Sequence(
         [
             normalizers.NFC(),
-            normalizers.Replace(Regex("[’‘ʼ＇]"), "'"),
-            normalizers.Replace(Regex("[\u00ad\u200b\ufeff]"), ""),
+            normalizers.Replace(Regex(f"[{APOSTROPHES}]"), "'"),
+            normalizers.Replace(Regex(f"[{INVISIBLE}]"), ""),
             normalizers.Replace(Regex(f"[{SPACES}]+"), " "),
             normalizers.Strip(),
         ]

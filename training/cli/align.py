@@ -17,7 +17,7 @@ from training.alignment.guided_links import make_links
 from training.alignment.head_search import describe, rank_heads
 from training.cli.options import Output, RunPath, show
 from training.data.reading import read_lines
-from training.evaluation.scoring import samples, score_pairs
+from training.evaluation.scored_pairs import samples, score_pairs
 from training.files import write_lines
 from training.trainer.checkpoints import load_trained
 

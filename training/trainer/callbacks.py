@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from service.bundle.vocabulary import EOS
 from training.data.batching import Batch, collate
-from training.decoding.translate import translate_greedy
+from training.decoding.greedy import translate_greedy
 from training.runs.folder import RunFolder
 from training.trainer.log import open_log
 from training.trainer.module import TranslationModule

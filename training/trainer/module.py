@@ -13,7 +13,7 @@ from torch import Tensor
 
 from training.data.batching import Batch
 from training.data.sampling import spread
-from training.decoding.translate import translate_greedy
+from training.decoding.greedy import translate_greedy
 from training.networks.attention import valid_positions
 from training.networks.build import build_network
 from training.networks.interface import Network

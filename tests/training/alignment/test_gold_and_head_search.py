@@ -10,7 +10,7 @@ import pytest
 from service.bundle.alignment import pharaoh
 from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold, read_pharaoh
 from training.alignment.head_search import Sample, describe, find_links, rank_heads
-from training.evaluation.scoring import tokens_of_words
+from training.evaluation.scored_pairs import tokens_of_words
 
 
 def linked(*pairs: tuple[int, int]) -> Links:

@@ -12,8 +12,11 @@ from torch import Tensor
 
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, bahdanau, network, transformer
+from training.decoding.batches import evaluating, length_groups, pad_sources
 from training.decoding.beam_search import SearchOptions, beam_search
-from training.decoding.translate import evaluating, force, length_groups, pad_sources, search, translate_greedy
+from training.decoding.greedy import translate_greedy
+from training.decoding.scoring import score_targets
+from training.decoding.translate import search
 from training.networks.bahdanau import Bahdanau
 from training.networks.interface import Decoded, Memory, State
 from training.networks.transformer import Transformer
@@ -121,7 +124,7 @@ def test_a_wide_beam_finds_the_best_of_all_translations() -> None:
     net = eager(transformer(), 4.0)
     tokens = range(3, VOCABULARY)
     short = [list(ids) for n in range(3) for ids in itertools.product(tokens, repeat=n)]
-    scored = force(net, [[7, 8]] * len(short), short)
+    scored = score_targets(net, [[7, 8]] * len(short), short)
     expected = max(range(len(short)), key=lambda i: scored[i].logprobs.mean())
     found = search(net, [[7, 8]], SearchOptions(VOCABULARY - 3, 1.0, 4))[0]
     finished = [h for h in found if h.finished]
@@ -135,7 +138,7 @@ def test_forced_scores_are_those_of_the_search(name: str) -> None:
     found = search(net, SOURCES, SearchOptions(2, 1.0, 40))
     pairs = [(source, h) for source, hypotheses in zip(SOURCES, found, strict=True) for h in hypotheses if h.finished]
     assert pairs
-    forced = force(net, [source for source, _ in pairs], [h.ids for _, h in pairs])
+    forced = score_targets(net, [source for source, _ in pairs], [h.ids for _, h in pairs])
     for (source, hypothesis), result in zip(pairs, forced, strict=True):
         assert result.logprobs.mean() == pytest.approx(hypothesis.score, abs=1e-5)
         assert result.attention.shape[2:] == (len(hypothesis.ids) + 1, len(source) + 1)
@@ -144,9 +147,9 @@ def test_forced_scores_are_those_of_the_search(name: str) -> None:
 def test_forced_ranks_count_the_likelier_tokens() -> None:
     net = network(transformer())
     greedy = translate_greedy(net, [[5, 6, 7]], 5)  # so few that nothing can be a repetition
-    (result,) = force(net, [[5, 6, 7]], greedy)
+    (result,) = score_targets(net, [[5, 6, 7]], greedy)
     assert (result.ranks[: len(greedy[0])] == 1).all()
-    (other,) = force(net, [[5, 6, 7]], [[39, 38]])
+    (other,) = score_targets(net, [[5, 6, 7]], [[39, 38]])
     assert (other.ranks > 1).any()
 
 
@@ -161,7 +164,7 @@ def test_nothing_gives_nothing() -> None:
     net = network(bahdanau())
     assert translate_greedy(net, [], 10) == []
     assert search(net, [], SearchOptions()) == []
-    assert force(net, [], []) == []
+    assert score_targets(net, [], []) == []
 
 
 def test_groups_hold_everyone_once_and_keep_the_budget() -> None:

@@ -10,35 +10,35 @@ from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import visible_range
 from training.alignment.gold import Gold, Links
 from training.alignment.head_search import Sample, find_links
-from training.decoding.translate import Forced, force
+from training.decoding.scoring import Scored, score_targets
 from training.trainer.checkpoints import Trained
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """One sentence pair; ``forced`` is None when either side is empty."""
+    """One sentence pair; ``scored`` is None when either side is empty."""
 
-    forced: Forced | None
+    scored: Scored | None
     sources: Groups
     """Token indices of each white-space word."""
     targets: Groups
 
     def links(self, head: AlignmentHead) -> Links:
         """Return the word alignment that a head finds, 0-based; none for an empty side."""
-        if self.forced is None:
+        if self.scored is None:
             return frozenset()
-        return find_links(head, self.forced.attention, self.sources, self.targets)
+        return find_links(head, self.scored.attention, self.sources, self.targets)
 
     def score(self, length_penalty: float = 1.0) -> float:
         """Sum of log-probabilities / length^α, the end token counted; 0 for an empty side."""
-        if self.forced is None:
+        if self.scored is None:
             return 0.0
-        total, length = float(self.forced.logprobs.sum()), len(self.forced.logprobs)
+        total, length = float(self.scored.logprobs.sum()), len(self.scored.logprobs)
         return total / float(length**length_penalty)
 
 
 def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]) -> list[ScoredPair]:
-    """Force every target onto its source.
+    """Score every target as the translation of its source.
 
     Raises ValueError when the numbers of lines differ or a line has more tokens than the network has positions.
     """
@@ -49,8 +49,8 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
     too_long = [i + 1 for i in whole if max(len(side[i].ids) for side in encoded) >= trained.recipe.max_tokens]
     if too_long:
         raise ValueError(f"line {too_long[0]} has more than {trained.recipe.max_tokens - 1} tokens")
-    forced = force(trained.network, *([side[i].ids for i in whole] for side in encoded))
-    results = dict(zip(whole, forced, strict=True))
+    scored = score_targets(trained.network, *([side[i].ids for i in whole] for side in encoded))
+    results = dict(zip(whole, scored, strict=True))
     return [
         ScoredPair(results.get(i), tokens_of_words(source, one.offsets), tokens_of_words(target, two.offsets))
         for i, (source, target, one, two) in enumerate(zip(sources, targets, *encoded, strict=True))
@@ -70,7 +70,7 @@ def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
     if len(pairs) != len(gold):
         raise ValueError(f"{len(pairs)} sentence pairs, but {len(gold)} lines of gold alignments")
     return [
-        Sample(pair.forced.attention, pair.sources, pair.targets, truth)
+        Sample(pair.scored.attention, pair.sources, pair.targets, truth)
         for pair, truth in zip(pairs, gold, strict=True)
-        if pair.forced is not None
+        if pair.scored is not None
     ]

@@ -1,0 +1,51 @@
+"""Batches of sentences of similar length, padded, and a network switched to evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from service.bundle.vocabulary import EOS, PAD
+from training.networks.interface import Network
+
+BATCH_TOKENS = 4096
+"""Source positions of a batch, padding and beams counted."""
+
+
+@contextmanager
+def evaluating(network: Network) -> Iterator[torch.device]:
+    """Switch dropout and gradients off for a while; gives the network's device."""
+    module = network if isinstance(network, nn.Module) else nn.Identity()
+    before = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    finally:
+        module.train(before)
+
+
+def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids without end tokens → int64 [B, S] closed by the end token and padded, int64 [B]."""
+    lengths = [len(source) + 1 for source in sources]
+    padded = torch.full((len(sources), max(lengths)), PAD)
+    for row, source in enumerate(sources):
+        padded[row, : len(source)] = torch.tensor(source, dtype=torch.int64)
+        padded[row, len(source)] = EOS
+    return padded.to(device), torch.tensor(lengths, device=device)
+
+
+def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Iterator[list[int]]:
+    """Indices in batches of similar length, longest first (a batch too big fails at once, not at the end)."""
+    group: list[int] = []
+    for index in sorted(range(len(sources)), key=lambda i: -len(sources[i])):
+        longest = len(sources[group[0]]) if group else 0
+        if group and (len(group) + 1) * rows_each * (longest + 1) > BATCH_TOKENS:
+            yield group
+            group = []
+        group.append(index)
+    if group:
+        yield group

@@ -1,0 +1,59 @@
+"""Greedy search: the most likely token at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from service.bundle.limits import length_limit
+from service.bundle.vocabulary import BOS, EOS, PAD
+from training.decoding import repetition
+from training.decoding.batches import evaluating, length_groups, pad_sources
+from training.networks.interface import Network
+
+
+def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
+    """Return the most likely token at every step: [B, S], [B] → ids without the end token.
+
+    A row also ends at its ``length_limit``, so that an untrained network is not waited for, and does not repeat itself
+    for ever, as the service's does not.
+    """
+    memory = network.encode(source, lengths)
+    state = network.start(memory)
+    results: list[list[int]] = [[] for _ in range(len(source))]
+    limits = [length_limit(length, max_length) for length in lengths.tolist()]
+    rows = list(range(len(source)))
+    tokens = torch.full_like(lengths, BOS)
+    past = torch.zeros((len(source), 0), dtype=torch.int64, device=source.device)  # [rows, T]
+    most = repetition.limits_of(source, lengths)
+    while rows:
+        logits, state, _ = network.step(tokens, state, memory)
+        logits[:, [PAD, BOS]] = float("-inf")
+        repetition.forbid(logits[:, None], past[:, None], most)
+        tokens = logits.argmax(-1)
+        past = torch.cat([past, tokens[:, None]], dim=1)
+        live = []
+        for place, (row, token) in enumerate(zip(rows, tokens.tolist(), strict=True)):
+            if token != EOS:
+                results[row].append(token)
+                if len(results[row]) < limits[row]:
+                    live.append(place)
+        if len(live) < len(rows):
+            kept = torch.tensor(live, dtype=torch.int64, device=tokens.device)
+            rows, tokens, memory = [rows[place] for place in live], tokens[kept], memory.select(kept)
+            past, most = past[kept], most[kept]
+            state = tuple(array[kept] for array in state)
+    return results
+
+
+def translate_greedy(network: Network, sources: Sequence[Sequence[int]], max_length: int) -> list[list[int]]:
+    """Greedy translations of many sentences, ids without end tokens on both sides, in the order given."""
+    results: list[list[int]] = [[] for _ in sources]
+    with evaluating(network) as device:
+        for group in length_groups(sources):
+            found = greedy(network, *pad_sources([sources[i] for i in group], device), max_length)
+            for index, ids in zip(group, found, strict=True):
+                results[index] = ids
+    return results
