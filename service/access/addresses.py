@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
@@ -12,6 +13,7 @@ Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
 # Who has one IPv6 address has all of its network, so a limit for each address would be none.
 IPV6_PREFIX = 64
+LONGEST_ADDRESS = 128  # characters; the longest with a port has half as many
 # Some proxies write the port, too: 192.0.2.1:50000, [2001:db8::1]:50000.
 WITH_PORT = re.compile(r"(?:(?P<four>[0-9.]+):[0-9]{1,5}|\[(?P<six>[0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?)", re.ASCII)
 
@@ -44,9 +46,15 @@ def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
 
 
 def _parse(text: str | None) -> Address | None:
-    found = WITH_PORT.fullmatch((text or "").strip())
+    return None if text is None or len(text) > LONGEST_ADDRESS else _parse_short(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse_short(text: str) -> Address | None:
+    """Return an address; kept, because a request is asked for its address several times."""
+    found = WITH_PORT.fullmatch(text.strip())
     try:
-        address = ip_address(found["six"] or found["four"] if found else (text or "").strip())
+        address = ip_address(found["six"] or found["four"] if found else text.strip())
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

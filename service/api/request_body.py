@@ -41,10 +41,13 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if FIELDS in request.scope:
         read: dict[str, Any] = request.scope[FIELDS]
         return read
-    kind, parameters = parse_options_header(request.headers.get("content-type"))
-    media_type = kind.decode("latin-1").strip().lower()
     if request.method == "GET":
         return query_fields(request)
+    content_type = request.headers.get("content-type")
+    if content_type == "application/json":  # as nearly all write it
+        return decode_json(await read_body(request))
+    kind, parameters = parse_options_header(content_type)
+    media_type = kind.decode("latin-1").strip().lower()
     if media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
         return decode_json(await read_body(request))
     fields: dict[str, Any] = dict(query_fields(request))

@@ -48,9 +48,13 @@ class Outcome:
 async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
     """Translate; a text that already is in the target language, or in none, comes back as it is."""
     deadline = context.deadline
-    guesses = await deadline.wait_for(_guess(job, service)) if job.source == AUTO else []
-    sources = [guess.language if guess.confidence else job.target for guess in guesses] or [job.source] * len(job.texts)
-    groups = _by_pair(sources, job.target, service.languages)
+    guesses: list[Guess] = []
+    if job.source == AUTO:
+        guesses = await deadline.wait_for(_guess(job, service))
+        sources = [guess.language if guess.confidence else job.target for guess in guesses]
+        groups = _by_pair(sources, job.target, service.languages)
+    else:
+        groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
     done = [Translation(text) for text in job.texts]
 
     async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
@@ -70,11 +74,12 @@ def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tupl
     A text in a language that no model joins with the target is left out, as long as there is another: it comes back as
     it is, with its language beside it. Raises ApiError where there is none.
     """
-    pairs = [known.pair(source, target) for source in sources]
-    if pairs and not any(pairs):
+    pairs = {source: known.pair(source, target) for source in set(sources)}
+    if pairs and not any(pairs.values()):
         served_pair(sources[0], target, known)
     groups: dict[tuple[str, str], list[int]] = {}
-    for number, pair in enumerate(pairs):
+    for number, source in enumerate(sources):
+        pair = pairs[source]
         if pair is not None and pair[0] != pair[1]:
             groups.setdefault(pair, []).append(number)
     return groups

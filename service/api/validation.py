@@ -57,16 +57,18 @@ def field_at(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[s
     name = str(location[0])
     field = model.model_fields[name]
     for part in location[1:]:
-        nested = next((each for each in get_args(field.annotation) or (field.annotation,) if is_model(each)), None)
+        nested = nested_model(field.annotation)
         if nested is not None and part in nested.model_fields:
             name = str(part)
             field = nested.model_fields[name]
     return name, field
 
 
-def is_model(annotation: Any) -> bool:
-    """Return whether an annotation is a model."""
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+def nested_model(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that an annotation names, also within a list or beside None."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(nested_model, get_args(annotation))), None)
 
 
 def accepted(field: FieldInfo) -> str:

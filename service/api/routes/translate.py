@@ -69,16 +69,18 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     texts = tuple(fields.q) if isinstance(fields.q, list) else (fields.q,)
     check_batch(texts, settings)
     check_characters(texts, settings)
-    is_auto = fields.source.lower() == AUTO
-    check_languages(known, **({} if is_auto else {"source": fields.source}), target=fields.target)
+    if fields.source.lower() == AUTO:
+        check_languages(known, target=fields.target)
+        pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target
+    else:
+        pair = known.pair(fields.source, fields.target)
+        if pair is None:  # only then is it worth to look at each
+            check_languages(known, source=fields.source, target=fields.target)
     check_format(fields.format, FORMATS)
     html = fields.format == "html"
     if html and fields.details:
         raise invalid("details are of plain text; send format text", "unsupported_format", "details")
-    if is_auto:
-        source, target = AUTO, known.match(fields.target) or fields.target
-    else:
-        source, target = served_pair(fields.source, fields.target, known)
+    source, target = pair or served_pair(fields.source, fields.target, known)
     options = TranslationOptions(
         beam_size=fields.beam_size,
         length_penalty=fields.length_penalty,

@@ -151,8 +151,10 @@ def known_output(name: object) -> object:
     return name
 
 
-def none_if_empty(value: object) -> object:
-    """Return None for what is empty, and anything else as it is."""
+def parameters_of(owner: str, value: object) -> object:
+    """Return parameters, and None for what is empty; raises pydantic's error for anything but an object."""
+    if value and not isinstance(value, dict):
+        raise refused(f"the parameters of {owner} must be an object", "parameters")
     return value or None
 
 
@@ -208,11 +210,17 @@ class OutputParameters(Fields):
     binary_data: Flag = Field(False, description="As bytes behind the JSON of the answer")
 
 
-class OutputWanted(Schema):
+class OutputWanted(Whole):
     """An output by its name."""
 
     name: Annotated[OutputName, BeforeValidator(known_output)]
-    parameters: Annotated[OutputParameters | None, BeforeValidator(none_if_empty)] = None
+    parameters: OutputParameters | None = None
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def check_parameters(cls, value: object, info: ValidationInfo) -> object:
+        """Return the parameters; raises pydantic's error for anything but an object."""
+        return parameters_of(str(info.data.get("name")), value)
 
     def is_binary(self, default: bool) -> bool:
         """Return whether it is wanted as bytes; `default` is what the request says of all outputs."""
@@ -244,9 +252,7 @@ class InferenceRequest(Whole):
     """Texts to translate, or pairs to score."""
 
     id: str | None = None
-    parameters: Annotated[InferenceParameters | None, BeforeValidator(none_if_empty)] = Field(
-        None, description="Decoding options; others are ignored"
-    )
+    parameters: InferenceParameters | None = Field(None, description="Decoding options; others are ignored")
     inputs: Annotated[list[InputTensor], Accepts("a list of objects")] = Field(
         description="One tensor `text` and, for forced decoding, one `target_text` of as many elements",
         json_schema_extra={
@@ -260,6 +266,12 @@ class InferenceRequest(Whole):
         Annotated[list[OutputWanted], Field(json_schema_extra={"uniqueItems": True})] | None,
         Accepts("a list of objects"),
     ] = Field(None, description="Default: `translation` and `score`; `attention` for one text at a time")
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def check_parameters(cls, value: object) -> object:
+        """Return the parameters; raises pydantic's error for anything but an object."""
+        return parameters_of("the request", value)
 
     @field_validator("inputs")
     @classmethod

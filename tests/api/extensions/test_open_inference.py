@@ -124,6 +124,8 @@ async def test_attention_on_request(client: httpx.AsyncClient) -> None:
         {"inputs": [5]},
         {"inputs": [text("a"), text("b")]},
         {"inputs": [text("a", name="other")]},
+        {"inputs": [text("a", name={})]},
+        {"inputs": [text("a", name=["text"])]},
         {"inputs": [text("a", datatype="FP32")]},
         {"inputs": [text("a", shape=[2])]},
         {"inputs": [text("a", shape=[-1])]},
