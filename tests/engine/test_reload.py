@@ -91,11 +91,13 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
 
     monkeypatch.setattr(onnx_model, "load_model", held)
     write_model(FR)
+    before = set(threading.enumerate())
     registry = Registry(tmp_path)
     await registry.start()
     warm.set()
     old = registry.resolve("en", "fr")
-    gone, decoders = weakref.ref(old), old._worker._decoders  # type: ignore[attr-defined]
+    gone = weakref.ref(old)
+    threads = [each for each in threading.enumerate() if each not in before and each.name.startswith("engine-")]
     running = asyncio.create_task(old.translate(["I lost. " * 40]))
     assert await asyncio.to_thread(arrived.wait, 10)
     rewrite(write_model, tmp_path, version="2")
@@ -110,9 +112,10 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
     del running, late
     gc.collect()
     assert gone() is None
-    for decoder in decoders:
-        await asyncio.to_thread(decoder.join, 10)
-        assert not decoder.alive
+    assert threads
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 10)
+        assert not thread.is_alive()
     await registry.stop(0)
 
 
