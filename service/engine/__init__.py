@@ -88,12 +88,12 @@ if TYPE_CHECKING:
     from service.engine.loader import EngineSettings as EngineSettings
     from service.engine.loader import LoadedWorker as LoadedWorker
     from service.engine.loader import WorkerFactory as WorkerFactory
+    from service.engine.loader import info_of as info_of
     from service.engine.loader import load_worker as load_worker
+    from service.engine.loader import open_translator as open_translator
     from service.engine.model.device import ModelSettings as ModelSettings
     from service.engine.model.device import Placement as Placement
     from service.engine.registry import Registry as Registry
-    from service.engine.registry import info_of as info_of
-    from service.engine.registry import open_translator as open_translator
     from service.engine.scheduling.requests import WorkerSettings as WorkerSettings
     from service.engine.scheduling.worker import Worker as Worker
     from service.engine.translator import TargetScore as TargetScore
@@ -110,8 +110,8 @@ _LOADED_LATER = {
     "ModelSettings": "service.engine.model.device",
     "Placement": "service.engine.model.device",
     "Registry": "service.engine.registry",
-    "info_of": "service.engine.registry",
-    "open_translator": "service.engine.registry",
+    "info_of": "service.engine.loader",
+    "open_translator": "service.engine.loader",
     "Worker": "service.engine.scheduling.worker",
     "WorkerSettings": "service.engine.scheduling.requests",
     "TargetScore": "service.engine.translator",

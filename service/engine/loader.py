@@ -1,4 +1,7 @@
-"""How a bundle becomes a worker in this process; service.engine_process does it in others."""
+"""How a bundle becomes a worker, in this process, and a worker a translator.
+
+service.engine_process loads workers in other processes.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
+from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
-from service.engine.events import EventListener
+from service.engine.events import EventListener, ignore_event
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.worker import Worker
-from service.engine.types import MAX_BEAM_SIZE
+from service.engine.text.tokenizer import load_tokenizer
+from service.engine.translator import Translator
+from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
@@ -61,3 +67,54 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 def decoders_for(device: str, cores: int) -> int:
     """Say how many threads are to decode for a model: the encoder and the event loop want cores too; a GPU is one."""
     return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
+
+
+def open_translator(
+    bundle: Bundle,
+    settings: EngineSettings | None = None,
+    on_event: EventListener = ignore_event,
+    open_worker: WorkerFactory = load_worker,
+) -> Translator:
+    """Load a bundle into memory; it works once it is started.
+
+    Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
+    """
+    settings = settings or EngineSettings()
+    manifest = bundle.manifest
+    tokenizer = load_tokenizer(bundle)
+    worker, placement = open_worker(bundle, settings, on_event)
+    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
+    info = _info(bundle, placement, settings.model)
+    return Translator(manifest, info, tokenizer, worker, on_event, wrap_tokens)
+
+
+def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
+    """Return what a bundle would say about itself once it is loaded.
+
+    Raises BundleIncompatible or DeviceUnavailable.
+    """
+    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
+    from service.engine.model.session import place
+
+    return _info(bundle, place(bundle.manifest.graphs, settings), settings)
+
+
+def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> ModelInfo:
+    manifest = bundle.manifest
+    return ModelInfo(
+        name=manifest.name,
+        version=manifest.version,
+        architecture=manifest.architecture,
+        source_language=manifest.source_language,
+        source_languages=manifest.source_languages,
+        target_language=manifest.target_language,
+        digest=bundle.digest,
+        precision=placement.precision,
+        device=placement.device,
+        device_wanted=settings.device,
+        provider=placement.provider,
+        source_tokens=manifest.limits.source_tokens,
+        target_tokens=manifest.limits.target_tokens,
+        attention=manifest.raw["attention"],
+        card=manifest.card,
+    )

@@ -9,7 +9,6 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
 from service.bundle.repository import Change, Found, find_bundles, look_through, open_found
 from service.engine.errors import (
@@ -22,9 +21,7 @@ from service.engine.errors import (
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.loader import EngineSettings, WorkerFactory, load_worker
-from service.engine.model.device import ModelSettings, Placement
-from service.engine.text.tokenizer import load_tokenizer
+from service.engine.loader import EngineSettings, WorkerFactory, load_worker, open_translator
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translator import Translator
 from service.engine.types import ModelInfo, ModelState, ModelStateName
@@ -41,57 +38,6 @@ STATE_REASONS: dict[ModelStateName, str] = {
     "stopping": "It is stopping.",
 }
 _LOG = logging.getLogger(__name__)
-
-
-def open_translator(
-    bundle: Bundle,
-    settings: EngineSettings | None = None,
-    on_event: EventListener = ignore_event,
-    open_worker: WorkerFactory = load_worker,
-) -> Translator:
-    """Load a bundle into memory; it works once it is started.
-
-    Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
-    """
-    settings = settings or EngineSettings()
-    manifest = bundle.manifest
-    tokenizer = load_tokenizer(bundle)
-    worker, placement = open_worker(bundle, settings, on_event)
-    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
-    info = _info(bundle, placement, settings.model)
-    return Translator(manifest, info, tokenizer, worker, on_event, wrap_tokens)
-
-
-def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
-    """Return what a bundle would say about itself once it is loaded.
-
-    Raises BundleIncompatible or DeviceUnavailable.
-    """
-    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
-    from service.engine.model.session import place
-
-    return _info(bundle, place(bundle.manifest.graphs, settings), settings)
-
-
-def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> ModelInfo:
-    manifest = bundle.manifest
-    return ModelInfo(
-        name=manifest.name,
-        version=manifest.version,
-        architecture=manifest.architecture,
-        source_language=manifest.source_language,
-        source_languages=manifest.source_languages,
-        target_language=manifest.target_language,
-        digest=bundle.digest,
-        precision=placement.precision,
-        device=placement.device,
-        device_wanted=settings.device,
-        provider=placement.provider,
-        source_tokens=manifest.limits.source_tokens,
-        target_tokens=manifest.limits.target_tokens,
-        attention=manifest.raw["attention"],
-        card=manifest.card,
-    )
 
 
 class Registry:

@@ -9,8 +9,8 @@ import pytest
 
 from service.cli.find_model import Wanted, find_bundle, source_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
+from service.engine.loader import info_of
 from service.engine.model.device import ModelSettings
-from service.engine.registry import info_of
 from tests.support.manifests import manifest_document, write_bundle
 
 CPU = ModelSettings("cpu")

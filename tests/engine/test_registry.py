@@ -142,12 +142,12 @@ async def test_a_model_that_fails_leaves_the_others_ready(registry: Registry) ->
         ("transformer-en-fr", "ready"),
     ]
     first, second, third = (translator._worker for translator in registry.translators)
-    first._table._state = WorkerState.DEAD  # type: ignore[attr-defined]
+    first._table._life.state = WorkerState.DEAD  # type: ignore[attr-defined]
     states = {each.name: each.state for each in registry.states()}
     assert states["bahdanau-en-de"] == "failed"
     assert states["transformer-en-fr"] == "ready"
     assert (registry.ready, registry.dead, registry.stalled) == (True, False, False)
-    third._table._state = second._table._state = WorkerState.DEAD  # type: ignore[attr-defined]
+    third._table._life.state = second._table._life.state = WorkerState.DEAD  # type: ignore[attr-defined]
     assert (registry.ready, registry.dead) == (False, True)
     await registry.stop(0.0)
 

@@ -19,6 +19,7 @@ from service.engine.events import (
     SentencesQueued,
 )
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
+from service.engine.scheduling.lifecycle import Lifecycle
 from service.engine.scheduling.scheduler import (
     SCORING_LIMITS,
     SHORT_TOKENS,
@@ -125,18 +126,16 @@ class RequestTable:
         self._fair_share = FairShare(self._scheduler, decoders)
         self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
-        self._state = WorkerState.NEW
-        self._decoders_left = decoders
+        self._life = Lifecycle(decoders, settings.failures)
         self._heartbeats = [clock()] * decoders
-        self._failures: dict[str, int] = {}  # in a row, for each kind of run
-        self._broken = self._stages_end = False
+        self._stages_end = False
 
     # What callers ask for.
 
     @property
     def state(self) -> WorkerState:
         """Return the state that the worker is in; only a running one accepts requests."""
-        return self._state
+        return self._life.state
 
     @property
     def heartbeat(self) -> float:
@@ -159,7 +158,7 @@ class RequestTable:
     def check_room(self, deadline: float | None, sentences: int = 1, tokens: int = 1) -> None:
         """Raise NotReady or Overloaded unless a request of this size may be queued now."""
         with self._lock:
-            require_running(self._name, self._state)
+            require_running(self._name, self._life.state)
             self._require(self.queue_status(sentences, tokens), deadline)
 
     def submit(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
@@ -185,7 +184,7 @@ class RequestTable:
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
         """Queue the scoring of a given translation; raises as check_room does."""
         with self._lock:
-            require_running(self._name, self._state)
+            require_running(self._name, self._life.state)
             full = len(self._scoring) >= self._settings.budget.queued_sentences
             self._require(QueueStatus(full, self._scoring.seconds), job.deadline)
             now = self._clock()
@@ -204,38 +203,33 @@ class RequestTable:
     def start(self) -> None:
         """Accept requests from now on."""
         with self._lock:
-            self._state = WorkerState.RUNNING
+            self._life.start()
 
     def drain(self, seconds: float) -> None:
         """Accept nothing more, wait until every request is answered, at most so long, and tell the threads to end."""
         with self._lock:
-            if self._state is WorkerState.RUNNING:
-                self._state = WorkerState.DRAINING
-            self._changed.wait_for(lambda: not self._open or self._state is not WorkerState.DRAINING, seconds)
-            if self._state is not WorkerState.DEAD:
-                self._state = WorkerState.STOPPED
+            self._life.drain()
+            self._changed.wait_for(lambda: not self._open or self._life.state is not WorkerState.DRAINING, seconds)
+            self._life.stop()
             self._changed.notify_all()
 
     def retire(self) -> None:
         """Tell the threads to end, without waiting for anything."""
         with self._lock:
-            if self._state is not WorkerState.DEAD:
-                self._state = WorkerState.STOPPED
+            self._life.stop()
             self._changed.notify_all()
 
     def stage_died(self) -> None:
         """Note that a stage thread ended unexpectedly: the worker ends too."""
         with self._lock:
-            self._broken = True
+            self._life.stage_died()
             self._changed.notify_all()
 
     def decoder_ended(self) -> None:
         """Note that a decode thread has ended: the worker is stopped, or dead, and then the other threads end too."""
         with self._lock:
-            self._decoders_left -= 1
-            if self._state is not WorkerState.STOPPED:
-                self._state = WorkerState.DEAD
-            dead, last = self._state is WorkerState.DEAD, not self._decoders_left
+            self._life.decoder_ended()
+            dead, last = self._life.state is WorkerState.DEAD, not self._life.decoders_left
             self._stages_end = True
             for condition in (self._changed, self._to_encode, self._to_score):
                 condition.notify_all()
@@ -246,18 +240,14 @@ class RequestTable:
             self.fail_all(NotReady(f"The model {self._name} has been stopped."))
 
     def run_succeeded(self, kind: str) -> None:
-        """Note that a run of this kind has succeeded; each kind belongs to one thread."""
-        self._failures.pop(kind, None)
+        """Note that a run of this kind has succeeded; each kind belongs to one thread, so this needs no lock."""
+        self._life.run_succeeded(kind)
 
     def run_failed(self, kind: str, requests: Sequence[AnyRequest]) -> None:
-        """Record the exception being handled as a failed run and fail its requests; several in a row end the worker.
-
-        Each kind is counted by itself: that other runs work does not mend a broken decoder.
-        """
+        """Record the exception being handled as a failed run and fail its requests; several in a row end the worker."""
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(requests))
         with self._lock:
-            self._failures[kind] = self._failures.get(kind, 0) + 1
-            self._broken = self._broken or self._failures[kind] >= self._settings.failures
+            self._life.run_failed(kind)
             self._scheduler.discard(set(requests))
         self._on_event(RunFailed(self._name))
         error = EngineFailure.of_a_run()
@@ -271,7 +261,7 @@ class RequestTable:
     def wait_for_work(self, number: int, busy: bool) -> bool:
         """Wait until a decode thread has something to do; False when it has to end."""
         with self._lock:
-            while self._goes_on():
+            while self._life.goes_on:
                 self._heartbeats[number] = self._clock()
                 if busy or self._scheduler.has_ready() or self._departed[number]:
                     return True
@@ -357,9 +347,6 @@ class RequestTable:
             requests = list(self._open.values())
         for request in requests:
             self.fail(request, error)
-
-    def _goes_on(self) -> bool:
-        return self._state in (WorkerState.RUNNING, WorkerState.DRAINING) and not self._broken
 
     def _require(self, status: QueueStatus, deadline: float | None) -> None:
         error = admission_error(self._name, status, deadline, self._clock())
