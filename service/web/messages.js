@@ -1,0 +1,23 @@
+// What the page says about what it does, and what went wrong.
+
+import { key } from "./key.js";
+
+const $ = (id) => document.getElementById(id);
+
+export function say(text) {
+  $("status").textContent = text;
+}
+
+export function complain(error) {
+  if (error.name === "AbortError") return;
+  $("error").textContent = error.message;
+  $("error").hidden = false;
+  say("");
+  if (["key_required", "invalid_key"].includes(error.code)) askForKey();
+}
+
+export function askForKey() {
+  $("key-box").hidden = false;
+  $("key").value = key();
+  $("key").focus();
+}

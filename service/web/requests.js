@@ -1,0 +1,43 @@
+// The fields of requests: for the translation, for the attention of a sentence, and for a view in a format.
+
+import { model, other, session } from "./session.js";
+import { state } from "./state.js";
+import { dark } from "./theme.js";
+
+// As many hypotheses as the server keeps: one more than alternatives are wanted, at least. Asked for by name, so that
+// the attention shown is that of the translation shown.
+export const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
+const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alternatives() + 1));
+export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty) });
+
+export function fieldsOfSentence() {
+  const sentence = session.sentences[Number(state.sentence)] ?? session.sentences[0];
+  return {
+    text: sentence?.source.text ?? state.text, source: state.source, target: state.target, model: state.model,
+    target_text: state.target_text,
+    beam_size: beam() === 4 ? "" : String(beam()),
+    length_penalty: state.length_penalty === "1" ? "" : state.length_penalty,
+  };
+}
+
+export function fieldsOfView(format) {
+  const fields = { ...fieldsOfSentence(), tokens: state.tokens, specials: state.specials };
+  const digests = [model()?.digest];
+  if (state.view === "grid") Object.assign(fields, { kind: state.kind, layer: "all", head: "all" });
+  else if (state.view === "table") Object.assign(fields, { kind: state.kind, layer: state.layer, head: state.head });
+  else Object.assign(fields, { view: state.view, kind: state.kind, layer: state.layer, head: state.head });
+  if (state.view === "compare") {
+    const second = other();
+    Object.assign(fields, { kind: "cross", other_model: second?.name });
+    digests.push(second?.digest);
+  }
+  if (state.view === "contrast") fields.kind = "cross";
+  if (format === "bertviz") Object.assign(fields, { view: "", layer: "", head: "" });
+  for (const [name, value] of Object.entries({ kind: "cross", tokens: "subword", specials: "keep", view: "heatmap" })) {
+    if (fields[name] === value) delete fields[name];
+  }
+  const pictures = ["svg", "png", "html", "vega"];
+  if (pictures.includes(format)) fields.theme = dark() ? "dark" : "light";
+  if (format === "png") fields.scale = "2";
+  return { ...fields, digest: digests.filter(Boolean).map((digest) => digest.slice(0, 19)).join(","), format };
+}

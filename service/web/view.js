@@ -1,0 +1,84 @@
+// The view of the chosen sentence: a figure, a table, or what is missing for one.
+
+import { attention, post } from "./api.js";
+import { showLayers } from "./choices.js";
+import { showExports } from "./exports.js";
+import { draw, tables } from "./figure.js";
+import { complain } from "./messages.js";
+import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
+import { showTabs } from "./results.js";
+import { model, other, pair, session } from "./session.js";
+import { remember, state } from "./state.js";
+
+const $ = (id) => document.getElementById(id);
+
+let drawing;
+
+export function stopDrawing() {
+  drawing?.abort();
+}
+
+// Draw the view that is chosen, or show it as a table.
+export async function showView() {
+  drawing?.abort();
+  const control = (drawing = new AbortController());
+  showLayers();
+  showTabs();
+  showExports(fieldsOfView, model()?.name, complain);
+  remember();
+  const asTable = state.view === "table";
+  $("figure").hidden = asTable;
+  $("table").hidden = !asTable;
+  const missing = hint();
+  $("figure-note").hidden = !missing;
+  $("figure-note").textContent = missing;
+  $("sideways").hidden = $("both").hidden = true;
+  $("inside").dataset.view = state.view;
+  $("figure-heading").replaceChildren();
+  if (missing) return void $("figure").replaceChildren();
+  $("figure").classList.add("busy");
+  try {
+    if (state.view === "compare") showBoth(control.signal);
+    const content = await attention(fieldsOfView(asTable ? "json" : "vega"), control.signal);
+    if (asTable) tables($("table"), content, (name) => session.models.find((one) => one.name === name)?.attention.align);
+    else $("sideways").hidden = !(await draw($("figure"), content, $("figure-heading")));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    $("figure-note").textContent = error.message;
+    $("figure-note").hidden = false;
+    $("figure").replaceChildren();
+  } finally {
+    if (drawing === control) $("figure").classList.remove("busy");
+  }
+}
+
+// What each of the two models makes of the sentence, each by itself.
+async function showBoth(signal) {
+  const { text, source, target } = fieldsOfSentence();
+  const translated = async ({ name }) => {
+    const answer = await post("translate", { q: text, source, target, model: name, ...searchFields() }, signal);
+    return [name, answer.translatedText];
+  };
+  try {
+    const found = await Promise.all([model(), other()].map(translated));
+    $("both").replaceChildren(...found.flatMap(([name, text]) => {
+      const [term, told] = [document.createElement("dt"), document.createElement("dd")];
+      [term.textContent, told.textContent, told.dir, told.lang] = [name, text, "auto", target];
+      return [term, told];
+    }));
+    $("both").hidden = false;
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function hint() {
+  if (state.view === "contrast" && !state.target_text) return "Enter your own translation above to compare it with the model's translation.";
+  if (state.view === "compare" && pair().length < 2) return "There is only one model for these languages.";
+  return "";
+}
+
+export function choose(view) {
+  state.view = view;
+  showView();
+}
