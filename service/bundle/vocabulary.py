@@ -31,10 +31,10 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
     It neither cuts nor pads. Raises whatever the library raises, which is a plain Exception.
     """
-    return plain(Tokenizer.from_file(str(path)))
+    return as_plain_text(Tokenizer.from_file(str(path)))
 
 
-def plain(tokenizer: Tokenizer) -> Tokenizer:
+def as_plain_text(tokenizer: Tokenizer) -> Tokenizer:
     """Return the tokenizer, set so that nothing in a text becomes a special token, and nothing is cut or padded."""
     tokenizer.encode_special_tokens = True
     tokenizer.no_truncation()

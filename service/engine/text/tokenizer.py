@@ -20,7 +20,7 @@ import tokenizers
 
 from service.bundle.load import Bundle
 from service.bundle.manifest import SpecialIds
-from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, plain, read_tokenizer, visible_range
+from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.types import Token
@@ -41,7 +41,7 @@ class Tokenizer:
 
     def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds) -> None:
         """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token."""
-        self._library = plain(library)
+        self._library = as_plain_text(library)
         self._bos, self._eos = special_ids.bos, special_ids.eos
         vocabulary = library.get_vocab(with_added_tokens=True)
         self._pieces = {number: piece for piece, number in vocabulary.items()}

@@ -1,4 +1,4 @@
-"""Sentences are found, everything between them stays as it is, and long ones are wrapped at good places."""
+"""Sentences are found, and everything between them stays as it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.bundle.wrapping import Span, is_translatable, join, whole_text, without_long_words, wrap
+from service.bundle.wrapping import is_translatable, join, whole_text
 from service.engine.text.segmenter import split_sentences
 
 
@@ -57,18 +57,6 @@ def test_sentences(text: str, expected: list[str]) -> None:
 def test_what_has_no_letters_or_is_a_link_is_left_alone(text: str) -> None:
     assert not is_translatable(text)
     assert whole_text(text) == []
-
-
-def test_a_whole_text_is_one_sentence_without_its_outer_space() -> None:
-    assert whole_text("  I lost. He's calm. \n") == [(2, 20)]
-
-
-def test_joining_keeps_every_gap() -> None:
-    text = "\n  I lost.   He's calm. 😀\r\n\r\n- Go.\t"
-    spans = split_sentences(text, "en")
-    joined = join(text, spans, ["A", "BB", "CCC"])
-    assert joined.text == "\n  A   BB 😀\r\n\r\n- CCC\t"
-    assert [joined.text[start] for start in joined.starts] == ["A", "B", "C"]
 
 
 mixed = st.lists(
@@ -127,62 +115,3 @@ def test_twenty_thousand_characters_take_a_moment(text: str) -> None:
     began = time.perf_counter()
     split_sentences(text, "en")
     assert time.perf_counter() - began < 1
-
-
-def words(text: str) -> list[Span]:
-    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-
-
-def wrapped(text: str, limit: int) -> list[str]:
-    return [text[start:end] for start, end in wrap(text, words(text), limit)]
-
-
-def test_a_sentence_within_the_limit_is_left_whole() -> None:
-    assert wrapped("one two three", 3) == ["one two three"]
-
-
-def test_a_long_sentence_is_cut_after_a_clause() -> None:
-    assert wrapped("one two three, four five six seven", 6) == ["one two three,", "four five six seven"]
-
-
-def test_without_clauses_it_is_cut_between_words_into_even_parts() -> None:
-    assert wrapped("a b c d e f g", 6) == ["a b c d", "e f g"]
-
-
-def test_a_word_that_alone_is_too_long_is_cut_between_its_characters() -> None:
-    text = "e\u0301" * 9
-    characters = [(i, i + 1) for i in range(len(text))]
-    pieces = [text[start:end] for start, end in wrap(text, characters, 5)]
-    assert "".join(pieces) == text
-    assert all(piece.startswith("e") and len(piece) <= 5 for piece in pieces)
-
-
-def test_words_that_alone_are_too_long_are_left_out() -> None:
-    text = "see abcdefgh now 一二三四五六七 and abcdefghij"
-    characters = [(i, i + 1) for i, c in enumerate(text) if c != " "]
-    spans = without_long_words(text, characters, 5)
-    assert [text[start:end] for start, end in spans] == ["see", "now 一二三四五六七 and"]
-    assert without_long_words(text, characters, 50) == [(0, len(text))]
-
-
-def test_one_character_of_many_tokens_is_never_cut() -> None:
-    assert wrap("中", [(0, 1)] * 4, 3) == [(0, 1)]
-    assert wrap("中文", [(0, 1)] * 4 + [(1, 2)] * 4, 3) == [(0, 1), (1, 2)]
-
-
-def test_text_without_spaces_is_cut_after_its_own_punctuation() -> None:
-    text = "一二三四，五六七八九十"
-    assert [text[a:b] for a, b in wrap(text, [(i, i + 1) for i in range(len(text))], 8)] == [
-        "一二三四，",
-        "五六七八九十",
-    ]
-
-
-@settings(deadline=None, max_examples=300)
-@given(st.text(st.sampled_from("ab ,;é中，👩\u200d\u0301"), max_size=80), st.integers(1, 12))
-def test_wrapping_loses_nothing_but_space_and_keeps_the_limit(text: str, limit: int) -> None:
-    characters = [(i, i + 1) for i, c in enumerate(text) if not c.isspace()]
-    spans = wrap(text, characters, limit)
-    assert "".join(text[a:b] for a, b in spans).replace(" ", "") == text.replace(" ", "")
-    for a, b in spans:
-        assert sum(a <= start < b for start, _ in characters) <= limit
