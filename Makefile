@@ -36,11 +36,12 @@ serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (
 test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some)
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types and who imports whom
+lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, who imports whom, and files that must agree
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest --quiet tests/project
 
 format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
