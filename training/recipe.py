@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from service.bundle.manifest import Step
+
 
 class RecipeError(ValueError):
     """A recipe that cannot be used; the message names the key and what is accepted."""
@@ -198,11 +200,11 @@ NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminato
 
 
 class GuidedHead(_Section):
-    """One head of the decoder's attention over the source that is told where to look."""
+    """One head of cross-attention that is trained towards given links."""
 
     layer: int = Field(ge=0)
     head: int = Field(ge=0)
-    step: Literal["produce", "consume"] = "produce"
+    step: Step = "produce"
     """``produce``: at the step that predicts a token it looks at what that token will translate. ``consume``: at the
     step that reads the token it looks at what it has translated (easier to know, so better for alignments)."""
 
@@ -254,7 +256,7 @@ class ValidationConfig(_Section):
     patience: int = Field(10, ge=1)
     """After this many validations without a better development BLEU the cooldown begins (without one, the run ends)."""
     keep_checkpoints: int = Field(5, ge=1)
-    """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept beside
+    """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept next to
     them."""
 
 

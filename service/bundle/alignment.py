@@ -1,7 +1,7 @@
 """How word alignments are read from cross-attention.
 
 Weights are [T, S]: target tokens attend, source tokens are attended to. Subwords become words by summing over the
-attended tokens and averaging over the attending ones, so rows go on summing to 1.
+attended tokens and averaging over the attending ones, so each row still sums to 1.
 """
 
 from __future__ import annotations

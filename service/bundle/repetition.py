@@ -28,7 +28,7 @@ def run_limits(source_ids: Sequence[int]) -> npt.NDArray[np.int32]:
 def longest_run(ids: Sequence[int]) -> int:
     """Return the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
 
-    Runs under three tokens could not raise any limit, so they are not told apart.
+    Runs of fewer than three tokens could not raise any limit: they count as 0.
     """
     if len(ids) - len(set(ids)) < 3:
         return 0

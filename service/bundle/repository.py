@@ -86,5 +86,5 @@ def _look_at(path: Path) -> Found:
         content = (path / MANIFEST_NAME).read_bytes()
         name = str(json.loads(content)["name"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        content, name = b"", path.name  # whoever loads it says what is wrong with it
+        content, name = b"", path.name  # load_bundle says what is wrong with it
     return Found(path, name, "sha256:" + hashlib.sha256(content).hexdigest())

@@ -59,8 +59,8 @@ def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = (
     ``options`` go to eflomal-align as they are.
     Raises AlignmentError when eflomal is missing or fails.
     """
-    beside = Path(sys.executable).with_name("eflomal-align")
-    command = str(beside) if beside.exists() else which("eflomal-align")
+    installed = Path(sys.executable).with_name("eflomal-align")
+    command = str(installed) if installed.exists() else which("eflomal-align")
     if command is None:
         raise AlignmentError("eflomal-align is not installed: pip install eflomal")
     with tempfile.TemporaryDirectory() as name:

@@ -137,7 +137,7 @@ def renamed(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def copying(pair: Pair, draw: random.Random) -> Pair:
-    """Something that is the same in every language beside both sides, or alone."""
+    """Something that is the same in every language, added to both sides or alone."""
     thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
     return frame.format(text=pair[0], thing=thing), frame.format(text=pair[1], thing=thing)
 

@@ -33,7 +33,7 @@ class Batch:
     target_lengths: Tensor
     """int64 [B]."""
     links: Tensor | None = None
-    """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where nobody knows)."""
+    """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where it is unknown)."""
 
     def to(self, device: torch.device) -> Batch:
         """Return the same batch on another device."""
@@ -44,7 +44,7 @@ class Batch:
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
     """Return which pairs are seen this epoch: each ``floor(weight)`` times, the fraction drawn at random.
 
-    Returns [pairs, 2] in corpus order; a pure function of its arguments.
+    Returns [pairs, 2] in corpus order. The result depends on the arguments alone.
     """
     random = np.random.default_rng((seed, epoch, 0))
     parts = []
@@ -62,7 +62,7 @@ def plan_epoch(
     """Cut an epoch into batches whose padded target and source each stay within ``batch_tokens``.
 
     Pairs are sorted by length with random ties, so neighbours differ from epoch to epoch and padding is
-    small; then whole batches are shuffled. A pure function of its arguments: resuming needs no more than a position.
+    small; then whole batches are shuffled. The order depends on the arguments alone, so resuming needs only a position.
     """
     entries = epoch_entries([len(corpus) for corpus in corpora], weights, seed, epoch)
     random = np.random.default_rng((seed, epoch, 1))

@@ -1,4 +1,4 @@
-"""Public files, fetched once: interrupted downloads go on where they stopped, and checksums are verified."""
+"""Public files, fetched once: interrupted downloads are resumed, and checksums are verified."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _TryAgain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Partial:
-    """What has arrived so far, beside the note that says of which version of the file."""
+    """What has arrived so far, next to a note that says which version of the file it is."""
 
     path: Path
     version: Path

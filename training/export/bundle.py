@@ -124,7 +124,7 @@ def _compare(
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
-    """Return the manifest's ``parity``: what was compared with PyTorch, and which precisions nobody could compare."""
+    """Return the manifest's ``parity``: what was compared with PyTorch, and which precisions could not be compared."""
     seen = {comparison.precision for comparison in compared}
     return {
         "compared": [comparison.document() for comparison in compared],

@@ -1,4 +1,4 @@
-"""How far two networks' attention is apart: pure functions on arrays."""
+"""Measures how far the attention of two networks is apart."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class GraphBuilder:
         self.sites: dict[str, str] = {}
         """Tensors whose range calibration wants to know, by the name of the site."""
         self.made: dict[tuple[object, ...], str] = {}
-        """Tensors of this graph that are shared by whoever wants the same again."""
+        """Tensors of this graph that are used again where the same is needed."""
         self.recording = False
         """Whether sites inside loops are to be seen outside."""
         self._initialisers: dict[str, TensorProto] = {}
@@ -154,7 +154,7 @@ class GraphBuilder:
         )
 
     def model(self) -> ModelProto:
-        """Return the whole model, ready to be serialised beside its weights file."""
+        """Return the whole model, ready to be serialised next to its weights file."""
         operator_sets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         model = helper.make_model(
             self.finish(), opset_imports=operator_sets, ir_version=_IR_VERSION, producer_name="translucent"

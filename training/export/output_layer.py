@@ -1,8 +1,8 @@
 """The output layer: logits over the whole vocabulary, or in a step over the tokens that a sentence may need.
 
 A step scores the tokens that are frequent anyway, the same ones for every sentence, and those of the sentence's own
-list. Their columns of the output matrix lie beside the rest of its memory, gathered once by the encoder graph. So a
-sentence has its own list whoever stands beside it, and the K rows of a sentence share one product.
+list. Their columns of the output matrix are part of its memory, gathered once by the encoder graph. So a
+sentence has its own list whatever else is in the batch, and the K rows of a sentence share one product.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Arithmetic:
 
     dtype: int = TensorProto.FLOAT
     always: Tokens | None = None
-    """With shortlists: the tokens that a step scores for every sentence, beside its own list."""
+    """With shortlists: the tokens that a step scores for every sentence, in addition to its own list."""
 
     def __init__(self) -> None:
         self.products: dict[str, tuple[str, ...]] = {}
@@ -184,7 +184,7 @@ class Int8Arithmetic(Arithmetic):
         ranges = [self._plan.ranges[operand.site] for operand in operands]
         parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
         joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
-        if f"{name}.rows" in graph.store:  # this graph has no use for them, but who reads the weights back has
+        if f"{name}.rows" in graph.store:  # this graph has no use for them, but reading the weights back does
             graph.root.note(f"{name}.rows", str(graph.store.offset(f"{name}.rows")))
         # Several parts have one zero point; their scales differ, and are folded into the rows of the matrix.
         factor = ranges[0].scale if len(parts) == 1 else 1.0

@@ -1,4 +1,4 @@
-"""Which target tokens a sentence's translation may need: learned from the training pairs, written beside the graphs.
+"""Which target tokens a sentence's translation may need: learned from the training pairs, written next to the graphs.
 
 A step that scores a few hundred tokens in place of the whole vocabulary is much cheaper. What a source token calls for
 is found by IBM model 1 (Brown et al., 1993); Jean et al. (arXiv 1412.2007) did the same with word alignments.
@@ -32,7 +32,7 @@ class Sizes:
     always: int = 1024
     """Target tokens that every sentence may use: those that most sentences ask for."""
     each: int = 64
-    """Most that a source token calls for beside them."""
+    """Most that a source token calls for in addition."""
     least: float = 0.001
     """Probability below which it calls for nothing."""
 
@@ -84,8 +84,8 @@ def _asked_for(
 ) -> npt.NDArray[np.int64]:
     """Return how many sentences use a token or hold a source token that calls for it, [V].
 
-    ``source``, ascending, calls for ``target``. Tokens that all lists would hold are cheaper scored for everybody, and
-    what no source token calls for (the inside of rare words) is missed least this way.
+    ``source``, ascending, calls for ``target``. Tokens that all lists would hold are cheaper to
+    score for every sentence, and what no source token calls for (the inside of rare words) is missed least this way.
     """
     bounds = np.searchsorted(source, np.arange(vocabulary + 1))
     asked = np.zeros(vocabulary, np.int64)

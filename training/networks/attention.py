@@ -1,4 +1,4 @@
-"""Attention: who looks at whom, with the weights always returned and never kept."""
+"""Attention layers. They always return their weights and never keep them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 from training.recipe import CorpusConfig, Recipe
 
 _FREE = ("weight", "licence", "credit")
-"""Keys of a corpus that act, or are only told, without preparing the text again."""
+"""Keys of a corpus that take effect without preparing the text again."""
 
 Fingerprint = Mapping[str, str]
 """Hashes of the vocabulary, of the development pairs and of each corpus, by name."""

@@ -12,7 +12,7 @@ from training.recipe import Recipe, parse_recipe
 
 
 class RunFolder:
-    """Where a run keeps what it needs to go on: names of files, nothing else."""
+    """The names of a run's files, and readers of the small ones."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What one sees of a run while it goes on: speed, a log file, pictures of attention."""
+"""Shows how a run is doing: speed, a log file, pictures of attention."""
 
 from __future__ import annotations
 

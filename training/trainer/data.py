@@ -36,9 +36,9 @@ class _Resumable(DataLoader[Batch]):
         pass
 
 
-def loader(stream: IterableDataset[Batch], beside: bool) -> DataLoader[Batch]:
-    """Return what gives the batches of a stream; ``beside``: made by a process of its own, eight ahead."""
-    if not beside:
+def loader(stream: IterableDataset[Batch], prefetch: bool) -> DataLoader[Batch]:
+    """Return a loader of the batches of a stream; with ``prefetch`` a process of its own makes eight in advance."""
+    if not prefetch:
         return _Resumable(stream, batch_size=None)
     return _Resumable(stream, batch_size=None, num_workers=1, prefetch_factor=8, multiprocessing_context="spawn")
 
@@ -89,11 +89,11 @@ class PairData(lightning.LightningDataModule):
     def train_dataloader(self) -> DataLoader[Batch]:
         """Return an endless stream that begins behind the batches that were drawn before.
 
-        Beside a GPU a process of its own makes the batches ready.
+        On a GPU a process of its own prepares the batches.
         """
         trainer = self._attached
         stream = _Stream(self.batches(), self._drawn() // trainer.world_size, trainer.global_rank, trainer.world_size)
-        return loader(stream, beside=trainer.strategy.root_device.type == "cuda")
+        return loader(stream, prefetch=trainer.strategy.root_device.type == "cuda")
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return all development pairs, in the same batches everywhere: each process sees them all."""

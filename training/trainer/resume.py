@@ -1,4 +1,4 @@
-"""What a run goes on from, and what it refuses to go on with."""
+"""Checks what a run is resumed from, and refuses what does not fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FREE_NETWORK_KEYS = ("dropout", "attention_dropout", "activation_dropout")
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Where a run stands before it goes on."""
+    """Where a run stands before it is resumed."""
 
     update: int
     fingerprint: Fingerprint

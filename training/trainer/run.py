@@ -1,4 +1,4 @@
-"""Start or go on with the run of a prepared folder."""
+"""Starts or resumes the run of a prepared folder."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, dat
 @rank_zero_only
 def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
     """Record the recipe and the stage that begins; what the last stage left behind no longer stands for the run."""
-    told: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
+    described: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
     old: dict[str, Any] | None = None
     if before.update:
         old = yaml.safe_load(recipe_text(folder.load_recipe()))
@@ -144,7 +144,7 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Preci
         folder.stages.unlink(missing_ok=True)
     folder.averaged.unlink(missing_ok=True)
     folder.save_recipe(recipe)
-    stage = new_stage(before.update, precision, old, told)
+    stage = new_stage(before.update, precision, old, described)
     if not before.update and recipe.start_from is not None:
         stage["began_from"] = origin(recipe.start_from)
     stages = load_stages(folder.stages)

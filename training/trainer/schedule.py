@@ -1,4 +1,4 @@
-"""What changes from update to update, the learning rate above all: pure functions."""
+"""What changes from update to update: above all the learning rate. The functions have no side effects."""
 
 from __future__ import annotations
 
