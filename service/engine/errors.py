@@ -113,7 +113,7 @@ class Interrupted(NotReady):
 
     @classmethod
     def of_a_process(cls, name: str) -> Interrupted:
-        """For whoever was being served by a process that is gone."""
+        """Return the error for requests of a process that is gone."""
         return cls(f"The engine process of the model {name} ended and is being restarted; send the request again.")
 
 
@@ -142,12 +142,12 @@ class EngineFailure(EngineError):
 
     @classmethod
     def of_a_run(cls) -> EngineFailure:
-        """For whoever was in a run that failed."""
+        """Return the error for requests in a run that failed."""
         return cls("The translation failed inside the engine; nothing is wrong with the request.")
 
     @classmethod
     def of_a_model(cls, name: str) -> EngineFailure:
-        """For whoever waits for a model that has failed for good."""
+        """Return the error for requests to a model that has failed for good."""
         return cls(f"The model {name} has failed and takes no more work.")
 
 

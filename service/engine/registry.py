@@ -50,7 +50,7 @@ class Registry:
         on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
     ) -> None:
-        """Remember where the models are and who opens them; nothing is read before `load`."""
+        """Remember where the models are and what loads them; nothing is read before `load`."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
@@ -61,7 +61,7 @@ class Registry:
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
         self._changing: dict[str, asyncio.Lock] = {}  # by name: a bundle that hangs holds up no other
-        self._hanging: set[str] = set()  # names of bundles whose loading has been given up and goes on
+        self._hanging: set[str] = set()  # names of bundles whose loading was given up but still runs
 
     @property
     def translators(self) -> Sequence[Translator]:
@@ -125,7 +125,7 @@ class Registry:
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve what has been added to the folder or changed in it since, or only the bundle of this name.
 
-        A new bundle is checked, loaded and warmed up while the old one goes on serving, then takes its place at once.
+        A new bundle is checked, loaded and warmed up while the old one serves, then takes its place at once.
         Requests that began with the old one end with it; it is freed with the last of them. A bundle that is refused
         changes nothing, and neither does one that has gone from the folder: `unload` takes it out. One that takes
         longer than `load_seconds` is refused; meanwhile other names can be loaded.
@@ -186,7 +186,7 @@ class Registry:
             translator = await self._in_time(self._loading(found, owners), found.path)
             await self._in_time(translator.start(), found.path)
         except Exception as error:
-            # Whatever is wrong with a bundle must not harm those who are served by the others.
+            # Whatever is wrong with a bundle must not harm requests to the others.
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
@@ -210,7 +210,7 @@ class Registry:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
 
     async def _loading(self, found: Found, owners: dict[str, Path]) -> Translator:
-        """Load a bundle in a thread, and remember where that goes on although nobody waits for it any more."""
+        """Load a bundle in a thread, and remember when loading continues after it was given up."""
 
         def load() -> Translator:
             try:
@@ -231,7 +231,7 @@ class Registry:
         return {translator.name: translator for translator in self._translators}
 
     def _put(self, name: str, translator: Translator | None) -> None:
-        """Let a translator, or none, serve under a name; the one before is only held by who still uses it."""
+        """Let a translator, or none, serve under a name; the previous one lives as long as a request uses it."""
         served = self._served()
         old = served.pop(name, None)
         if old is not None:

@@ -1,7 +1,7 @@
 """Translation token by token: what greedy search chooses, as soon as it does, and where the model looked for it.
 
-The decoder's step returns no attention. So the tokens chosen by now are scored by a forced pass, whose row of a token
-depends on the tokens before it only; tokens that come while one runs share the next.
+The decoder's step returns no attention. So the tokens chosen by now are scored as a given translation. The attention of
+a token depends on the tokens before it only. Tokens that are chosen during one scoring run share the next.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ async def _stream_sentence(
     loop = asyncio.get_running_loop()
 
     def listener(token: int, logprob: float) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(news.put_nowait, (token, logprob))
 
     [future] = worker.submit_all([replace(job, listener=listener)])
@@ -119,8 +119,8 @@ async def _events(
         return []
     known = len(sentence.ids)
     sentence.ids += [token for token, _ in chosen]
-    forced = await _forced(job, sentence.ids, worker, tokenizer, wanted)
-    weights = forced.cross_attention[0, 0]  # [T or T + 1, S]
+    scores = await _score(job, sentence.ids, worker, tokenizer, wanted)
+    weights = scores.cross_attention[0, 0]  # [T or T + 1, S]
     events = []
     for at in range(known, len(sentence.ids)):
         decoded = tokenizer.locate(sentence.ids[: at + 1], shift=sentence.start)
@@ -129,16 +129,16 @@ async def _events(
             added = decoded.text[len(sentence.text) :]
             sentence.text = decoded.text
         # Over the whole vocabulary: the step's own may be among a shortlist.
-        logprob = float(forced.logprobs[at])
+        logprob = float(scores.logprobs[at])
         events.append(StreamedToken(sentence.number, decoded.tokens[-1], added, logprob, weights[at]))
     return events
 
 
-async def _forced(
+async def _score(
     job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
 ) -> ScoringResult:
     """Score the tokens so far, closed by </s>."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)
     asked = ScoringRequest(job.source_ids, target, job.deadline, wanted)
-    [forced] = await within(job.deadline, run_scoring(worker, [asked]))
-    return forced
+    [scores] = await within(job.deadline, run_scoring(worker, [asked]))
+    return scores

@@ -1,6 +1,6 @@
 """Threads for what would hold up the event loop: bounded pools, one for each kind of work; none starves another.
 
-A pool refuses when too much waits for it. Whoever leaves takes what has not begun yet along.
+A pool refuses work when too much waits for it. Cancelling drops work that has not begun.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # c
 async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
     """Do work that may never end in a daemon thread of its own, so that nothing else waits for it.
 
-    Cancelling gives up waiting; the thread goes on, and what it gives is thrown away.
+    Cancelling stops waiting; the thread continues, and its result is dropped.
     """
     future: Future[Result] = Future()
 

@@ -53,7 +53,7 @@ from service.engine.types import (
 
 Result = TypeVar("Result")
 
-LONG_TEXT = 2_000  # characters; more is tokenised in a thread, so that the event loop goes on answering
+LONG_TEXT = 2_000  # characters; more is tokenised in a thread, so that the event loop keeps answering
 STALLED_SECONDS = 30.0  # without a sign of life from the worker, which then hangs in a run
 WARM_UP = "Hello, world."
 
@@ -68,7 +68,7 @@ class TargetScore:
 
 
 class Translator:
-    """A loaded model, its tokenizer and its worker, which ends when nobody holds the translator any more."""
+    """A loaded model, its tokenizer and its worker, which ends when the translator is no longer referenced."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Translator:
         limit = manifest.limits.source_tokens
         self._info = info
         self._manifest = manifest
-        self._align = alone(manifest.attention.align)  # where every forced pass gives back no other head
+        self._align = alone(manifest.attention.align)  # in scores, which hold no other head
         self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
         self._tokenizer = tokenizer
         self._worker = worker
@@ -103,7 +103,7 @@ class Translator:
         if not own or own[0] == self._info.source_language:
             return self
         view = copy.copy(self)
-        view._owner = self  # whose worker retires when nobody holds it any more
+        view._owner = self  # whose worker retires when it is no longer referenced
         view._info = replace(self._info, source_language=own[0])
         view._segmentation = replace(self._segmentation, language=own[0])
         return view
@@ -140,7 +140,7 @@ class Translator:
 
     @property
     def state(self) -> ModelStateName:
-        """Return the state that callers are told of."""
+        """Return the state that callers see."""
         own: dict[WorkerState, ModelStateName] = {
             WorkerState.DEAD: "failed",
             WorkerState.RESTARTING: "restarting",
@@ -220,8 +220,8 @@ class Translator:
             pair = await within(deadline, self._decoded_pair(text, ids[0], options.translation, deadline, wanted))
         else:
             asked = ScoringRequest(ids[0], ids[1], deadline, wanted)
-            [forced] = await within(deadline, run_scoring(self._worker, [asked]))
-            pair = self._given_pair(text, target_text, forced, options.translation)
+            [scores] = await within(deadline, run_scoring(self._worker, [asked]))
+            pair = self._given_pair(text, target_text, scores, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizer.begin_token()
         return await self._timed("view", size, lambda: view(pair, options, begin, self._align, self._info))
@@ -256,7 +256,7 @@ class Translator:
 
         def scores() -> list[TargetScore]:
             scored = zip(pairs, results, strict=True)
-            return [self._forced_score(pair, result, length_penalty) for pair, result in scored]
+            return [self._target_score(pair, result, length_penalty) for pair, result in scored]
 
         return await self._timed("view", size, scores)
 
@@ -304,27 +304,27 @@ class Translator:
         wanted: Wanted,
     ) -> ScoredPair:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
-        forced = result.scores
-        assert forced is not None, "a worker answers with what was asked for"
-        best = over_vocabulary(result.hypotheses[0], forced, options.length_penalty)
+        scores = result.scores
+        assert scores is not None, "a worker answers with what was asked for"
+        best = over_vocabulary(result.hypotheses[0], scores, options.length_penalty)
         target = self._tokenizer.locate(best.ids)
         return ScoredPair(
-            text, target.text, self._tokenizer.tokens(text), target.tokens, forced, best.score, best.logprobs
+            text, target.text, self._tokenizer.tokens(text), target.tokens, scores, best.score, best.logprobs
         )
 
     def _given_pair(
-        self, text: str, target_text: str, forced: ScoringResult, options: TranslationOptions
+        self, text: str, target_text: str, scores: ScoringResult, options: TranslationOptions
     ) -> ScoredPair:
-        logprobs = tuple(float(value) for value in forced.logprobs)
+        logprobs = tuple(float(value) for value in scores.logprobs)
         source, target = self._tokenizer.tokens(text), self._tokenizer.tokens(target_text)
         score = normalised_score(logprobs, options.length_penalty)
-        return ScoredPair(text, target_text, source, target, forced, score, logprobs)
+        return ScoredPair(text, target_text, source, target, scores, score, logprobs)
 
-    def _forced_score(self, pair: tuple[str, str], forced: ScoringResult, length_penalty: float) -> TargetScore:
-        logprobs = tuple(float(value) for value in forced.logprobs)
+    def _target_score(self, pair: tuple[str, str], scores: ScoringResult, length_penalty: float) -> TargetScore:
+        logprobs = tuple(float(value) for value in scores.logprobs)
         source, target = ((text, self._tokenizer.tokens(text), 0) for text in pair)
         links = word_links(
-            alignment_weights(forced.cross_attention, self._align), source, target, self._align.threshold
+            alignment_weights(scores.cross_attention, self._align), source, target, self._align.threshold
         )
         return TargetScore(normalised_score(logprobs, length_penalty), logprobs, links)
 

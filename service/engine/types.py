@@ -25,7 +25,7 @@ Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
-# Told each chosen token and its log-probability; runs in the worker's thread, so it must only hand them on.
+# Gets each chosen token and its log-probability; runs in the worker's thread, so it must only hand them on.
 TokenListener = Callable[[int, float], None]
 
 MAX_BEAM_SIZE = 8
@@ -188,7 +188,7 @@ class SentenceJob:
     source_ids: tuple[int, ...]
     search: SearchOptions
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: as long as it takes
-    listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not told the last token
+    listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
     score: Wanted | None = None  # have the best translation scored as well, and return these weights
 
 
@@ -256,7 +256,7 @@ class WeightLimit:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which weights of a forced pass are to be given back: all of them would be megabytes for a long sentence."""
+    """Which weights of a scored translation to return: all of them would be megabytes for a long sentence."""
 
     align: tuple[int, int]  # layer and head of cross-attention that are always given back
     view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"

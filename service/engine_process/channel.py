@@ -1,6 +1,6 @@
-"""One end of a connection between two processes: messages go out in order and come in on a thread, nobody waits.
+"""One end of a connection between two processes: messages go out in order, without blocking, and come in on a thread.
 
-A message is sent by whoever has it, without a change of thread, as long as the other end keeps up; what it does not
+The sending thread sends a message itself, as long as the other end keeps up; what it does not
 take at once is sent by a thread, together with all that has gathered by then.
 """
 
@@ -61,7 +61,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         self._writer.start()
 
     def send(self, message: Outgoing) -> None:
-        """Send a message; nothing happens once the connection is closed, which `closed` has told."""
+        """Send a message; once the connection is closed, nothing happens."""
         failed: list[Outgoing] = []
         with self._changed:
             self._waiting.append(message)
@@ -176,7 +176,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             _LOG.exception("A message could not be dealt with (%s)", type(message).__name__)
 
     def _hang_up(self) -> None:
-        """End both directions, so that whoever reads at either end wakes up."""
+        """End both directions, so that reading threads wake up at both ends."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 

@@ -1,4 +1,4 @@
-"""What the serving process and an engine process tell each other; every message can be pickled, none holds text.
+"""The messages between the serving process and an engine process: all can be pickled, none holds text.
 
 `worker` numbers a model that a process was asked to open, `number` a job.
 """
@@ -49,7 +49,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Forget the worker: nobody will ask for a result any more."""
+    """Forget the worker: no result will be asked for any more."""
 
     worker: int
 

@@ -210,7 +210,7 @@ def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(fleet: EngineCluster,
 
 def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
     told: list[str] = []
-    with EngineCluster(1, told=told.append) as fleet:
+    with EngineCluster(1, on_restart=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         expected = worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids
@@ -251,7 +251,7 @@ def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None
 def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
     told: list[str] = []
-    with EngineCluster(1, told=told.append) as fleet:
+    with EngineCluster(1, on_restart=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         for _ in range(3):
@@ -270,7 +270,7 @@ def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pyt
 
 def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> None:
     told: list[str] = []
-    with EngineCluster(1, told=told.append) as fleet:
+    with EngineCluster(1, on_restart=told.append) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         well, _ = fleet.open(bundle, EngineSettings(), Listener())
         for each in (worker, well):

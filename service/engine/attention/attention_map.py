@@ -26,8 +26,8 @@ class ScoredPair:
     source_text: str
     target_text: str
     source_tokens: tuple[Token, ...]  # S
-    target_tokens: tuple[Token, ...]  # T, maybe one less than in `forced`: a translation that was cut off has no </s>
-    forced: ScoringResult
+    target_tokens: tuple[Token, ...]  # T, maybe one less than in `scores`: a translation that was cut off has no </s>
+    scores: ScoringResult
     score: float
     token_logprobs: tuple[float, ...]  # T
 
@@ -55,22 +55,22 @@ def view(
 ) -> AttentionMap:
     """Return the attention of a pair as asked for.
 
-    The forced pass gave what selection.wanted_for says, and `align` is selection.alone of the aligning head. `begin` is
-    <s>, which the decoder reads first. A word's log-probability is the sum over its pieces, its rank that of its worst
-    piece.
+    The scores have the weights that selection.wanted_for names, and `align` is selection.alone of the aligning head.
+    `begin` is <s>, which the decoder reads first. A word's log-probability is the sum over its subwords, its rank that
+    of its worst subword.
     """
     options = _resolved(options)
     source = _axis(pair.source_text, pair.source_tokens, options.tokens)
     target = _axis(pair.target_text, pair.target_tokens, options.tokens)
     read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
-    weights = _weights(pair.forced, options, align)[..., : rows.size, : columns.size]
+    weights = _weights(pair.scores, options, align)[..., : rows.size, : columns.size]
     weights = merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
     step = _step(options, align)
     if step == "consume":
-        weights = _without_unread(weights, rows, len(pair.forced.logprobs) - 1)
-    ranks = [int(rank) for rank in pair.forced.ranks]
-    aligning = alignment_weights(pair.forced.cross_attention, align)
+        weights = _without_unread(weights, rows, len(pair.scores.logprobs) - 1)
+    ranks = [int(rank) for rank in pair.scores.ranks]
+    aligning = alignment_weights(pair.scores.cross_attention, align)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
     shown = [number for number, token in enumerate(target.shown) if options.specials == "keep" or not token.special]
     return AttentionMap(
@@ -117,12 +117,12 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
     return known
 
 
-def _weights(forced: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
+def _weights(scores: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
     if options.kind == "cross" and options.layer == options.head == "align":
         # At the step that aligns, as everything else that says "align".
-        return alignment_weights(forced.cross_attention, align)
-    assert forced.selected is not None
-    return forced.selected
+        return alignment_weights(scores.cross_attention, align)
+    assert scores.selected is not None
+    return scores.selected
 
 
 def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:

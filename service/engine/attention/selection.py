@@ -58,7 +58,7 @@ def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
 
 
 def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
-    """Return what is wanted of a forced pass, in arrays of its own; raises InvalidOption."""
+    """Return what is wanted of the scores of a translation, in arrays of its own; raises InvalidOption."""
     if wanted is None:
         return result
     layer, head = wanted.align

@@ -1,7 +1,7 @@
 """Which target tokens a sentence's translation may need: the few hundred that its source tokens call for.
 
 A list depends on its own sentence alone. The steps of a bundle with a shortlist score these tokens, and perhaps some
-that its graph scores for every sentence, and no others, so log-probabilities from steps are among them; a forced pass
+that its graph scores for every sentence, and no others, so log-probabilities from steps are among them; scoring
 is over the whole vocabulary.
 """
 

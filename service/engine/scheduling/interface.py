@@ -48,7 +48,7 @@ class SentenceWorker(Protocol):
         ...
 
     def retire(self) -> None:
-        """Stop without waiting for anything; nobody will ask for a result any more."""
+        """Stop without waiting for anything; no result will be asked for any more."""
         ...
 
     def check_room(self, deadline: float | None = None) -> None:

@@ -27,7 +27,7 @@ DEFAULT_ROWS = 160  # a step of more is no faster a row on a CPU, and longer to 
 SCAN_LIMIT = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
-# One encoder run: long enough to be worth its start, short enough (20 ms on one core without VNNI) for who comes next.
+# One encoder run: long enough to be worth its start, and short (20 ms on one core without VNNI) for the next sentence.
 RUN_SENTENCES, RUN_TOKENS = 32, 256
 # Source tokens that may be encoded and wait before more of a long request are (2 MB), before a short one is (4 MB).
 READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
@@ -81,14 +81,14 @@ class Scheduler(Generic[Owner]):
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
-        self._queue: deque[Waiting[Owner]] = deque()  # who is ready, who is being encoded, then the others
+        self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before
 
     def __len__(self) -> int:
         return len(self._queue)
 
     def has_room(self, sentences: int, tokens: int) -> bool:
-        """Say whether a request of this size may wait; one larger than the whole queue may, when nobody else does."""
+        """Return whether a request of this size may wait; one that exceeds the queue may, if the queue is empty."""
         fits = (
             len(self._queue) + sentences <= self.budget.queued_sentences
             and self.tokens + tokens <= self.budget.queued_tokens
@@ -104,7 +104,7 @@ class Scheduler(Generic[Owner]):
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
     def plan(self, now: float, rows_in_use: int, most: int | None = None, fair: int | None = None) -> Plan[Owner]:
-        """Take out of the queue whoever is too late and whoever is ready and may join now.
+        """Take the expired sentences out of the queue, and the encoded ones that may join now.
 
         Where several decoders ask, `most` are the rows of this one, and with its `fair` share in use it takes no more.
         """
@@ -132,15 +132,15 @@ class Scheduler(Generic[Owner]):
         return Plan(admitted, expired, most - rows_in_use - free)
 
     def has_ready(self) -> bool:
-        """Return whether anybody is encoded; then whoever is next is."""
+        """Return whether a queued sentence is encoded; the first one is then."""
         return bool(self._queue) and self._queue[0].ready
 
     def ready_rows(self) -> int:
-        """Return the rows of those who are encoded and wait."""
+        """Return the rows of the encoded sentences that wait."""
         return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
     def to_encode(self) -> list[Owner]:
-        """Return who is encoded next, together, until `make_ready`; nobody while enough are ready."""
+        """Return the sentences to encode next, together, until `make_ready`; none while enough are encoded."""
         found: list[Owner] = []
         ready = tokens = 0
         for entry in self._queue:

@@ -40,7 +40,7 @@ IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write lar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advance:
-    """What follows from a step for the model: inputs of the next one, how rows move, and who is finished."""
+    """What follows from a step for the model: its next inputs, how rows move, and which sentences are finished."""
 
     tokens: IntArray  # [B, K]
     parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
@@ -66,7 +66,7 @@ class Beam:
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN nothing can be a repetition
-        self._has_shortest = False  # whether anybody asked for a least length since the beam was empty
+        self._has_shortest = False  # whether a sentence has had a least length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)

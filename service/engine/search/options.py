@@ -38,7 +38,7 @@ def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
-def over_vocabulary(found: Hypothesis, forced: ScoringResult, length_penalty: float) -> Hypothesis:
-    """Return a hypothesis the log-probabilities of a forced pass: those of its search may be among a shortlist only."""
-    logprobs = tuple(float(value) for value in forced.logprobs[: len(found.ids)])
+def over_vocabulary(found: Hypothesis, scores: ScoringResult, length_penalty: float) -> Hypothesis:
+    """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only."""
+    logprobs = tuple(float(value) for value in scores.logprobs[: len(found.ids)])
     return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)

@@ -30,21 +30,21 @@ class EngineCluster:
     """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), ends them at the exit."""
 
     def __init__(
-        self, size: int, log_style: LogStyle | None = None, told: Callable[[str], None] = lambda _what: None
+        self, size: int, log_style: LogStyle | None = None, on_restart: Callable[[str], None] = lambda _what: None
     ) -> None:
-        """Have `size` processes; `told` hears of every restart: see EngineProcess."""
-        self._size, self._log_style, self._told = size, log_style or LogStyle(), told
+        """Have `size` processes; `on_restart` hears of every restart: see EngineProcess."""
+        self._size, self._log_style, self._on_restart = size, log_style or LogStyle(), on_restart
         self._processes: list[EngineProcess] = []
 
     def __enter__(self) -> Self:
         """Start the processes."""
-        self._processes = [EngineProcess(self._log_style, self._told) for _ in range(self._size)]
+        self._processes = [EngineProcess(self._log_style, self._on_restart) for _ in range(self._size)]
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the processes; whoever still waits gets an error."""
+        """End the processes; pending calls fail."""
         for process in self._processes:
             process.close()
 

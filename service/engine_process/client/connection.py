@@ -48,11 +48,11 @@ class EngineConnection:
         return self._process.pid
 
     def start(self) -> None:
-        """Listen to the process; whatever ends it is told from now on."""
+        """Listen to the process; its end is reported from now on."""
         self.channel.start()
 
     def kill(self) -> None:
-        """End the process, which hangs; that it has ended is told as usual."""
+        """End the process, which hangs; its end is reported as usual."""
         self._process.kill()
 
     def see_off(self) -> int | None:
@@ -71,7 +71,7 @@ class EngineConnection:
 
 
 def _see_off(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for a process that has been told to end, or end it."""
+    """Wait for a process that was asked to end, or kill it."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -15,7 +15,7 @@ from service.engine import EngineError, TokenListener
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingCall:
-    """A job: whose it is, what it will be resolved by, and who listens to its tokens."""
+    """A job: its worker, its future, and the listener for its tokens."""
 
     worker: int
     future: Future[Any]
@@ -46,7 +46,7 @@ class PendingCalls:
         return future
 
     def listener(self, number: int) -> TokenListener | None:
-        """Return who listens to a job's tokens, if anybody still does."""
+        """Return the listener for a job's tokens, if there is one."""
         pending = self._jobs.get(number)
         return None if pending is None else pending.listener
 
@@ -61,7 +61,7 @@ class PendingCalls:
             future.set_exception(error)
 
     def fail_all(self, error: EngineError, worker: int | None = None) -> None:
-        """Hand an error over to everybody, or to everybody who waits for one worker."""
+        """Fail all pending calls, or all of one worker."""
         for number, pending in self._jobs.copy().items():
             if worker in (None, pending.worker):
                 self.fail(number, error)

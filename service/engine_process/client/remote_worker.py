@@ -1,7 +1,7 @@
 """A worker in an engine process, seen from the client: the same calls, answered over the channel.
 
 The supervisor may restart the process. Meanwhile the worker is "restarting" and its requests in flight fail with
-Interrupted; it goes on when the process has loaded the model anew.
+Interrupted; it continues when the process has loaded the model again.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class RemoteWorker:
         self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:
-        """Stop without waiting for anything; whoever still waits gets NotReady."""
+        """Stop without waiting for anything; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
         self._connection.send(Retire(self._number))
 

@@ -1,4 +1,4 @@
-"""When something that ended is started again: soon, later each time while that does not help, then no more. Pure."""
+"""When something that ended is started again: soon, later each time while that does not help, then no more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_IN_A_ROW = 6
 
 
 class Restarts:
-    """The restarts of one process or model; told the time, reads no clock."""
+    """The restarts of one process or model; it reads no clock."""
 
     def __init__(self, begun: float) -> None:
         self.in_a_row = 0  # restarts after which it did not last
@@ -32,7 +32,7 @@ class Restarts:
 
 
 class Revivals:
-    """Which models of a process are being loaded anew, and when those that failed in it are to be; told the time."""
+    """Which models of a process are being loaded again, and when those that failed will be; it reads no clock."""
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}

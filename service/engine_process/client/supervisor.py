@@ -1,7 +1,7 @@
 """An engine process as its parent sees it: started, asked to open bundles, and started again when it ends or hangs.
 
-What a process holds is nothing but models, which are loaded again, and the jobs in flight, whose callers are told to
-send them again. A model that has failed in a process that goes on is loaded anew by itself.
+A process holds nothing but models, which are loaded again, and pending calls, which fail and may be sent again. A model
+that fails in a process that still runs is loaded again by itself.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ log = get_logger(__name__)
 class EngineProcess:
     """Runs models in a process of its own, which is started at once and kept running.
 
-    `told` hears of every restart, with a word for what it was: process, model or given_up.
+    `on_restart` hears of every restart, with a word for what it was: process, model or given_up.
     """
 
-    def __init__(self, log_style: LogStyle, told: Callable[[str], None] = lambda _what: None) -> None:
-        self._log_style, self._told = log_style, told
+    def __init__(self, log_style: LogStyle, on_restart: Callable[[str], None] = lambda _what: None) -> None:
+        self._log_style, self._on_restart = log_style, on_restart
         self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
-        # Whoever holds a worker keeps it here: one that was replaced goes with the last who uses it.
+        # A worker stays here as long as it is referenced: one that was replaced goes with its last request.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
         self._orders: dict[int, Open] = {}  # what each of them was loaded with
         self._opening: dict[int, Future[Placement]] = {}  # for the first time
@@ -112,7 +112,7 @@ class EngineProcess:
         worker.retire()
 
     def close(self) -> None:
-        """End the process; whoever still waits gets an error."""
+        """End the process; pending calls fail."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -157,7 +157,7 @@ class EngineProcess:
                 log.error("a model runs elsewhere since its restart", model=worker.name, device=placement.device)
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
         else:
-            self.send(Retire(number))  # nobody waits for it any more
+            self.send(Retire(number))  # it was given up meanwhile
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
@@ -170,7 +170,7 @@ class EngineProcess:
             self._give_up(worker, error.message)
 
     def _undelivered(self, message: ToEngine) -> None:
-        """Tell whoever waits for a message that could not be sent."""
+        """Fail the calls of a message that could not be sent."""
         if isinstance(message, Open):
             self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
         numbers = message.numbers if isinstance(message, Translate) else ()
@@ -202,14 +202,14 @@ class EngineProcess:
     # What follows runs in the supervisor's thread.
 
     def _supervise(self) -> None:
-        """Be the thread: start the process again when it has ended, and see to its models while it runs."""
+        """Restart the process when it has ended, and its models while it runs: the thread's main function."""
         while not self._over():
             try:
                 if self._ended is not None:
                     self._restart(self._ended)
                 else:
                     self._look(time.monotonic())
-            except Exception as error:  # a process that nobody looks after would stay dead
+            except Exception as error:  # a process without this thread would stay dead
                 log.error("an engine process could not be looked after", **describe_exception(error))
                 time.sleep(LOOK_SECONDS)
 
@@ -221,9 +221,9 @@ class EngineProcess:
             return self._closing or self._given_up
 
     def _look(self, now: float) -> None:
-        """See to the models that have failed, and end the process where one hangs."""
-        self._see_to_the_dead(now)
-        # After a pause of the whole machine everybody gets the time to come round.
+        """Restart the models that have failed, and end the process where one hangs."""
+        self._restart_models(now)
+        # After a pause of the whole machine, every model gets the time to recover.
         hanging = self._hanging(now) if now - self._looked < STALLED_SECONDS / 2 else None
         self._looked = now
         if hanging is None:
@@ -241,7 +241,7 @@ class EngineProcess:
         delay = self._restarts.ended(time.monotonic())
         log.error("an engine process has ended", process=ended.process_id, exit_code=exit_code, restart_in=delay)
         if delay is None:
-            self._told("given_up")
+            self._on_restart("given_up")
             log.critical("an engine process ends again and again; it is given up", restarts=self._restarts.in_a_row)
             with self._changed:
                 self._given_up = True
@@ -267,7 +267,7 @@ class EngineProcess:
             connection.start()
             for number in numbers:
                 self._order_again(number)
-        self._told("process")
+        self._on_restart("process")
         log.warning("an engine process was restarted", process=connection.process_id, models=len(numbers))
 
     def _order_again(self, number: int) -> None:
@@ -280,7 +280,7 @@ class EngineProcess:
             self._revivals.begins(number, time.monotonic())
             self.send(Open(number, order.bundle, order.settings, again=True))
 
-    def _see_to_the_dead(self, now: float) -> None:
+    def _restart_models(self, now: float) -> None:
         """Load the models anew that have failed, and give those up that do not come back."""
         with self._changed:
             if self._ended is not None:
@@ -294,17 +294,17 @@ class EngineProcess:
                 self._forget(number)
         for number, worker, since, seconds in gone:
             if since is None:
-                self._renew(number, worker, now)
+                self._restart_model(number, worker, now)
             elif now - since >= seconds:
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
 
-    def _renew(self, number: int, worker: RemoteWorker, now: float) -> None:
-        """Load a model anew that has failed in a process that goes on, after a while."""
+    def _restart_model(self, number: int, worker: RemoteWorker, now: float) -> None:
+        """Load a model again, after a while, that failed in a process that still runs."""
         todo = self._revivals.failed(number, now)
         if todo == "never":
             self._give_up(worker, "It fails again and again.")
         elif todo == "due":
-            self._told("model")
+            self._on_restart("model")
             with self._changed:
                 if number in self._orders:
                     self.send(Retire(number))
@@ -314,7 +314,7 @@ class EngineProcess:
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """Leave a model out of this process for good; the others go on."""
-        self._told("given_up")
+        self._on_restart("given_up")
         log.critical("a model could not be restarted", model=worker.name, process=self.process_id, reason=reason)
         with self._changed:
             self._forget(worker.number)

@@ -37,10 +37,10 @@ def main() -> None:
     channel.start()
     while not over.wait(STATUS_SECONDS):
         if channel.full:
-            continue  # nobody reads; what is not told now is told when somebody does
+            continue  # the client does not read; it gets the next report instead
         for status in server.statuses():
             channel.send(status)
-    # At once: nobody is left to hear of what still runs, and a run that hangs must not keep the process.
+    # At once: no client is left, and a run that hangs must not keep the process.
     os._exit(0)
 
 
