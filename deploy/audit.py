@@ -45,9 +45,10 @@ class Findings:
         if self.code == NOT_AUDITED:
             reason = self.error or f"the vulnerability service does not know {_some(self.unknown)}"
             return (
-                f"NOT AUDITED: {reason}. {self.audited} packages were looked up. Run it where the service is reached."
+                f"NOT AUDITED: {reason}. {self.audited} packages were looked up. Run it where the service can be "
+                f"reached."
             )
-        return f"{self.audited} packages audited, nothing is known against them."
+        return f"{self.audited} packages audited, no known vulnerabilities."
 
 
 def _some(names: Sequence[str]) -> str:
@@ -79,7 +80,7 @@ def read(dependencies: Sequence[dict[str, object]]) -> Findings:
         assert isinstance(found, list)
         for each in found:
             fixed = ", ".join(each.get("fix_versions") or []) or "no version yet"
-            findings.vulnerable.append(f"{one['name']} {one.get('version')}: {each['id']}, mended in {fixed}")
+            findings.vulnerable.append(f"{one['name']} {one.get('version')}: {each['id']}, fixed in {fixed}")
     return findings
 
 

@@ -116,7 +116,7 @@ def serve(
     threads: Threads = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None,
-        typer.Option(help="Least severe log lines to write. [env: TRANSLUCENT_LOG_LEVEL]"),
+        typer.Option(help="Lowest level of log lines that are written. [env: TRANSLUCENT_LOG_LEVEL]"),
     ] = None,
 ) -> None:
     """Serve all models of a folder over HTTP until SIGTERM or Ctrl-C.
@@ -165,9 +165,9 @@ def models(
 
 @cli.command()
 def translate(
-    texts: Annotated[list[str] | None, typer.Argument(help="The texts themselves, instead of --input.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts to translate, instead of --input.")] = None,
     source: Annotated[
-        str | None, typer.Option("--from", help="Language of the text. [default: the only one that fits]")
+        str | None, typer.Option("--from", help="Language of the text. [default: the only possible one]")
     ] = None,
     target: Annotated[str | None, typer.Option("--to", help="Language to translate into.")] = None,
     model: Annotated[
@@ -178,15 +178,14 @@ def translate(
         ),
     ] = None,
     input: Annotated[
-        Path | None, typer.Option("--input", "-i", help="File of one segment a line; - is standard input, the default.")
+        Path | None,
+        typer.Option("--input", "-i", help="File with one segment per line; - is standard input, the default."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where the translations go; - is standard output, the default."),
+        typer.Option("--output", "-o", help="File for the translations; - is standard output, the default."),
     ] = None,
-    beam_size: Annotated[
-        int | None, typer.Option(min=1, max=8, help="Hypotheses kept in parallel. [default: the model's own]")
-    ] = None,
+    beam_size: Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")] = None,
     split_sentences: Annotated[
         bool,
         typer.Option(
@@ -197,13 +196,17 @@ def translate(
     ] = True,
     target_file: Annotated[
         Path | None,
-        typer.Option(help="Given translations, line by line: they are scored and aligned, nothing is translated."),
+        typer.Option(
+            help="File of given translations, line by line, which are scored and aligned; nothing is translated."
+        ),
     ] = None,
     alignments: Annotated[
         Path | None,
-        typer.Option(help="Where the word alignment goes: i-j, from 0, source-target, words by white space."),
+        typer.Option(
+            help="File for the word alignment: source-target pairs i-j from 0, words separated by white space."
+        ),
     ] = None,
-    scores: Annotated[Path | None, typer.Option(help="Where each line's log-probability goes.")] = None,
+    scores: Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")] = None,
     models_dir: ModelsDir = None,
     device: Device = None,
     intra_threads: IntraThreads = None,
@@ -245,7 +248,7 @@ def translate(
 @cli.command()
 def settings(
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="As a table in Markdown, as always when it goes to a file or a program.")
+        bool, typer.Option("--markdown", help="Print a Markdown table, which is also the default for files and pipes.")
     ] = False,
 ) -> None:
     """Print every setting: its variable, its default, what it accepts and what it means."""

@@ -311,7 +311,8 @@ class Recipe(_Section):
             layers, heads = network.decoder_layers, network.heads
         elif network.attention != "global":
             raise ValueError(
-                f"guided_alignment needs attention global: with {network.attention} a place of weight 0 learns nothing"
+                f"guided_alignment needs attention global: with {network.attention} a position with weight 0 learns "
+                f"nothing"
             )
         for head in guided.heads:
             if head.layer >= layers or head.head >= heads:
@@ -340,11 +341,11 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RecipeError(f"no recipe at {path}; recipes live in training/recipes/") from error
+        raise RecipeError(f"no recipe at {path}; recipes are in training/recipes/") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path} is not valid UTF-8 YAML: {error}") from error
     if not isinstance(content, dict):
-        raise RecipeError(f"{path} must hold a mapping of keys, not {type(content).__name__}")
+        raise RecipeError(f"{path} must contain a mapping of keys, not {type(content).__name__}")
     for override in overrides or []:
         _apply(content, override)
     return _resolve(parse_recipe(content, str(path)), path.parent)

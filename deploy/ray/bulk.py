@@ -116,7 +116,7 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
 def main() -> None:
     """Read, translate with all workers, write, and say who did how much."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--model", required=True, help="a bundle's folder, at the same place on every machine")
+    parser.add_argument("--model", required=True, help="folder of a bundle, with the same path on every machine")
     parser.add_argument("--input", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--workers", type=int, default=2)
@@ -136,7 +136,7 @@ def main() -> None:
         help="threads that ONNX Runtime uses inside one run, in each worker",
     )
     parser.add_argument("--gpus-per-worker", type=float, default=0)
-    parser.add_argument("--report", type=Path, help="where each worker's lines and seconds go, as JSON")
+    parser.add_argument("--report", type=Path, help="JSON file for the lines and seconds of each worker")
     options = parser.parse_args()
 
     began = time.perf_counter()

@@ -64,7 +64,7 @@ class Shifts:
     def as_text(self) -> str:
         """Return one line for each worker."""
         return "".join(
-            f"{one['worker']}: {one['lines']} lines, a batch in hand {one['occupied_share']:.0%} of the time, "
+            f"{one['worker']}: {one['lines']} lines, busy {one['occupied_share']:.0%} of the time, "
             f"{one['processor_seconds']} s of processor time ({one['processor_share']:.0%})\n"
             for one in self.report()["workers"]
         )

@@ -57,7 +57,7 @@ def read_keys(path: Path) -> list[ApiKey]:
         entries = json.loads(path.read_text("utf-8"))["keys"]
         return [ApiKey(str(entry["name"]), str(entry["sha256"]), str(entry["created"])) for entry in entries]
     except FileNotFoundError:
-        raise KeyFileError(f"{path}: there is no such file; `translucent keys add NAME` makes it.") from None
+        raise KeyFileError(f"{path}: there is no such file; `translucent keys add NAME` creates it.") from None
     except OSError as error:
         raise KeyFileError(f"{path}: it cannot be read ({error.strerror}).") from None
     except (ValueError, KeyError, TypeError):
@@ -67,10 +67,10 @@ def read_keys(path: Path) -> list[ApiKey]:
 def add_key(path: Path, name: str) -> str:
     """Make a key for a new name and return it; nobody can do that a second time. Raises KeyFileError."""
     if not NAME.fullmatch(name):
-        raise KeyFileError("A name has 1 to 64 letters, digits and the signs . _ @ - and nothing else.")
+        raise KeyFileError("A name has 1 to 64 letters, digits and the characters . _ @ - only.")
     with _changing(path) as keys:
         if any(key.name == name for key in keys):
-            raise KeyFileError(f"There is a key named {name} already; `translucent keys remove {name}` takes it back.")
+            raise KeyFileError(f"There is already a key named {name}; `translucent keys remove {name}` revokes it.")
         key = PREFIX + secrets.token_urlsafe(32)
         keys.append(ApiKey(name, digest(key), datetime.now(UTC).isoformat(timespec="seconds")))
     return key
@@ -151,7 +151,10 @@ class KeyRing:
                 await in_daemon_thread(self._follow_once, "api-keys")
         except TimeoutError:
             self._on_read(False)
-            log.error("the file of API keys does not answer; the keys read before stay", path=str(self._path))
+            log.error(
+                "the file of API keys does not answer; the keys that were read before remain valid",
+                path=str(self._path),
+            )
 
     def _follow_once(self) -> None:
         try:
@@ -168,16 +171,19 @@ class KeyRing:
         if stamp is None:
             self._keys = []
             self._on_read(False)
-            log.critical("the file of API keys is gone: every key is taken back until it is there again")
+            log.critical("the file of API keys is gone: every key is revoked until it is back")
             return
         try:
             self._keys = read_keys(self._path)
         except KeyFileError as error:
             self._on_read(False)
-            log.error("the file of API keys cannot be read; the keys read before stay", **describe_exception(error))
+            log.error(
+                "the file of API keys cannot be read; the keys that were read before remain valid",
+                **describe_exception(error),
+            )
         else:
             self._on_read(True)
-            log.info("API keys read again", keys=len(self._keys))
+            log.info("the file of API keys was read again", keys=len(self._keys))
 
     def _read_stamp(self) -> tuple[int, int, int] | None:
         try:

@@ -75,7 +75,10 @@ class RateLimits:
                 # Refusing everybody, or nobody, would be worse than counting for ourselves.
                 self._paused_until = time.monotonic() + STORAGE_PAUSE_SECONDS
                 self._on_storage_failure()
-                log.warning("rate limits are counted by this process alone for a while", **describe_exception(error))
+                log.warning(
+                    "the storage of rate limits does not answer; this process counts alone for now",
+                    **describe_exception(error),
+                )
         return await _wait_in(self._alone, limit, fits, client)
 
     async def close(self) -> None:

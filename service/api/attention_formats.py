@@ -106,7 +106,7 @@ def negotiated(accept: str) -> str:
             best = (quality, form)
     if best is None and accept.strip():
         raise ApiError(
-            "None of these media types can be answered; leave the Accept header out, or choose one of "
+            "None of these media types is available; leave out the Accept header, or use one of "
             f"{', '.join(dict.fromkeys(MEDIA_TYPES.values()))}.",
             status=406,
             code="not_acceptable",
@@ -129,7 +129,7 @@ def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
     for wanted, actual in zip(drawing.digests, digests, strict=False):
         if not actual.startswith(wanted):
             raise ApiError(
-                "The model behind this address has changed since it was made; leave digest out to see the present one.",
+                "The model has changed since this address was made; leave out digest to use the current model.",
                 status=409,
                 code="model_changed",
             )

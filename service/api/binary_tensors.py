@@ -1,4 +1,4 @@
-"""The binary tensor data extension of the Open Inference Protocol: tensors behind the JSON, as bytes.
+"""The binary tensor data extension of the Open Inference Protocol: tensors after the JSON, as bytes.
 
 The header `Inference-Header-Content-Length` says where the JSON ends. The data of the tensors that have the parameter
 `binary_data_size` follow, in the order of the tensors. Numbers are little-endian; a BYTES tensor is, for each element,
@@ -24,7 +24,7 @@ LENGTH = struct.Struct("<I")
 
 
 class BinaryData:
-    """The bytes behind the JSON of a request, taken tensor by tensor."""
+    """The bytes after the JSON of a request, taken tensor by tensor."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -46,7 +46,7 @@ class BinaryData:
         """Raise ApiError when bytes are left that belong to no tensor."""
         if self._at < len(self._data):
             raise invalid(
-                f"{len(self._data) - self._at} bytes behind the JSON belong to no tensor; {JSON_LENGTH_HEADER} is "
+                f"{len(self._data) - self._at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is "
                 f"where the JSON ends, and every binary tensor has the parameter {SIZE}"
             )
 

@@ -50,7 +50,7 @@ def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
     """Return the same of a route that does not find out the language of a text; raises ApiError for `auto`, too."""
     if source.lower() == AUTO:
         raise invalid(
-            f"only /translate finds out the language of a text; name it, one of {', '.join(known.targets)}",
+            f"source=auto is only supported by /translate; use one of {', '.join(known.targets)}",
             "unsupported_language",
             "source",
         )

@@ -62,7 +62,7 @@ async def handle_http_error(request: Request, error: HTTPException) -> Response:
     code = HTTP_CODES.get(error.status_code, "http_error")
     message, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
-        message = "There is nothing at this address; /docs lists every route."
+        message = "There is no such route; /docs lists all routes."
     elif error.status_code == 405:
         # The framework names the methods of one route, but two may share a path.
         allowed = ", ".join(request.app.state.methods.get(request.url.path, ()) or [headers.get("Allow", "")])

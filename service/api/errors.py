@@ -36,10 +36,7 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.DeviceUnavailable: 503,
 }
 
-INTERNAL = (
-    "The server failed on this request, which is not your fault. Try again, and if it happens again "
-    "give the operator this request_id."
-)
+INTERNAL = "The server failed on this request. Try again; if it fails again, send this request_id to the operator."
 
 
 class ApiError(Exception):

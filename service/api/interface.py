@@ -78,4 +78,4 @@ class RegistryPort(Protocol):
         """Return the names of the bundles in the folder that are neither served nor refused."""
 
     async def unload(self, name: str) -> None:
-        """Serve a model no more; raises UnknownModel or LastModel."""
+        """Unload a model; raises UnknownModel or LastModel."""

@@ -31,36 +31,36 @@ FORMS: dict[type[BaseModel], type[BaseModel]] = {
 DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
 TAGS = {
-    "Translation": "Texts and the languages they are in, for clients of LibreTranslate and beyond.",
-    "Attention": "The weights a translation was made with, as data and as pictures.",
-    "Models": "What is served: languages, and models with their cards.",
-    "Open Inference Protocol": "What KServe's and Triton's clients speak.",
-    "Operations": "Probes and metrics.",
+    "Translation": "Translation and language detection, compatible with LibreTranslate.",
+    "Attention": "Attention weights of a translation, as data and as pictures.",
+    "Models": "Served languages, and models with their model cards.",
+    "Open Inference Protocol": "For clients of KServe and Triton.",
+    "Operations": "Health probes and metrics.",
 }
 
 ERRORS: dict[int, tuple[str, str, str]] = {
-    400: ("The request is wrong as it is", "Invalid request: missing q parameter", "missing_parameter"),
-    401: ("An API key is needed; only where the operator asks for one",
+    400: ("The request is invalid", "Invalid request: missing q parameter", "missing_parameter"),
+    401: ("An API key is missing; only if the operator requires one",
           "Please contact the server operator to get an API key", "key_required"),
-    403: ("The API key is not valid; only where the operator has made keys", "Invalid API key", "invalid_key"),
+    403: ("The API key is invalid; only if the operator uses API keys", "Invalid API key", "invalid_key"),
     404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
-    405: ("Another method is needed", "This address does not take POST; it takes GET.", "method_not_allowed"),
-    406: ("No such representation", "Only application/json can be answered.", "not_acceptable"),
-    408: ("The body came too slowly", "The body did not arrive within 30 seconds; send it faster, or less of it.",
+    405: ("The method is not supported", "This address does not take POST; it takes GET.", "method_not_allowed"),
+    406: ("The requested media type is not available", "Only application/json is available.", "not_acceptable"),
+    408: ("The body arrived too slowly", "The body did not arrive within 30 seconds; send less, or send it faster.",
           "body_timeout"),
     409: ("The model has changed", "The model behind this address has changed since it was made; leave digest out to "
           "see the present one.", "model_changed"),
-    413: ("The body is too large", "The body is larger than 1048576 bytes; split the text over several requests.",
+    413: ("The body is too large", "The body is larger than 1048576 bytes; split the text into several requests.",
           "body_too_large"),
     414: ("The URL is too large",
           "The query string is larger than 32768 bytes; send the text in the body of a POST request.", "url_too_long"),
     415: ("The body is compressed", "The body is compressed; send it as it is, without Content-Encoding.",
           "unsupported_encoding"),
-    429: ("More requests than the operator allows to one client",
+    429: ("More requests than the operator allows one client",
           "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
-    500: ("The server failed", "The server failed on this request, which is not your fault.", "engine_failure"),
+    500: ("The server failed", "The server failed on this request.", "engine_failure"),
     503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
-    504: ("It took too long", "The translation was not finished in time.", "deadline_exceeded"),
+    504: ("The request took too long", "The translation was not finished in time.", "deadline_exceeded"),
 }  # fmt: skip
 
 DESCRIPTION = """Neural machine translation that shows its attention.
@@ -100,7 +100,7 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def describe_access(document: dict[str, Any]) -> None:
     """Add to every route that is not public what the gate in front of it asks for and answers."""
     document["components"]["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "An API key, where the operator asks for one"},
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key, if the operator requires one"},
         "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
     }
     for path, operations in document["paths"].items():
@@ -116,7 +116,7 @@ def describe_access(document: dict[str, Any]) -> None:
 
 def describe_request_ids(document: dict[str, Any]) -> None:
     """Add to every answer the header that it always has."""
-    header = {"description": "The request's name, also in our logs", "schema": {"type": "string"}}
+    header = {"description": "Id of the request, also in the server's log", "schema": {"type": "string"}}
     for operations in document["paths"].values():
         for operation in operations.values():
             for response in operation["responses"].values():

@@ -103,7 +103,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _whole(digits: str) -> int:
     if len(digits) > 100:
-        raise ApiError("The JSON body holds a whole number of more than 100 digits.", code="invalid_json")
+        raise ApiError("The JSON body contains a whole number of more than 100 digits.", code="invalid_json")
     return int(digits)
 
 
@@ -121,7 +121,7 @@ def refuse_surrogates(value: object) -> None:
                 item.encode("utf-8")
             except UnicodeEncodeError as error:
                 raise ApiError(
-                    f"The body holds a lone surrogate (\\u{ord(item[error.start]):04x}), which is not a character; "
+                    f"The body contains a lone surrogate (\\u{ord(item[error.start]):04x}), which is not a character; "
                     "send characters beyond U+FFFF as a pair, or as UTF-8.",
                     code="invalid_text",
                 ) from None

@@ -50,7 +50,7 @@ def load_bundle(folder: Path) -> Bundle:
         raise BundleMissing(f"{folder}: there is no such folder.")
     manifest_path = folder / MANIFEST_NAME
     if not manifest_path.is_file():
-        raise BundleMissing(f"{folder}: there is no {MANIFEST_NAME}, so this is no bundle.")
+        raise BundleMissing(f"{folder}: there is no {MANIFEST_NAME}, so this is not a bundle.")
     try:
         content = manifest_path.read_bytes()
         document = json.loads(content)
@@ -67,7 +67,7 @@ def check_unchanged(bundle: Bundle) -> None:
     """Raise BundleError unless the folder still holds exactly the files that the bundle was loaded from."""
     if load_bundle(bundle.folder).digest != bundle.digest:
         raise BundleCorrupt(
-            f"{bundle.folder}: another bundle has taken the place of the one that was loaded; load it to serve it."
+            f"{bundle.folder}: the bundle was replaced after it was loaded; load it again to serve the new one."
         )
 
 

@@ -159,14 +159,14 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 @functools.cache
 def _validator(schema: Path) -> jsonschema.Draft202012Validator:
     if not schema.is_file():
-        raise FileNotFoundError(f"{schema} is missing, so the manifest cannot be checked: install this project anew.")
+        raise FileNotFoundError(f"{schema} is missing, so the manifest cannot be checked: install this project again.")
     return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
 
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     """Yield what a schema cannot say: references between parts of a manifest that lead nowhere."""
     if "source_language" in document and "source_languages" in document:
-        yield "source_language and source_languages exclude each other: format_version 2 has the latter"
+        yield "give source_language or source_languages, not both: format_version 2 has source_languages"
     special = document["special_ids"]
     if len(set(special.values())) < len(special):
         yield "special_ids: pad, bos and eos must differ"

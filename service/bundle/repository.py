@@ -47,7 +47,7 @@ def find_bundles(folder: Path) -> list[Bundle]:
     bundles: dict[str, Bundle] = {}
     for path in sorted(path for path in folder.iterdir() if path.is_dir()):
         if not is_bundle(path):
-            _LOG.warning("%s is ignored: it has no manifest.json, so it is no bundle", path)
+            _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
             continue
         bundle = load_bundle(path)
         name = bundle.manifest.name

@@ -79,7 +79,7 @@ def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
     if len(pairs) > 1:
         option, place = ("--from", 0) if wanted.target else ("--to", 1)
         codes = sorted({pair[place] for pair in pairs})
-        raise InvalidOption(f"Say which language with {option}: {', '.join(codes)}; or name a model with --model.")
+        raise InvalidOption(f"Choose the language with {option}: {', '.join(codes)}; or name a model with --model.")
     return pairs[0] if pairs else None
 
 

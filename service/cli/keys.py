@@ -17,7 +17,7 @@ keys = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
 File = Annotated[
     Path | None, typer.Option("--file", help="The file of API keys. [env: TRANSLUCENT_API_KEYS_FILE]", dir_okay=False)
 ]
-Name = Annotated[str, typer.Argument(help="Whose key it is; it appears in the log.")]
+Name = Annotated[str, typer.Argument(help="Name of the key's owner; it appears in the log.")]
 
 
 def fail(message: str) -> typer.Exit:
@@ -34,7 +34,7 @@ def key_file(given: Path | None) -> Path:
     except SettingsError as error:
         raise fail(str(error)) from None
     if found is None:
-        raise fail("name the file of API keys with --file or TRANSLUCENT_API_KEYS_FILE.")
+        raise fail("set the file of API keys with --file or TRANSLUCENT_API_KEYS_FILE.")
     return found
 
 

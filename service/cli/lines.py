@@ -150,7 +150,7 @@ def check_paths_differ(read: Sequence[Path | None], written: Sequence[Path | Non
     seen = {path.resolve() for path in read if path and path != STANDARD}
     for path in (path.resolve() for path in written if path and path != STANDARD):
         if path in seen:
-            raise InvalidInput(f"{path} is named twice; every input and output needs a file of its own.")
+            raise InvalidInput(f"{path} is named twice; every input and output needs its own file.")
         seen.add(path)
 
 

@@ -131,11 +131,11 @@ def run(options: BulkOptions) -> None:
 def check_options(options: BulkOptions) -> None:
     """Raise InvalidOption or InvalidInput for options that make no sense together."""
     if options.target_file and not (options.alignments or options.scores):
-        raise InvalidOption("--target-file scores given translations; say where to with --scores or --alignments.")
+        raise InvalidOption("--target-file scores given translations; set --scores or --alignments for the results.")
     if options.target_file and options.output:
-        raise InvalidOption("--target-file translates nothing, so there is nothing for --output.")
+        raise InvalidOption("--target-file translates nothing, so --output has no use.")
     if options.texts and options.input:
-        raise InvalidOption("Give the text itself or --input, not both.")
+        raise InvalidOption("Give texts or --input, not both.")
     source = None if options.texts else options.input or STANDARD
     output = None if options.target_file else options.output or STANDARD
     check_paths_differ((source, options.target_file), (output, options.alignments, options.scores))

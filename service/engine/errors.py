@@ -143,12 +143,12 @@ class EngineFailure(EngineError):
     @classmethod
     def of_a_run(cls) -> EngineFailure:
         """Return the error for requests in a run that failed."""
-        return cls("The translation failed inside the engine; nothing is wrong with the request.")
+        return cls("The translation failed inside the engine; the request is not the cause.")
 
     @classmethod
     def of_a_model(cls, name: str) -> EngineFailure:
         """Return the error for requests to a model that has failed for good."""
-        return cls(f"The model {name} has failed and takes no more work.")
+        return cls(f"The model {name} has failed and accepts no requests.")
 
 
 class DeviceUnavailable(EngineError):

@@ -33,8 +33,8 @@ STATE_REASONS: dict[ModelStateName, str] = {
     "ready": "",
     "starting": "It is being loaded and warmed up.",
     "restarting": "Its engine process ended and is being restarted.",
-    "hanging": "It has shown no sign of life for too long.",
-    "failed": "It has failed and takes no more work.",
+    "hanging": "It has not responded for too long.",
+    "failed": "It has failed and accepts no requests.",
     "stopping": "It is stopping.",
 }
 _LOG = logging.getLogger(__name__)
@@ -163,15 +163,13 @@ class Registry:
         return sorted({each.name for each in found} - known)
 
     async def unload(self, name: str) -> None:
-        """Serve a model no more; requests that began with it end with it. Raises UnknownModel or LastModel."""
+        """Unload a model; requests that began with it end with it. Raises UnknownModel or LastModel."""
         known = name in self._served()
         async with self._lock(name if known else ""):
             if name not in self._served():
                 raise UnknownModel(f"No model is called {name[:64]!r}.")
             if len(self._translators) == 1:
-                raise LastModel(
-                    f"{name} is the only model, and a server without a model is of no use; stop the server."
-                )
+                raise LastModel(f"{name} is the only model and cannot be unloaded; stop the server instead.")
             self._put(name, None)
 
     async def _renew(self, found: Found, owners: dict[str, Path]) -> Change:

@@ -33,7 +33,7 @@ class BoundedPool:
         """Do work in a thread; raises Overloaded where too much waits. Cancelling gives up what has not begun."""
         with self._lock:
             if self._unfinished >= self._most:
-                raise Overloaded(f"Too much is waiting ({self._name}); try again later.", retry_after=RETRY_SECONDS)
+                raise Overloaded(f"The queue is full ({self._name}); try again later.", retry_after=RETRY_SECONDS)
             self._unfinished += 1
         future = self._pool.submit(contextvars.copy_context().run, work)
         future.add_done_callback(self._done)

@@ -350,7 +350,7 @@ class Translator:
             raise InputTooLong(f"{name} has more than {limit} tokens, which is the most that {self.name} takes here.")
         ids = self._tokenizer.encode(text)
         if len(ids) < 2:
-            raise EmptyInput(f"{name} is empty; give it at least one character that is not white space.")
+            raise EmptyInput(f"{name} is empty; send at least one character that is not white space.")
         if len(ids) > limit:
             raise InputTooLong(
                 f"{name} has {len(ids)} tokens with its end token; {self.name} takes at most {limit} here."

@@ -108,7 +108,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             try:
                 return memoryview(_framed(messages)), []
             except Exception:
-                _LOG.exception("Messages could not be pickled together; each is sent by itself")
+                _LOG.exception("Messages could not be pickled together; they are sent one by one")
                 return self._one_by_one(messages)
             finally:
                 self._batching = False
@@ -161,7 +161,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         except OSError:
             pass  # the other end has hung up
         except Exception:
-            _LOG.exception("What came from the other process could not be read")
+            _LOG.exception("A message from the other process could not be read")
         with self._changed:
             self._ended = True
             self._changed.notify()
@@ -173,7 +173,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         try:
             self._receive(message)
         except Exception:
-            _LOG.exception("A message could not be dealt with (%s)", type(message).__name__)
+            _LOG.exception("A message could not be handled (%s)", type(message).__name__)
 
     def _hang_up(self) -> None:
         """End both directions, so that reading threads wake up at both ends."""

@@ -16,7 +16,7 @@ def exposure(settings: Settings) -> str | None:
         return None
     return (
         f"listening on {settings.host}, beyond this machine, without API keys and without a rate limit: "
-        "whoever reaches it may use it without end; set TRANSLUCENT_REQUIRE_KEY or TRANSLUCENT_RATE_LIMIT"
+        "anyone who can reach it may use it without limit; set TRANSLUCENT_REQUIRE_KEY or TRANSLUCENT_RATE_LIMIT"
     )
 
 

@@ -83,7 +83,7 @@ MALFORMED = Refusal(400, "invalid_http", "This is not a valid HTTP/1.1 request."
 FULL = {
     "too_many_connections": Refusal(503, "too_many_connections", "The server is full; try again soon."),
     "too_many_from_address": Refusal(
-        429, "too_many_from_address", "Your address has too many connections open; use those that are open again."
+        429, "too_many_from_address", "Your address has too many open connections; reuse them."
     ),
 }
 

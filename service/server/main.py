@@ -157,14 +157,14 @@ class Server(uvicorn.Server):
 
     def _see_to_the_engine(self) -> None:
         if self.registry.dead:
-            log.critical("every model has failed for good; stopping so that the process is restarted")
+            log.critical("every model has been given up; stopping so that the process is restarted")
             self.fail(self.service.settings.drain_delay_seconds)  # in which whoever comes is told, and goes elsewhere
         elif not self.registry.stalled:
             self._stalled_since = None
         elif self._stalled_since is None:
             # Watched from here on: after a pause of the whole process the engine gets the time to come round.
             self._stalled_since = time.monotonic()
-            log.error("a model hangs; not ready until it goes on")
+            log.error("a model hangs; not ready until it continues")
         elif time.monotonic() - self._stalled_since >= STALLED_SECONDS:
             log.critical("a model hangs; stopping so that the process is restarted")
             self.fail(self.service.settings.drain_delay_seconds)

@@ -71,7 +71,7 @@ class OpenTelemetry(Tracing):
         closing.start()
         closing.join(CLOSE_SECONDS)
         if closing.is_alive():
-            log.warning("traces were lost: the collector did not take them in time", seconds=CLOSE_SECONDS)
+            log.warning("traces were lost: the collector did not accept them in time", seconds=CLOSE_SECONDS)
 
 
 class _Recorded(RequestSpan):
@@ -98,7 +98,7 @@ def open_tracing() -> OpenTelemetry:
     """Return the tracer of the environment; raises TracingError for a way of sending that there is not."""
     for name, only in ACCEPTED.items():
         if os.environ.get(name, only).strip().lower() not in ("", only):
-            raise TracingError(f"{name} must be {only} or left out: there is no other way to send traces here.")
+            raise TracingError(f"{name} must be {only} or unset: this server can send traces in no other way.")
     own = Resource.create({"service.name": "translucent", "service.version": __version__})
     provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -125,8 +125,8 @@ def test_the_document_of_a_bundle_survives_json(tmp_path: Path) -> None:
         ({"format_version": 2}, "source_languages"),
         ({"format_version": 2, "source_languages": []}, "source_languages"),
         ({"format_version": 2, "source_languages": ["de", "de"]}, "source_languages"),
-        ({"format_version": 2, "source_languages": ["de"], "source_language": "de"}, "exclude each other"),
-        ({"source_languages": ["de", "fr"]}, "exclude each other"),
+        ({"format_version": 2, "source_languages": ["de"], "source_language": "de"}, "source_languages, not both"),
+        ({"source_languages": ["de", "fr"]}, "source_languages, not both"),
     ],
 )
 def test_only_version_2_has_several_source_languages(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:

@@ -165,7 +165,7 @@ def test_texts_take_the_place_of_lines(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_file": Path("t")}, "say where to"),
+        ({"target_file": Path("t")}, "set --scores or --alignments"),
         ({"target_file": Path("t"), "scores": Path("s"), "output": Path("o")}, "translates nothing"),
         ({"texts": ("a",), "input": Path("f")}, "not both"),
         ({"alignments": Path("-")}, "Standard output can be used once"),

@@ -25,7 +25,7 @@ DEPENDENT = (
     "format pharaoh holds one map",
     "view=contrast needs target_text",
     "two maps side by side",
-    "finds out the language of a text",  # source=auto elsewhere than at /translate
+    "source=auto is only supported by /translate",  # source=auto elsewhere than at /translate
     "Content-Type",
 )
 

@@ -34,7 +34,7 @@ def audit(tmp_path: Path, dependencies: list[dict[str, Any]] | None, *options: s
     ("dependencies", "code", "words"),
     [
         ([KNOWN], 0, "1 packages audited"),
-        ([KNOWN, VULNERABLE], 1, "CVE-1, mended in 2.4.7"),
+        ([KNOWN, VULNERABLE], 1, "CVE-1, fixed in 2.4.7"),
         ([SKIPPED, VULNERABLE], 1, "VULNERABLE"),
         ([SKIPPED], 3, "NOT AUDITED"),
         ([KNOWN, SKIPPED], 3, "does not know numpy"),

@@ -108,7 +108,7 @@ def test_what_no_model_serves_is_told_apart(registry: Registry) -> None:
         registry.resolve("xx", "fr")
     with pytest.raises(UnsupportedPair, match="from fr to en"):
         registry.resolve("fr", "en")
-    with pytest.raises(UnknownModel, match=r"'lstm' from en to fr; there are: bahdanau, bahdanau-en-fr, transformer"):
+    with pytest.raises(UnknownModel, match=r"'lstm' from en to fr; available: bahdanau, bahdanau-en-fr, transformer"):
         registry.resolve("en", "fr", "lstm")
     with pytest.raises(UnknownModel):
         registry.resolve("en", "fr", "bahdanau-en-de")
@@ -219,7 +219,7 @@ def test_two_bundles_of_one_name_are_refused(tmp_path: Path, write_model: WriteM
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"{}", BundleCorrupt, "no tokenizer that can be read"),
+        (b"{}", BundleCorrupt, "cannot be read as a tokenizer"),
         (tokenizer_json().replace("<0x41>", "<0xZZ>").encode(), BundleIncompatible, "1 of the 256 byte tokens"),
     ],
 )

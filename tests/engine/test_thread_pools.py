@@ -17,7 +17,7 @@ async def test_more_than_may_wait_is_refused_and_takes_no_place() -> None:
     threads = BoundedPool("tests", 1, 1)
     running = [asyncio.create_task(threads.run(lambda: go_on.wait(10))) for _ in range(2)]
     await asyncio.sleep(0.05)
-    with pytest.raises(Overloaded, match="waiting"):
+    with pytest.raises(Overloaded, match="queue is full"):
         await threads.run(lambda: None)
     go_on.set()
     assert await asyncio.gather(*running) == [True, True]

@@ -187,7 +187,7 @@ def test_nobody_waits_for_a_worker_that_is_stopped(fleet: EngineCluster, bundle:
     assert NotReady in outcomes
     assert outcomes <= {NotReady, type(None)}
     assert worker.state == "stopped"
-    with pytest.raises(NotReady, match="takes no work"):
+    with pytest.raises(NotReady, match="accepts no requests"):
         worker.submit_all(jobs(1))
 
 

@@ -138,7 +138,7 @@ async def test_an_engine_that_hangs_fails_readiness_and_then_ends_the_process(mo
         assert load.lost == []
         assert codes(load)[504] == {"deadline_exceeded"}
         assert set(load.statuses) <= {200, 503, 504}
-        server.wait_for("a model hangs; not ready until it goes on")
+        server.wait_for("a model hangs; not ready until it continues")
 
 
 def test_a_server_that_was_paused_goes_on(models: Path) -> None:

@@ -128,7 +128,7 @@ def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_pat
 
 
 def test_a_folder_without_a_network_is_named(tmp_path: Path, runs: Path, run: Run) -> None:
-    with pytest.raises(FileNotFoundError, match="is no run folder"):
+    with pytest.raises(FileNotFoundError, match="is not a run folder"):
         run("evaluate", tmp_path)
     empty = folder(tmp_path / "empty", bahdanau())
     RunFolder(empty).averaged.unlink()
@@ -210,7 +210,7 @@ def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
     assert (found.aer, found.against, found.gold) == (10.2, "silver", GoldRate(aer=13.9, measured_on="hansards.json"))
     assert read_alignment(silver).gold is None
     assert read_alignment(gold).gold == GoldRate(aer=13.9, measured_on="hansards.json")
-    with pytest.raises(ValueError, match="measures another reading"):
+    with pytest.raises(ValueError, match="measures another alignment head"):
         read_alignment(silver, report("other.json", "gold", 13.9, head=2))
     with pytest.raises(ValueError, match="was not measured against gold"):
         read_alignment(gold, silver)

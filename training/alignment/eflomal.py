@@ -62,7 +62,7 @@ def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = (
     installed = Path(sys.executable).with_name("eflomal-align")
     command = str(installed) if installed.exists() else which("eflomal-align")
     if command is None:
-        raise AlignmentError("eflomal-align is not installed: pip install eflomal")
+        raise AlignmentError("eflomal-align is not installed: run `pip install eflomal`")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for side, lines in enumerate(zip(measured, training, strict=True)):

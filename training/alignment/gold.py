@@ -57,7 +57,7 @@ def _parse(line: str, path: Path, number: int, kinds: str, base: int) -> Links:
     for entry in line.split():
         match = re.fullmatch(r"(\d+)([-p])(\d+)", entry)
         if match is None or min(int(match[1]), int(match[3])) < base:
-            raise AlignmentError(f"{path}, line {number}: {entry!r} is no link of {base}-based words such as 1-2")
+            raise AlignmentError(f"{path}, line {number}: {entry!r} is not a link of {base}-based words such as 1-2")
         if match[2] in kinds:
             found.add((int(match[1]) - base, int(match[3]) - base))
     return frozenset(found)

@@ -28,7 +28,7 @@ def describe(head: AlignmentHead) -> str:
     """Return a head, how it is read, and its error rate, for people."""
     least = "" if head.threshold is None else f", weight at least {head.threshold}"
     rate = "" if head.aer is None else f": AER {head.aer:.1f}"
-    return f"layer {head.layer}, head {head.head}, read where it is {head.step}d{least}{rate}"
+    return f"layer {head.layer}, head {head.head}, read at the step that {head.step}s it{least}{rate}"
 
 
 def find_links(head: AlignmentHead, attention: FloatArray, sources: Groups, targets: Groups) -> Links:

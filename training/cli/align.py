@@ -27,21 +27,23 @@ REPORTED = ("layer", "head", "step", "threshold", "aer")
 
 def align(
     run: RunPath,
-    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    source: Annotated[Path, typer.Option(help="Source sentences, one per line, words separated by spaces.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
-    gold: Annotated[Path | None, typer.Option(help="Gold alignments: searches the best layer and head.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Gold alignments, to search for the best layer and head.")] = None,
     gold_format: Annotated[
         Literal["naacl", "pharaoh"], typer.Option(help="naacl: 1-based, p for possible. pharaoh: 0-based, all sure.")
     ] = "naacl",
     reading: Annotated[
-        str | None, typer.Option(help="Measure this reading only: layer,head,produce|consume[,threshold].")
+        str | None, typer.Option(help="Measure only this alignment head: layer,head,produce|consume[,threshold].")
     ] = None,
     alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
     scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
-    measured_on: Annotated[str | None, typer.Option(help="How the report calls the gold; its file name.")] = None,
+    measured_on: Annotated[
+        str | None, typer.Option(help="Name of the gold alignments in the report. Default: their file name.")
+    ] = None,
     against: Annotated[
         Literal["silver", "gold"] | None,
-        typer.Option(help="Whose links --gold has: an aligner's or people's. Default: silver for a .silver file."),
+        typer.Option(help="Origin of the links of --gold: an aligner or people. Default: silver for a .silver file."),
     ] = None,
     output: Output = None,
 ) -> None:
@@ -52,7 +54,7 @@ def align(
     given = _parse_reading(reading) if reading else None
     truth = _read_gold(gold, gold_format) if gold else None
     if truth is None and (alignments is not None and given is None):
-        raise ValueError("--alignments needs --gold, to search the best reading, or --reading")
+        raise ValueError("--alignments needs --gold, to search for the best alignment head, or --reading")
     ranked = [given] if given else []
     if truth is not None:
         ranked = rank_heads(samples(pairs, truth), only=given)
@@ -82,7 +84,7 @@ def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
     return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
 
 
-Pairs = Annotated[int, typer.Option(help="How many of the run's training pairs eflomal learns from as well.")]
+Pairs = Annotated[int, typer.Option(help="Number of training pairs of the run that eflomal also learns from.")]
 
 
 def silver(
@@ -107,7 +109,7 @@ def links(run: RunPath) -> None:
 
 def rival(
     run: RunPath,
-    source: Annotated[Path, typer.Option(help="Source sentences, one a line, words set apart by spaces.")],
+    source: Annotated[Path, typer.Option(help="Source sentences, one per line, words separated by spaces.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
     gold: Annotated[Path, typer.Option(help="Gold alignments: 1-based, p for possible.")],
     pairs: Pairs = 1_000_000,

@@ -13,9 +13,13 @@ from training.files import write_lines
 
 
 def unseen(
-    candidates: Annotated[Path, typer.Argument(help="TSV, e.g. of another language pair: its sources are asked for.")],
-    seen: Annotated[list[Path], typer.Option(help="TSV whose sources are left out: training text, every test set.")],
-    output: Annotated[Path, typer.Option(help="One sentence a line.")],
+    candidates: Annotated[
+        Path, typer.Argument(help="TSV, e.g. of another language pair, with the source sentences to take.")
+    ],
+    seen: Annotated[
+        list[Path], typer.Option(help="TSV whose source sentences are left out: training text and every test set.")
+    ],
+    output: Annotated[Path, typer.Option(help="One sentence per line.")],
 ) -> None:
     """The source sentences of a corpus that others do not have: for `distil`."""
     known = (source for path in seen for source, _ in read_pairs(path))
@@ -25,10 +29,12 @@ def unseen(
 
 
 def distil(
-    sentences: Annotated[Path, typer.Argument(help="Text to translate, one sentence a line.")],
+    sentences: Annotated[Path, typer.Argument(help="Text to translate, one sentence per line.")],
     teacher: Annotated[list[Path], typer.Option(help="A bundle, e.g. models/bahdanau-en-fr.")],
-    output: Annotated[Path, typer.Option(help="TSV: what `path` of a corpus in a recipe takes.")],
-    keep: Annotated[float, typer.Option(min=0, max=1, help="The share of pairs the teachers are surest of.")] = 0.9,
+    output: Annotated[Path, typer.Option(help="TSV, for `path` of a corpus in a recipe.")],
+    keep: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of pairs to keep: those with the highest scores.")
+    ] = 0.9,
 ) -> None:
     """Pairs to learn from: every teacher translates, each scores the others' translations, the best mean is kept."""
     pairs = teachers_of.surest(teachers_of.distil(sentences, teacher), keep)

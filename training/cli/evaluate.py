@@ -33,14 +33,20 @@ def evaluate(
     beam_size: BeamSize = 4,
     length_penalty: Penalty = 1.0,
     family: FamilyOption = "cased",
-    precision: Annotated[str, typer.Option(help="What the report calls --hypotheses, e.g. int8.")] = "int8",
-    translations: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    precision: Annotated[str, typer.Option(help="Name of --hypotheses in the report, e.g. int8.")] = "int8",
+    translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
     output: Output = None,
     weights: Annotated[
-        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+        Weights,
+        typer.Option(
+            help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
+        ),
     ] = "usual",
     wrap_tokens: Annotated[
-        int, typer.Option(min=8, help="Translate sentences of more source tokens in parts; give `export` the same.")
+        int,
+        typer.Option(
+            min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."
+        ),
     ] = WRAP_TOKENS,
 ) -> None:
     """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
@@ -74,9 +80,9 @@ def _evaluate_all(
 
 def domains(
     bundle: Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")],
-    run: Annotated[Path, typer.Option(help="The run folder that it was exported from.")],
-    tests: Annotated[Path, typer.Option(help="Folder with test sets, laid out as a mirror.")],
-    output: Annotated[Path, typer.Option(help="Where the scores go, for `export --scores`.")],
+    run: Annotated[Path, typer.Option(help="The run folder of the bundle.")],
+    tests: Annotated[Path, typer.Option(help="Folder with test sets, with the layout of a mirror.")],
+    output: Annotated[Path, typer.Option(help="File for the scores, for `export --scores`.")],
 ) -> None:
     """Measure a bundle on every kind of text: public test sets, a slice of each corpus, numbers kept."""
     scores = domain_report(bundle, run, tests)
@@ -90,7 +96,7 @@ def lengths(
     test: Annotated[Path, typer.Option(help="TSV, or the source file; .gz too.")],
     target: Target = None,
     stem: Annotated[Path, typer.Option(help="Plots are written to STEM.png and STEM.svg.")] = Path("bleu-by-length"),
-    edges: Annotated[str, typer.Option(help="Longest length of each bucket but the last.")] = "10,20,30",
+    edges: Annotated[str, typer.Option(help="Largest length of each bucket except the last.")] = "10,20,30",
     beam_size: BeamSize = 4,
     family: FamilyOption = "cased",
     output: Output = None,

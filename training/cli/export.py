@@ -25,38 +25,41 @@ from training.trainer.checkpoints import Weights, load_trained, newest_checkpoin
 CALIBRATION_PAIRS = 200
 
 Scores = Annotated[
-    list[Path] | None, typer.Option(help="What `evaluate --output` wrote, or a JSON list of scores; may be repeated.")
+    list[Path] | None, typer.Option(help="Output of `evaluate --output`, or a JSON list of scores; may be repeated.")
 ]
 AlignmentFile = Annotated[
-    Path | None, typer.Option(help="What `align --output` wrote: where attention aligns best. Default: the last layer.")
+    Path | None, typer.Option(help="Output of `align --output`: the alignment head. Default: the last layer.")
 ]
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")],
-    output: Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/transformer-en-fr; replaced.")],
+    output: Annotated[Path, typer.Option(help="Folder of the bundle, e.g. models/transformer-en-fr; it is replaced.")],
     version: Annotated[
         str | None, typer.Option(help="The model's version. Default: one more than that of the bundle it replaces.")
     ] = None,
     weights: Annotated[
-        Weights, typer.Option(help="usual: the mean of the last checkpoints. best: the best by development BLEU.")
+        Weights,
+        typer.Option(
+            help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
+        ),
     ] = "usual",
     with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
     scores: Scores = None,
     alignment: AlignmentFile = None,
     gold_alignment: Annotated[
         Path | None,
-        typer.Option(help="What `align --reading --gold` wrote for the same reading, against people's links."),
+        typer.Option(help="Output of `align --reading --gold` for the same alignment head, against links from people."),
     ] = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
     wrap_tokens: Annotated[
         int | None,
         typer.Option(
-            min=8, help="Translate sentences of more source tokens in parts: better for models of short ones."
+            min=8, help="Translate sentences with more source tokens in parts; better for models of short sentences."
         ),
     ] = None,
     shortlist: Annotated[
-        bool, typer.Option(help="Have int8 steps score only what a sentence's translation may need of the vocabulary.")
+        bool, typer.Option(help="Let int8 steps score only the tokens that a sentence's translation may need.")
     ] = True,
 ) -> None:
     """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
@@ -156,10 +159,14 @@ def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
     gold = found if gold_path is None else _read_alignment(gold_path)
     same = (gold.layer, gold.head, gold.step, gold.threshold) == (found.layer, found.head, found.step, found.threshold)
     if not same:
-        raise ValueError(f"{gold_path} measures another reading than {path}: give `align` that one as --reading")
+        raise ValueError(
+            f"{gold_path} measures another alignment head than {path}: pass that head to `align` as --reading"
+        )
     if gold.against != "gold" or gold.aer is None or gold.measured_on is None:
         if gold_path is not None:
-            raise ValueError(f"{gold_path} was not measured against gold: give `align` people's links as --gold")
+            raise ValueError(
+                f"{gold_path} was not measured against gold links: pass links from people to `align` as --gold"
+            )
         return found
     return replace(found, gold=GoldRate(aer=gold.aer, measured_on=gold.measured_on))
 

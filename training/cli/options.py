@@ -14,10 +14,10 @@ from training.files import write_json
 RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")]
 Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz too.")]
 Target = Annotated[Path | None, typer.Option(help="The reference file, when --test is a source file.")]
-BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy.")]
-Penalty = Annotated[float, typer.Option(help="Scores are divided by length to this power.")]
+BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy search.")]
+Penalty = Annotated[float, typer.Option(help="Scores are divided by length to the power of this number.")]
 FamilyOption = Annotated[Family, typer.Option(help="cased: sacreBLEU. tokenised: lowercased, --tokenize none.")]
-Output = Annotated[Path | None, typer.Option(help="Also write the figures here, as JSON.")]
+Output = Annotated[Path | None, typer.Option(help="Also write the results to this file, as JSON.")]
 
 
 def show(content: Mapping[str, object], text: str, output: Path | None) -> None:

@@ -14,7 +14,7 @@ from training.runs.folder import RunFolder
 from training.trainer.run import train as train_run
 
 RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
-Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Where run folders are kept.")]
+Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Folder of the run folders.")]
 Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a key: --set optimisation.max_updates=1000")]
 
 

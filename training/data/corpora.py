@@ -83,7 +83,7 @@ def _multi30k(text: str, split: str) -> Corpus:
         credit="Elliott et al. 2016 and 2017, Multi30K",
         downloads=files,
         mirror=f"multi30k/{text}/{stem}.{{language}}.gz",
-        note="Models trained on it are not to be shipped.",
+        note="Do not ship models that were trained on it.",
     )
 
 

@@ -52,7 +52,7 @@ class LinkTable:
             table = LinkTable(data["pairs"], data["offsets"])
             of = str(data["of"]) if "of" in data else None
         if not table.fits(corpus) or (of is not None and of != corpus.fingerprint):
-            raise PreparedError(f"{path} links other text than was prepared last: run `python -m training links` again")
+            raise PreparedError(f"{path} links other text than the prepared text: run `python -m training links` again")
         return table
 
     def fits(self, corpus: EncodedPairs) -> bool:

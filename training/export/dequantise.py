@@ -32,9 +32,9 @@ def read_recipe(folder: Path) -> Recipe:
         manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
         content = yaml.safe_load(manifest["card"]["recipe"])
     except FileNotFoundError as error:
-        raise BundleReadError(f"{folder} has no {MANIFEST_NAME}, so it is no bundle") from error
+        raise BundleReadError(f"{folder} has no {MANIFEST_NAME}, so it is not a bundle") from error
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        raise BundleReadError(f"{folder}/{MANIFEST_NAME} holds no recipe: {error}") from error
+        raise BundleReadError(f"{folder}/{MANIFEST_NAME} has no recipe: {error}") from error
     return parse_recipe(content, f"the recipe in {folder}/{MANIFEST_NAME}")
 
 

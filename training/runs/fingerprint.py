@@ -48,7 +48,8 @@ class Prepared:
         if changed:
             raise PreparedError(
                 f"this run was prepared with other values ({'; '.join(changed)}), which only `prepare` can change: "
-                "take them back, or give the recipe another name and prepare that (`start_from` takes parameters along)"
+                "undo the changes, or give the recipe another name and prepare that (`start_from` takes parameters "
+                "along)"
             )
 
 
@@ -95,6 +96,7 @@ def require_same(before: Fingerprint, now: Fingerprint, what: str) -> None:
     others = [name for name, value in before.items() if name in now and now[name] != value]
     if others:
         raise PreparedError(
-            f"{what} were made with other text than this folder holds now (different: {', '.join(others)}): give the "
-            "recipe another name and prepare that (`start_from` takes parameters along), or delete them to begin anew"
+            f"{what} were made with other text than this folder contains now (different: {', '.join(others)}): give "
+            f"the "
+            "recipe another name and prepare that (`start_from` takes parameters along), or delete them to start again"
         )

@@ -101,7 +101,7 @@ def load_trained(path: Path, which: Weights = "usual") -> Trained:
     """
     folder = RunFolder(path)
     if not folder.recipe.exists():
-        raise FileNotFoundError(f"{path} is no run folder: there is no {folder.recipe.name} in it")
+        raise FileNotFoundError(f"{path} is not a run folder: there is no {folder.recipe.name} in it")
     weights = _weights(folder, which)
     if weights is None:
         raise FileNotFoundError(f"{path} holds no averaged parameters and no checkpoint: train first")

@@ -33,7 +33,7 @@ class PrecisionError(ValueError):
 def require_possible(precision: str, cuda: bool) -> None:
     """Raise PrecisionError for fp16 without a GPU: PyTorch has no loss scaling for it on a CPU."""
     if precision == "fp16" and not cuda:
-        raise PrecisionError("optimisation.precision fp16 needs an NVIDIA GPU: take bf16, fp32 or auto")
+        raise PrecisionError("optimisation.precision fp16 needs an NVIDIA GPU: use bf16, fp32 or auto")
 
 
 def candidates(cuda: bool) -> tuple[Precision, ...]:
@@ -60,7 +60,9 @@ def wait_for_choice(folder: RunFolder, seconds: float = WAIT_SECONDS) -> Precisi
     until = time.monotonic() + seconds
     while (found := chosen_before(folder)) is None:
         if time.monotonic() > until:
-            raise PrecisionError(f"{folder.precision} did not appear: is the run folder on a disk that all share?")
+            raise PrecisionError(
+                f"{folder.precision} did not appear: is the run folder on a disk that all processes share?"
+            )
         time.sleep(0.2)
     return found
 

@@ -38,7 +38,7 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
     if prepared is not None:
         prepared.require(recipe)
     if not folder.load_development():
-        raise PreparedError(f"{folder.path} holds no sentences out: give a corpus `development` and prepare it again")
+        raise PreparedError(f"{folder.path} holds out no sentences: give a corpus `development` and prepare it again")
     fingerprint = fingerprint_of(folder) if prepared is None else prepared.fingerprint
     if newest is None:
         return Resumed(0, fingerprint, () if prepared else (_unrecorded(folder),))
@@ -56,7 +56,7 @@ def require_network(before: Mapping[str, Any], recipe: Recipe) -> None:
     changed = list(_changed(before, recipe.network.model_dump(mode="json")))
     if changed:
         raise ValueError(
-            f"a run cannot change its network ({', '.join(changed)}): take that back, or give the recipe another name "
+            f"a run cannot change its network ({', '.join(changed)}): undo the change, or give the recipe another name "
             "(`start_from` takes along what fits)"
         )
 

@@ -34,7 +34,7 @@ SETTINGS = {
 @router.get(
     "/frontend/settings",
     operation_id="get_frontend_settings",
-    summary="What a page of this dialect needs to know",
+    summary="Settings for a LibreTranslate page",
     response_model=FrontendSettings,
     responses={200: example(SETTINGS), **errors_of(500)},
 )
@@ -61,7 +61,7 @@ async def settings(service: ServiceDep) -> JSONResponse:
 @router.post(
     "/translate_file",
     operation_id="translate_file",
-    summary="Not offered: translation of files",
+    summary="Not supported: translation of files",
     status_code=403,
     responses=errors_of(403),
 )
@@ -79,7 +79,7 @@ async def download_file(name: str) -> JSONResponse:
 @router.post(
     "/suggest",
     operation_id="suggest",
-    summary="Not offered: suggestions of better translations",
+    summary="Not supported: suggestions of better translations",
     status_code=403,
     responses=errors_of(403),
 )

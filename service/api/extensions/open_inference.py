@@ -70,7 +70,7 @@ async def get_model(request: Request, model: str, service: ServiceDep) -> ModelI
     for info in service.registry.models():
         if info.name == model and version in {None, info.version}:
             return info
-    raise UnknownModel("There is no such model, or not of that version; GET /v2/models lists the names.")
+    raise UnknownModel("There is no such model or version; GET /v2/models lists the models.")
 
 
 ModelDep = Annotated[ModelInfo, Depends(get_model)]
@@ -138,7 +138,7 @@ async def names(service: ServiceDep) -> JSONResponse:
 @router.get(
     "/models/{model}",
     operation_id="v2_get_model",
-    summary="What a model takes and gives",
+    summary="Inputs and outputs of a model",
     response_model=ModelMetadata,
     responses={200: example(METADATA), **errors_of(404)},
 )
@@ -175,7 +175,7 @@ def configuration(name: str) -> dict[str, Any]:
 @router.get(
     "/models/{model}/config",
     operation_id="v2_get_model_configuration",
-    summary="A model's configuration, as Triton gives it",
+    summary="Configuration of a model, in Triton's format",
     response_model=ModelConfiguration,
     responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
 )
@@ -220,7 +220,7 @@ async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
             },
             "headers": {
                 JSON_LENGTH_HEADER: {
-                    "description": "Where the JSON ends, when outputs were asked for as bytes",
+                    "description": "Length of the JSON, if outputs were requested as bytes",
                     "schema": {"type": "integer"},
                 }
             },
@@ -242,7 +242,7 @@ async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
 async def infer(request: Request, info: ModelDep, service: ServiceDep, context: ContextDep) -> Response:
     """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
 
-    Tensors may be bytes behind the JSON (binary tensor data extension), which is what Triton's clients send and want.
+    Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
     body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
     inference = read_inference(decode_json(body), data, service.settings)

@@ -36,7 +36,7 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 @router.post(
     "/index",
     operation_id="v2_list_repository",
-    summary="Models of the folder, and in which state each is",
+    summary="Models of the folder, with their states",
     response_model=Index,
     responses={
         200: example(
@@ -47,7 +47,7 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
         ),
         **errors_of(400, 403, 415),
     },
-    openapi_extra={"requestBody": json_body(IndexRequest, "Those that are ready", {"ready": True})},
+    openapi_extra={"requestBody": json_body(IndexRequest, "Only models that are ready", {"ready": True})},
 )
 async def index(request: Request, service: ServiceDep) -> JSONResponse:
     """List what new requests can meet, and what they cannot, and why; `{"ready": true}` lists only the former."""
@@ -76,13 +76,13 @@ async def read_message(request: Request) -> dict[str, Any]:
 @router.post(
     "/models/{model}/load",
     operation_id="v2_load_model",
-    summary="Load a bundle that is new in the folder of models, or has changed in it",
+    summary="Load a new or changed bundle of the folder of models",
     response_model=LoadedModel,
     responses={
         200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
         **errors_of(400, 403, 404, 409, 415),
     },
-    openapi_extra={"requestBody": json_body(LoadRequest, "As Triton's client sends it", {})},
+    openapi_extra={"requestBody": json_body(LoadRequest, "As sent by Triton's client", {})},
 )
 async def load(request: Request, model: str, service: ServiceDep) -> JSONResponse:
     """Answer when the bundle has been checked, loaded and warmed up; until then, and if it is refused, the one before
@@ -103,7 +103,7 @@ async def load(request: Request, model: str, service: ServiceDep) -> JSONRespons
 @router.post(
     "/models/{model}/unload",
     operation_id="v2_unload_model",
-    summary="Serve a model no more",
+    summary="Unload a model",
     response_model=UnloadedModel,
     responses={
         200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}),

@@ -19,10 +19,12 @@ from service.settings import Settings
 
 NO_KEY = "Please contact the server operator to get an API key"
 WRONG_KEY = "Invalid API key"
-WRONG_TOKEN = "The metrics need the operator's token, as `Authorization: Bearer TOKEN`."
+WRONG_TOKEN = "The metrics require the operator's token: `Authorization: Bearer TOKEN`."
 
-NO_ADMIN = "Models are not loaded or unloaded over HTTP here; the operator's TRANSLUCENT_ADMIN_TOKEN makes it possible."
-WRONG_ADMIN = "This needs the operator's token, as `Authorization: Bearer TOKEN`."
+NO_ADMIN = (
+    "This server does not load or unload models over HTTP; the operator can allow it with TRANSLUCENT_ADMIN_TOKEN."
+)
+WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
 
 
 class AccessRules:
@@ -130,7 +132,7 @@ def missing_key(path: str) -> ApiError:
 
 def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
     """Return the answer to a client that has to wait; `cost` is how many requests its own counted as."""
-    counts = f", and this one counts as {cost}, for its texts" if cost > 1 else ""
+    counts = f", and this one counts as {cost} because of its texts" if cost > 1 else ""
     return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
 
 

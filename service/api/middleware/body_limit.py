@@ -81,7 +81,7 @@ class BodyLimitMiddleware:
                         return b"".join(parts)
         except TimeoutError:
             raise ApiError(
-                f"The body did not arrive within {self.timeout:g} seconds; send it faster, or less of it.",
+                f"The body did not arrive within {self.timeout:g} seconds; send less, or send it faster.",
                 status=408,
                 code="body_timeout",
                 headers={"Connection": "close"},
@@ -89,7 +89,7 @@ class BodyLimitMiddleware:
 
     def _too_large(self) -> ApiError:
         return ApiError(
-            f"The body is larger than {self.limit} bytes; split the text over several requests.",
+            f"The body is larger than {self.limit} bytes; split the text into several requests.",
             status=413,
             code="body_too_large",
         )
@@ -147,7 +147,7 @@ class _Held:
         """Take room for more of the body; raises ApiError where there is none."""
         if not self._bodies.take(self._address, size):
             raise ApiError(
-                "The bodies of other requests take up all of the room there is; try again in a moment.",
+                "The bodies of other requests use all of the memory for bodies; try again in a moment.",
                 status=503,
                 code="bodies_full",
                 headers={"Retry-After": "1"},

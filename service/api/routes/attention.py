@@ -40,9 +40,12 @@ router = APIRouter(tags=["Attention"])
 CACHE_CONTROL = "private, max-age=0, must-revalidate"
 
 EXAMPLES: dict[str, Any] = {
-    "own": {"summary": "Of the model's own translation", "value": {"text": "I lost.", "source": "en", "target": "fr"}},
+    "own": {
+        "summary": "Attention of the model's own translation",
+        "value": {"text": "I lost.", "source": "en", "target": "fr"},
+    },
     "forced": {
-        "summary": "Of your translation",
+        "summary": "Attention of your own translation",
         "value": {"text": "I lost.", "source": "en", "target": "fr", "target_text": "J'ai perdu.", "tokens": "word"},
     },
     "encoder": {
@@ -106,7 +109,7 @@ FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
     operation_id="get_attention",
     summary="Attention weights of a sentence and its translation",
     openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
-    **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not changed: use your copy"}}},
+    **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not modified: use your copy"}}},
 )
 async def get_attention(
     request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
@@ -184,7 +187,7 @@ async def _maps(
 
     if drawing.view == "contrast":
         if job.target_text is None:
-            raise invalid("view=contrast needs target_text, the translation to set against the model's own")
+            raise invalid("view=contrast needs target_text, the translation to compare with the model's own")
         _refuse_all(job)
         given = (job.target_text, drawing.other_text) if drawing.other_text else (None, job.target_text)
         return [await ask(0, given[0]), await ask(0, given[1])]

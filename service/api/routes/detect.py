@@ -21,7 +21,7 @@ EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."
 @router.post(
     "/detect",
     operation_id="detect",
-    summary="Recognise the language of a text, or of several together",
+    summary="Detect the language of a text, or of several texts together",
     response_model=DetectionList,
     responses={
         200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}]),

@@ -18,7 +18,7 @@ OK = {"status": "ok"}
 @router.get(
     "/health",
     operation_id="get_health",
-    summary="Liveness, as LibreTranslate has it",
+    summary="Liveness, at LibreTranslate's path",
     response_model=Health,
     responses={200: example(OK)},
 )
@@ -38,7 +38,7 @@ async def live() -> JSONResponse:
 @router.get(
     "/health/ready",
     operation_id="get_readiness",
-    summary="Readiness: started, a model that takes requests, not stopping",
+    summary="Readiness: started, not stopping, and at least one model accepts requests",
     response_model=Health,
     responses={200: example({"status": "ready"}), **errors_of(503)},
 )
@@ -47,7 +47,7 @@ async def ready(service: ServiceDep) -> JSONResponse:
     if not service.ready:
         stopping = service.draining
         raise ApiError(
-            "The server is stopping." if stopping else "The models are not ready; ask again in a moment.",
+            "The server is stopping." if stopping else "The models are not ready; try again in a moment.",
             status=503,
             code="stopping" if stopping else "not_ready",
             headers={"Retry-After": "1"},

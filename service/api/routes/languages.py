@@ -16,7 +16,7 @@ router = APIRouter(tags=["Models"])
 @router.get(
     "/languages",
     operation_id="list_languages",
-    summary="Languages and what each can be translated into",
+    summary="Languages and the targets of each",
     response_model=LanguageList,
     responses={
         200: example([{"code": "en", "name": "English", "targets": ["de", "en", "fr"]}]),

@@ -55,7 +55,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     responses={
         200: {
             "description": "Events: `sentence` (one begins), `token` (with its log-probability and its row of the "
-            "aligning head), and at the end exactly one `done` or `error`",
+            "alignment head), and at the end exactly one `done` or `error`",
             "content": {"text/event-stream": {"itemSchema": event_schema(REFERENCE), "example": EXAMPLE}},
         },
         **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
@@ -66,7 +66,7 @@ async def stream(
 ) -> Response:
     """What goes wrong before the first event is an ordinary error; later, an event `error` with the same body."""
     if fields.beam_size != 1:
-        raise invalid("a stream is greedy; leave beam_size out, or use /translate", param="beam_size")
+        raise invalid("a stream is greedy; leave out beam_size, or use /translate", param="beam_size")
     check_characters([fields.q], service.settings)
     source, target = named_pair(fields.source, fields.target, service.languages)
     if source == target:

@@ -22,11 +22,11 @@ EXAMPLES = {
     "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},
     "list": {"summary": "A list", "value": {"q": ["Go.", "I'm home."], "source": "en", "target": "fr"}},
     "alternatives": {
-        "summary": "With alternatives, of a named architecture",
+        "summary": "With alternatives, from a named architecture",
         "value": {"q": "Go.", "source": "en", "target": "fr", "alternatives": 2, "model": "bahdanau"},
     },
     "html": {
-        "summary": "A page, in whichever language it is",
+        "summary": "A web page, with its language detected",
         "value": {"q": "<p>I <b>lost</b>.</p>", "source": "auto", "target": "fr", "format": "html"},
     },
     "details": {
@@ -79,7 +79,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     check_format(fields.format, FORMATS)
     html = fields.format == "html"
     if html and fields.details:
-        raise invalid("details are of plain text; send format text", "unsupported_format", "details")
+        raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known)
     options = TranslationOptions(
         beam_size=fields.beam_size,

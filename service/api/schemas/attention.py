@@ -53,33 +53,35 @@ class AttentionRequest(Decoding):
 
     empty_is_told: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    text: Text = Field(description="One sentence; it is not split")
+    text: Text = Field(description="One sentence, which is not split")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the language of the translation")
-    target_text: str | None = Field(None, description="Your own translation, to be scored as it is (forced decoding)")
+    target_text: str | None = Field(
+        None, description="Your own translation, which is scored as it is (forced decoding)"
+    )
     kind: Annotated[Literal["cross", "encoder", "decoder"], Lowered] = Field("cross", description="Which attention")
     layer: Choice = Field(
-        "align", description="`align` (the one measured best), `mean`, `all`, or a number from 0. "
+        "align", description="`align` (the one with the best measured alignment), `mean`, `all`, or a number from 0. "
         "`mean` is the default for `encoder` and `decoder`"
     )  # fmt: skip
     head: Choice = Field("align", description="As for `layer`")
     tokens: Annotated[Literal["subword", "word"], Lowered] = Field(
-        "subword", description="What a row and a column stand for"
+        "subword", description="What a row and a column mean"
     )
     specials: Annotated[Literal["keep", "drop", "renormalise"], Lowered] = Field(
-        "keep", description="What becomes of the end token"
+        "keep", description="How the end token is shown"
     )
     format: Annotated[Format, Lowered] = Field(
-        "json", description="Of the answer; counts before the Accept header. `vega` is the picture's Vega-Lite "
-        "specification, `bertviz` what BertViz takes, `pharaoh` the alignment"
+        "json", description="Format of the answer; takes precedence over the Accept header. `vega` is the picture's "
+        "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
     view: Annotated[Literal["heatmap", "lines", "compare", "contrast"], Lowered] = Field(
         "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
         "two models on the same texts and their difference; `contrast`: two translations by one model"
     )  # fmt: skip
-    other_model: str | None = Field(None, description="For `compare`; default: the pair's other architecture")
+    other_model: str | None = Field(None, description="For `compare`; default: the other architecture of the pair")
     other_text: str | None = Field(
-        None, description="For `contrast`: set against `target_text`, instead of the model's own translation"
+        None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
     theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
     scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
@@ -98,15 +100,15 @@ class AttentionResponse(Schema):
     layer: str | int
     head: str | int
     step: Literal["produce", "consume"] | None = Field(
-        description="Which step of the decoder a row belongs to: `produce`, the one that writes the row's token, or "
+        description="The step of the decoder that a row belongs to: `produce`, the one that writes the row's token, or "
         "`consume`, the next one, which reads it (`layer=head=align` of a model that aligns there); null for "
         "`kind=encoder`"
     )  # fmt: skip
     source: SideSchema
     target: SideSchema
-    axes: list[str] = Field(description='Names of the axes of `weights`; `"layer"`, `"head"` in front for `all`')
+    axes: list[str] = Field(description='Names of the axes of `weights`; for `all`, `"layer"` and `"head"` come first')
     weights: list[Any] = Field(
-        description="Nested as `axes` says; `step` says which step a row is of. With `consume` the "
+        description="Nested in the order of `axes`; `step` says which step a row belongs to. With `consume` the "
         "row of the last token is null in every column: no step reads that token"
     )
     columns: list[TokenSchema] | None = Field(
@@ -123,7 +125,9 @@ class AttentionPair(Schema):
 
     view: Literal["compare", "contrast"]
     maps: list[AttentionResponse] = Field(min_length=2, max_length=2)
-    difference: list[Any] | None = Field(None, description="For `compare`: the first map's weights minus the second's")
+    difference: list[Any] | None = Field(
+        None, description="For `compare`: the weights of the first map minus those of the second"
+    )
 
 
 class BertvizAttention(Schema):

@@ -146,17 +146,15 @@ class Decoding(Fields):
         None,
         description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
     )
-    beam_size: WholeNumber = Field(
-        4, ge=1, le=MAX_BEAM_SIZE, description="Hypotheses kept in parallel; 1 is greedy search"
-    )
+    beam_size: WholeNumber = Field(4, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
     length_penalty: Number = Field(
         1.0,
         ge=0,
         le=MAX_LENGTH_PENALTY,
-        description="0 compares sums of log-probabilities, 1 their means; more favours longer output",
+        description="0 compares the sums of log-probabilities, 1 their means; higher values favour longer output",
     )
     max_length: OptionalWholeNumber = Field(
-        None, ge=1, description="Most tokens of a translated sentence, the end token counted"
+        None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
 
 
@@ -165,7 +163,7 @@ class TokenSchema(Schema):
 
     id: int = Field(description="Number in the vocabulary")
     text: str = Field(description="Exactly the text between `start` and `end`; empty for special tokens")
-    piece: str = Field(description="The vocabulary's own spelling")
+    piece: str = Field(description="Spelling in the vocabulary")
     start: int = Field(description="First code point")
     end: int = Field(description="Code point after the last")
     special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')
@@ -189,6 +187,6 @@ class ErrorBody(Schema):
     """What every error looks like."""
 
     error: str = Field(description="What went wrong, and what to do")
-    code: str = Field(description="A word that stays the same")
-    request_id: str = Field(description="Also in the header X-Request-ID and in our logs")
-    param: str | None = Field(None, description="The field that is wrong, where it is one; absent otherwise")
+    code: str = Field(description="A stable word for programs")
+    request_id: str = Field(description="Also in the header X-Request-ID and in the server's log")
+    param: str | None = Field(None, description="The field that is wrong, if it is one field")

@@ -11,7 +11,7 @@ class DetectRequest(Fields):
     """A text whose language is to be recognised, or several in one language."""
 
     q: Texts = Field(description="The text, or (JSON only) a list of texts")
-    api_key: SkipValidation[str | None] = Field(None, description="An API key, where the operator asks for one")
+    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 
 
 class DetectForm(DetectRequest):

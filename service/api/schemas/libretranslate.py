@@ -22,10 +22,10 @@ class FrontendLanguages(Schema):
 
 
 class FrontendSettings(Schema):
-    """What a page of this dialect needs to know."""
+    """Settings for a LibreTranslate page."""
 
     charLimit: int = Field(description="Most characters of a text")
-    batchLimit: int = Field(description="Most texts in a list; ours, not LibreTranslate's")
+    batchLimit: int = Field(description="Most texts in a list; an addition to LibreTranslate's fields")
     frontendTimeout: int
     apiKeys: bool
     keyRequired: bool

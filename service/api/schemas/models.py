@@ -16,9 +16,9 @@ class ModelSchema(Schema):
     version: str
     architecture: str
     source: str
-    sources: list[str] = Field(description="All languages that it translates from; `source` is the first")
+    sources: list[str] = Field(description="All source languages; `source` is the first")
     target: str
-    default: bool = Field(description="Whether a pair of it is translated by it when no model is named")
+    default: bool = Field(description="Whether it is the default of one of its language pairs")
     digest: str
     precision: str
     device: str

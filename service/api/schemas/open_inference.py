@@ -78,7 +78,7 @@ class TensorMetadata(Schema):
 
 
 class ModelMetadata(Schema):
-    """What a model takes and gives."""
+    """Inputs and outputs of a model."""
 
     name: str
     versions: list[str]
@@ -94,13 +94,13 @@ class ConfiguredTensor(Schema):
     name: str
     data_type: Literal["TYPE_STRING", "TYPE_FP32"]
     dims: list[int]
-    optional: bool = Field(False, description="Whether a request may leave it out")
+    optional: bool = Field(False, description="Whether a request may omit it")
 
 
 class TransactionPolicy(Schema):
     """How requests and answers belong together."""
 
-    decoupled: bool = Field(description="Always false: one answer to one request")
+    decoupled: bool = Field(description="Always false: each request has one answer")
 
 
 class ModelConfiguration(Schema):
@@ -109,7 +109,7 @@ class ModelConfiguration(Schema):
     name: str
     platform: str
     backend: str
-    max_batch_size: int = Field(description="Always 0: the first axis of every tensor is the texts")
+    max_batch_size: int = Field(description="Always 0: the first axis of every tensor counts the texts")
     input: list[ConfiguredTensor]
     output: list[ConfiguredTensor]
     model_transaction_policy: TransactionPolicy
@@ -181,7 +181,7 @@ class InputTensor(Whole):
     shape: Annotated[list[int], PlainValidator(sizes, json_schema_input_type=Shape)] = Field(examples=[[1]])
     datatype: Literal["BYTES"]
     data: Annotated[list[str], PlainValidator(strings, json_schema_input_type=Strings)] = Field(
-        description="As many strings as the shape says, flat or nested"
+        description="As many strings as in the shape, flat or nested"
     )
 
     @field_validator("*", mode="wrap")
@@ -207,7 +207,7 @@ class InputTensor(Whole):
 class OutputParameters(Fields):
     """How an output is wanted."""
 
-    binary_data: Flag = Field(False, description="As bytes behind the JSON of the answer")
+    binary_data: Flag = Field(False, description="As bytes after the JSON of the answer")
 
 
 class OutputWanted(Whole):
@@ -237,7 +237,7 @@ class InferenceParameters(Fields):
     beam_size: WholeNumber = Field(4, ge=1, le=MAX_BEAM_SIZE)
     length_penalty: Number = Field(1.0, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
-    binary_data_output: Flag = Field(False, description="All outputs as bytes behind the JSON of the answer")
+    binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
 
     @model_validator(mode="before")
     @classmethod
@@ -300,7 +300,7 @@ class InferenceRequest(Whole):
         if targets is not None and len(targets) != len(texts):
             raise refused("target_text must have as many elements as text", "target_text")
         if any(output.name == "attention" for output in self.outputs or ()) and len(texts) != 1:
-            raise refused("attention is given for one text at a time", "outputs")
+            raise refused("attention is available for one text at a time", "outputs")
         return self
 
     @property
@@ -320,8 +320,10 @@ class OutputTensor(Schema):
     name: str
     shape: list[int]
     datatype: Literal["BYTES", "FP32"]
-    data: list[Any] | None = Field(None, description="Absent where the tensor follows the JSON as bytes")
-    parameters: dict[str, Any] | None = Field(None, description="`binary_data_size`: its bytes behind the JSON")
+    data: list[Any] | None = Field(None, description="Absent if the tensor follows the JSON as bytes")
+    parameters: dict[str, Any] | None = Field(
+        None, description="`binary_data_size`: the number of its bytes after the JSON"
+    )
 
 
 class InferenceResponse(Schema):

@@ -15,7 +15,7 @@ def no_parameters(value: object) -> None:
     """Return None; raises pydantic's error where parameters are given."""
     if isinstance(value, dict) and value:
         raise refused(
-            "a model is loaded as it lies in the folder: neither a configuration nor files of a request are taken",
+            "a model is loaded as it is in the folder; a configuration or files in the request are not accepted",
             "parameters",
         )
 
@@ -23,16 +23,14 @@ def no_parameters(value: object) -> None:
 class IndexRequest(Fields):
     """Which models of the repository to list."""
 
-    ready: Flag = Field(False, description="Only those that take requests now")
+    ready: Flag = Field(False, description="Only models that accept requests now")
 
 
 class LoadRequest(Fields):
     """A request to load a model; the body may be left out."""
 
     parameters: Annotated[Annotated[dict[str, Any], Field(max_length=0)] | None, BeforeValidator(no_parameters)] = (
-        Field(
-            None, description="Neither a configuration nor files are taken: a model is loaded as it lies in the folder"
-        )
+        Field(None, description="A model is loaded as it is in the folder; a configuration or files are not accepted")
     )
 
 
@@ -40,9 +38,9 @@ class IndexEntry(Schema):
     """A model of the folder."""
 
     name: str
-    version: str = Field(description="Empty where it is not loaded")
+    version: str = Field(description="Empty if it is not loaded")
     state: Availability
-    reason: str = Field(description="Why it is not ready; empty where it is")
+    reason: str = Field(description="Why it is not ready; empty if it is ready")
 
 
 class Index(RootModel[list[IndexEntry]]):
@@ -54,7 +52,7 @@ class LoadedModel(Schema):
 
     name: str
     outcome: Literal["added", "replaced", "unchanged"]
-    digest: str = Field(description="Of the bundle that new requests meet from now on")
+    digest: str = Field(description="Digest of the bundle that new requests use from now on")
 
 
 class UnloadedModel(Schema):

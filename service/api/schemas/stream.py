@@ -27,29 +27,31 @@ class StreamRequest(Fields):
 
     q: Text = Field(description="The text")
     source: Text = Field(description="Code of the language of the text")
-    target: Text = Field(description="Code of the language wanted")
+    target: Text = Field(description="Code of the target language")
     model: str | None = Field(None, description="A bundle's name, or an architecture")
     # Only read in order to say that a stream is greedy.
     beam_size: SkipJsonSchema[WholeNumber] = Field(1, ge=1, le=MAX_BEAM_SIZE)
-    max_length: OptionalWholeNumber = Field(None, ge=1, description="Most tokens of a sentence, the end token counted")
+    max_length: OptionalWholeNumber = Field(
+        None, ge=1, description="Most tokens of a sentence, including the end token"
+    )
 
 
 class SentenceEvent(Schema):
     """A sentence begins."""
 
     sentence: int = Field(ge=0, description="Its number")
-    gap: str = Field(description="What stands in the translation before it")
+    gap: str = Field(description="The text between the previous sentence and this one")
     source: SideSchema
 
 
 class TokenEvent(Schema):
     """A token was chosen."""
 
-    sentence: int = Field(ge=0, description="Number of its sentence")
-    text: str = Field(description="What the translation grows by; empty until a character is complete")
+    sentence: int = Field(ge=0, description="Number of the token's sentence")
+    text: str = Field(description="Text that the token adds to the translation; empty until a character is complete")
     token: TokenSchema
     logprob: float
-    attention: list[float] = Field(description="Its row of the aligning head, one weight for each source token")
+    attention: list[float] = Field(description="Its row of the alignment head, one weight for each source token")
 
 
 class DoneEvent(Schema):

@@ -16,14 +16,14 @@ class TranslateRequest(Decoding):
 
     q: Texts = Field(description="The text, or (JSON only) a list of texts")
     source: Text = Field(description="Language of the text, such as `en`, or `auto`")
-    target: Text = Field(description="Language wanted, such as `fr` or `pt-BR`")
+    target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
     # LibreTranslate looks at the format after the languages: service.api.checks refuses other words.
     format: Annotated[str, Lowered] = Field(
         "text", description="`html`: tags are kept, and follow their words", json_schema_extra={"enum": [*FORMATS]}
     )
-    alternatives: Count = Field(0, ge=0, description="Further translations wanted; there may be fewer")
+    alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
     details: Flag = Field(False, description="Also return tokens, scores and word alignment")
-    api_key: SkipValidation[str | None] = Field(None, description="An API key, where the operator asks for one")
+    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 
 
 class TranslateForm(TranslateRequest):
@@ -43,9 +43,9 @@ class SentenceSchema(Schema):
         description="Pairs of positions in `source.tokens` and `target.tokens`"
     )
     word_alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
-        description="The same between the words that white space separates in the two texts"
+        description="The same, between the words that white space separates in the two texts"
     )
-    finish_reason: Literal["eos", "length"] = Field(description="`length`: cut at the longest output allowed")
+    finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
 
 
 class DetailsSchema(Schema):
@@ -59,7 +59,7 @@ class TranslateResponse(Schema):
 
     translatedText: str | list[str]
     detectedLanguage: DetectionSchema | list[DetectionSchema] | None = Field(
-        None, description="Only for `source=auto`; confidence 0 where nothing was recognised"
+        None, description="Only for `source=auto`; confidence 0 if no language was recognised"
     )
-    alternatives: list[str] | list[list[str]] | None = Field(None, description="Only when asked for")
-    details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only when asked for")
+    alternatives: list[str] | list[list[str]] | None = Field(None, description="Only if requested")
+    details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only if requested")

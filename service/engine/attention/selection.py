@@ -53,7 +53,7 @@ def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
     if count > limit.most:
         raise TooManyWeights(
             f"That is {count} attention weights ({limit.maps} times {rows} by {columns}); at most {limit.most} are "
-            "given in one answer. Give one layer and one head, or a shorter text."
+            "given in one answer. Choose one layer and one head, or send a shorter text."
         )
 
 

@@ -64,5 +64,5 @@ class Pairs(Generic[AnyServed]):
         named = [t for t in fitting if t.name == model] or [t for t in fitting if t.info.architecture == model]
         if not named:
             names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
-            raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; there are: {names}.")
+            raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]

@@ -136,7 +136,7 @@ class OnnxModel:
         missing = [name for name in (*memory, *fixed) if name not in given]
         missing += [name for name in ("top_ids", "top_logprobs", *(f"next_{n}" for n in state)) if name not in stepped]
         if missing:
-            raise BundleIncompatible(f"the graphs do not give {', '.join(missing)}")
+            raise BundleIncompatible(f"the graphs do not return {', '.join(missing)}")
 
 
 def _cut(arrays: Arrays, row: int, source: int, target: int) -> ScoringResult:

@@ -45,9 +45,9 @@ def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Se
                 raise
             reason = error.message
     if settings.device == "cuda":
-        raise DeviceUnavailable(f"device=cuda was asked for, but {reason}.")
+        raise DeviceUnavailable(f"device=cuda is set, but {reason}.")
     if missing:
-        say_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime is the one without CUDA")
+        say_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime has no CUDA")
     else:
         say_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
     return _place_on("cpu", graphs, settings.precision)
@@ -99,7 +99,7 @@ def check_provider(providers: Sequence[str], placement: Placement, name: str) ->
     """Raise DeviceUnavailable when a session did not get the provider it was opened for."""
     if placement.provider not in providers:
         raise DeviceUnavailable(
-            f"{name}: {placement.provider} was asked for, but the session runs on {', '.join(providers)}; "
+            f"{name}: {placement.provider} was requested, but the session runs on {', '.join(providers)}; "
             "are the driver and the CUDA libraries installed?"
         )
 

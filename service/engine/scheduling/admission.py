@@ -32,7 +32,7 @@ class QueueStatus:
 def require_running(model: str, state: WorkerState) -> None:
     """Raise NotReady unless a worker in this state accepts requests."""
     if state is WorkerState.RESTARTING:
-        raise NotReady(f"The engine process of the model {model} is being restarted; send the request again soon.")
+        raise NotReady(f"The engine process of the model {model} is being restarted; send the request again.")
     if state is not WorkerState.RUNNING:
         raise NotReady(f"The model {model} {REFUSING[state]} and takes no work.")
 
@@ -50,7 +50,7 @@ def admission_error(model: str, queue_status: QueueStatus, deadline: float | Non
 def overloaded(model: str, wait: float | None) -> Overloaded:
     """Return the error of a caller that has to try again; `wait` are the seconds that the queue will take."""
     seconds = min(max(LATER * (wait or 0.0), LEAST_RETRY), MOST_RETRY)
-    return Overloaded(f"Too much is waiting for the model {model}; try again later.", retry_after=seconds)
+    return Overloaded(f"The queue of the model {model} is full; try again later.", retry_after=seconds)
 
 
 class ThroughputEstimator:

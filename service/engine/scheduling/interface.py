@@ -114,7 +114,7 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
     except TimeoutError:
         if not timer.expired():
             raise
-        raise DeadlineExceeded("The translation did not finish in the time it was given.") from None
+        raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
 
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:

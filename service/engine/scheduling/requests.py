@@ -59,7 +59,9 @@ class WorkerSettings:
     def __post_init__(self) -> None:
         """Raise ValueError where a decode thread could not take the widest beam."""
         if not 0 <= self.decoders <= self.budget.rows // MAX_BEAM_SIZE:
-            raise ValueError(f"{self.decoders} decoders need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}")
+            raise ValueError(
+                f"{self.decoders} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
+            )
 
 
 @dataclass(slots=True, eq=False)

@@ -158,7 +158,7 @@ def check_text(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidText(
-            f"The text holds a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
+            f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
             "it is not valid Unicode."
         ) from None
 
@@ -167,7 +167,7 @@ def _read(path: Path) -> tokenizers.Tokenizer:
     try:
         return read_tokenizer(path)
     except Exception as error:  # the library raises plain Exception
-        raise BundleCorrupt(f"{path}: is no tokenizer that can be read ({error}).") from error
+        raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error
 
 
 class _Writer:

@@ -97,7 +97,7 @@ class EngineProcess:
         worker = RemoteWorker(bundle.manifest.name, number, self, self._pending, on_event)
         with self._changed:
             if self._given_up or self._closing:
-                placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
+                placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
                 return worker, placement
             order = Open(number, bundle, settings)
             self._workers[number], self._orders[number], self._opening[number] = worker, order, placement
@@ -154,7 +154,9 @@ class EngineProcess:
             opening.set_result(placement)
         elif worker is not None and again is not None:
             if placement != worker.placement:
-                log.error("a model runs elsewhere since its restart", model=worker.name, device=placement.device)
+                log.error(
+                    "a model runs on another device since its restart", model=worker.name, device=placement.device
+                )
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
         else:
             self.send(Retire(number))  # it was given up meanwhile
@@ -210,7 +212,7 @@ class EngineProcess:
                 else:
                     self._look(time.monotonic())
             except Exception as error:  # a process without this thread would stay dead
-                log.error("an engine process could not be looked after", **describe_exception(error))
+                log.error("an engine process could not be supervised", **describe_exception(error))
                 time.sleep(LOOK_SECONDS)
 
     def _over(self) -> bool:
@@ -231,7 +233,7 @@ class EngineProcess:
         elif self._hanging_since is None:
             self._hanging_since = now
         elif now - self._hanging_since >= HANG_SECONDS:
-            log.error("a model hangs; its engine process is ended", model=hanging.name, process=self.process_id)
+            log.error("a model hangs; its engine process is stopped", model=hanging.name, process=self.process_id)
             self._hanging_since = None
             self._connection.kill()
 
@@ -242,13 +244,13 @@ class EngineProcess:
         log.error("an engine process has ended", process=ended.process_id, exit_code=exit_code, restart_in=delay)
         if delay is None:
             self._on_restart("given_up")
-            log.critical("an engine process ends again and again; it is given up", restarts=self._restarts.in_a_row)
+            log.critical("an engine process ended too often in a row; it is given up", restarts=self._restarts.in_a_row)
             with self._changed:
                 self._given_up = True
                 workers, opening = list(self._workers.values()), list(self._opening.values())
                 self._opening.clear()
             for placement in opening:
-                placement.set_exception(EngineFailure("The engine process has ended for good; see the log."))
+                placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
             for worker in workers:
                 worker.give_up()
             return
@@ -302,7 +304,7 @@ class EngineProcess:
         """Load a model again, after a while, that failed in a process that still runs."""
         todo = self._revivals.failed(number, now)
         if todo == "never":
-            self._give_up(worker, "It fails again and again.")
+            self._give_up(worker, "It failed too often in a row.")
         elif todo == "due":
             self._on_restart("model")
             with self._changed:

@@ -224,12 +224,12 @@ async def test_attention_may_be_bytes(client: httpx.AsyncClient) -> None:
         ({"inputs": [binary("text", 4, 1)]}, packed(b"a"), None, "its length in four bytes"),
         ({"inputs": [binary("text", 5, 1)]}, b"\xff\xff\xff\xffa", None, "its length in four bytes"),
         ({"inputs": [binary("text", 3, 1)]}, b"\0\0\0", None, "its length in four bytes"),
-        ({"inputs": [binary("text", 5, 1)]}, packed(b"a") + b"more", None, "4 bytes behind the JSON"),
+        ({"inputs": [binary("text", 5, 1)]}, packed(b"a") + b"more", None, "4 bytes after the JSON"),
         ({"inputs": [binary("text", 5, 2)]}, packed(b"a"), None, "does not fit its 1 elements"),
         ({"inputs": [binary("text", 5, 1)]}, packed(b"\xff"), None, "not valid UTF-8"),
         ({"inputs": [binary("text", 0, 0)]}, b"", None, "no elements"),
         ({"inputs": [{**binary("text", 5, 1), "data": ["a"]}]}, packed(b"a"), None, "both data and"),
-        ({"inputs": [text("a")]}, b"x", None, "1 bytes behind the JSON"),
+        ({"inputs": [text("a")]}, b"x", None, "1 bytes after the JSON"),
     ],
 )
 async def test_bytes_that_do_not_add_up_are_refused_with_a_sentence(

@@ -45,7 +45,7 @@ def test_a_run_learns_in_fp16_on_a_gpu(toy: RunFolder) -> None:
 def test_fp16_without_a_gpu_is_refused_and_changes_nothing(toy: RunFolder) -> None:
     before = toy.recipe.read_bytes()
 
-    with pytest.raises(PrecisionError, match="fp16 needs an NVIDIA GPU: take bf16, fp32 or auto"):
+    with pytest.raises(PrecisionError, match="fp16 needs an NVIDIA GPU: use bf16, fp32 or auto"):
         train_some(toy, "optimisation.precision=fp16")
 
     assert toy.recipe.read_bytes() == before
