@@ -51,7 +51,10 @@ def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
 class OnnxModel:
     """Runs a bundle's graphs; satisfies model.Model."""
 
-    def __init__(self, bundle: Bundle, placement: Placement, settings: ModelSettings) -> None:
+    def __init__(
+        self, bundle: Bundle, placement: Placement, settings: ModelSettings, rows: DeviceRows | None = None
+    ) -> None:
+        """Open the graphs; ``rows`` keeps the decoder state on its device also where that is the CPU."""
         manifest = bundle.manifest
         self.placement = placement
         self.bos, self.eos = manifest.special_ids.bos, manifest.special_ids.eos
@@ -60,7 +63,9 @@ class OnnxModel:
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
         self._decoder = self._open(bundle.path(placement.graphs.decoder))
-        self._rows = None if placement.device == "cpu" else DeviceRows(placement.device, self._open)
+        if rows is None and placement.device != "cpu":
+            rows = DeviceRows(placement.device, self._open)
+        self._rows = rows
         self._shortlist = self._read_shortlist()
         self._check_arrays()
 

@@ -1,4 +1,4 @@
-"""The lane that keeps everything on a device, run with the CPU as the device: it must do what the host's lane does."""
+"""The decoder state on a device, with the CPU as the device: it must do what the decoder state on the host does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from service.bundle.load import load_bundle
 from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
+from service.engine.model.session import place
 from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
 from tests.support.toy_onnx import sentences, write_toy_bundle
@@ -24,13 +25,13 @@ def open_graph(graph: bytes) -> onnxruntime.InferenceSession:
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxModel, OnnxModel]:
     bundle = load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy"))
-    host, device = load_model(bundle, ModelSettings()), load_model(bundle, ModelSettings())
-    device._rows = DeviceRows("cpu", open_graph)
-    return host, device
+    settings = ModelSettings("cpu")
+    device = OnnxModel(bundle, place(bundle.manifest.graphs, settings), settings, DeviceRows("cpu", open_graph))
+    return load_model(bundle, settings), device
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_it_finds_what_the_lane_of_the_host_finds(models: tuple[OnnxModel, OnnxModel], beam_size: int) -> None:
+def test_it_finds_what_the_state_on_the_host_finds(models: tuple[OnnxModel, OnnxModel], beam_size: int) -> None:
     host, device = models
     options = SearchOptions(beam_size, max_length=40)
     jobs = [SentenceJob(source, options) for source in sentences(16, seed=9)]
