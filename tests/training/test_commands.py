@@ -175,7 +175,7 @@ def test_align_measures_one_given_reading(
     source, target, gold = aligned
     places = ["--source", source, "--target", target]
     shown = run("align", runs / "rnn", *places, "--gold", gold, "--reading", "0,0,consume").stdout
-    assert shown.startswith("layer 0, head 0, read where it is consumed: AER ")
+    assert shown.startswith("layer 0, head 0, read at the step that consumes it: AER ")
     links = tmp_path / "links"
     run("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
     assert links.read_text() == "\n\n\n"  # an untrained network is sure of nothing
