@@ -1,6 +1,6 @@
 """Memory and state of running sentences on a GPU: nothing but tokens goes down and nothing but candidates comes up.
 
-The arrays are OrtValues that never leave the device; what moves them are small graphs (row_graphs) on the same device.
+The arrays are OrtValues that never leave the device; what moves them are small graphs (row_ops) on the same device.
 Here an array is replaced rather than written into, because on a GPU a copy costs less than a launch per row.
 """
 
