@@ -53,7 +53,7 @@ class Stand(NamedTuple):
 
 
 def main() -> None:
-    """Measure the services in one run, on the same cores, in turns; whoever is not asked waits idle."""
+    """Measure the services in one run, on the same cores, in turns; the others are idle meanwhile."""
     options = _options()
     corpus = load_corpus("tatoeba", options.pair, 400)
     with contextlib.ExitStack() as stack:
@@ -103,7 +103,7 @@ async def _search(stands: Sequence[Stand], options: argparse.Namespace) -> list[
 
 
 async def _rung(stands: Sequence[Stand], rate: float, seconds: float) -> list[Row]:
-    """Send the same requests at the same moments to one service after another, until it is clear who holds the rate."""
+    """Send the same requests at the same moments to each service in turn, until it is clear which hold the rate."""
     tries: dict[str, list[Row]] = {stand.server.name: [] for stand in stands}
     for number in range(3):
         for stand in stands:

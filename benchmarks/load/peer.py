@@ -37,7 +37,7 @@ Entry = tuple[Job, asyncio.Future[str]]
 
 
 class Batcher:
-    """Waits a little for company, then translates everybody who waits in one call."""
+    """Collects requests for a moment, then translates all that wait in one call."""
 
     def __init__(self, bundle: Path, workers: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))

@@ -1,1 +1,1 @@
-"""Five times as much as the service can do: who is let in is served in time, who is not is told so at once."""
+"""Five times the load that the service can serve: accepted requests are served in time, others are refused at once."""

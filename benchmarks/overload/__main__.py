@@ -83,7 +83,7 @@ async def _measure(server: Server, options: argparse.Namespace, deadline: float)
 
 
 async def _capacity(server: Server, requests: Sequence[bytes], seconds: float) -> float:
-    """Give how many requests a second are answered when there is always somebody who waits."""
+    """Return how many requests a second are answered while requests are always waiting."""
     numbers = iter(range(10**9))
 
     def again(_: Outcome) -> None:

@@ -32,7 +32,7 @@ class Tally:
 
     sent: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
-    extra: int = 0  # bytes or answers that nobody had asked for
+    extra: int = 0  # bytes or answers without a request
 
 
 class Connection(asyncio.Protocol):

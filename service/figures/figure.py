@@ -1,4 +1,4 @@
-"""What a picture shows, before anything is said about how it is drawn: panels of weights, their labels, a heading."""
+"""What a picture shows, whatever draws it: panels of weights, their labels, a heading."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def comparable(first: AttentionMap, second: AttentionMap) -> bool:
 
 
 def checked(figure: Figure) -> Figure:
-    """Return the figure back; raises TooLargeToDraw for one that nobody could read."""
+    """Return the figure itself; raises TooLargeToDraw if it would be too large to read."""
     for panel in figure.panels:
         if not panel.rows or not panel.columns:
             raise InvalidOption("There is no token left to draw; use specials=keep.")
@@ -241,12 +241,12 @@ def _selected(found: AttentionMap, naming: Naming) -> str:
     aligning = naming.aligning.get(found.model)
     layer, head = aligning if aligning is not None else (found.layer, found.head)
     chosen = (layer if found.layer == "align" else found.layer, head if found.head == "align" else found.head)
-    told = f"{_selector('layer', chosen[0])}, {_selector('head', chosen[1])}"
+    name = f"{_selector('layer', chosen[0])}, {_selector('head', chosen[1])}"
     if aligning is None or "align" not in (found.layer, found.head):
-        return told
+        return name
     if not found.layer == found.head == "align":
-        return told
-    return f"{told} (alignment head, read one step later)" if found.step == "consume" else f"{told} (alignment head)"
+        return name
+    return f"{name} (alignment head, read one step later)" if found.step == "consume" else f"{name} (alignment head)"
 
 
 def _selector(name: str, chosen: Selector) -> str:

@@ -38,7 +38,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def label(token: Token) -> str:
-    """Return what stands beside a row or a column; never empty."""
+    """Return the label of a row or a column; never empty."""
     shown = token.special or token.text or token.piece
     return shorten(clean(shown), LONGEST).strip() or "␣"
 

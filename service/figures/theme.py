@@ -1,4 +1,4 @@
-"""Colours and type of the pictures: two themes, ramps of monotone lightness, so that no hue has to be told apart."""
+"""Colours and type of the pictures: two themes, ramps of monotone lightness, so that hues need not be distinguished."""
 
 from __future__ import annotations
 

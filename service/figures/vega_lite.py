@@ -60,7 +60,7 @@ def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
 
 
 def _row(figure: Figure, theme: Theme, top: float) -> Spec:
-    """Panels beside each other, each with its own labels."""
+    """Return the body of panels side by side, each with its own labels."""
     sizes = Sizes.of(figure.panels)
     charts = []
     for number, panel in enumerate(figure.panels):
@@ -251,7 +251,7 @@ def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:
     left = sizes.step * len(panel.columns) + 10
     chances = [_probability(score) for score in panel.scores]
     bars = [{"t": row, "p": round(p, 4), "x2": left + BAR * round(p, 4)} for row, p in enumerate(chances)]
-    values = [{"t": row, "n": _told(score)} for row, score in enumerate(panel.scores)]
+    values = [{"t": row, "n": _chance_and_rank(score)} for row, score in enumerate(panel.scores)]
     y: Spec = {"field": "t", "type": "ordinal"}
     return [
         {
@@ -271,7 +271,7 @@ def _probability(score: Score) -> float:
     return math.exp(min(score.logprob, 0.0))
 
 
-def _told(score: Score) -> str:
+def _chance_and_rank(score: Score) -> str:
     return f"{percent(_probability(score))}  #{score.rank}"
 
 

@@ -28,7 +28,7 @@ export function doubtsOf(sentences) {
   const source = sentences.flatMap((one) => numbers(one.source.text));
   const target = sentences.flatMap((one) => numbers(one.target.text));
   const [missing, added] = [without(source, target), without(target, source)];
-  const told = [missing.length ? `${joined(missing)} ${missing.length > 1 ? "are" : "is"} missing from the translation` : "", added.length ? `${joined(added)} ${added.length > 1 ? "are" : "is"} not in the text` : ""];
-  if (missing.length || added.length) found.push(`Numbers differ: ${told.filter(Boolean).join(", ")}.`);
+  const differences = [missing.length ? `${joined(missing)} ${missing.length > 1 ? "are" : "is"} missing from the translation` : "", added.length ? `${joined(added)} ${added.length > 1 ? "are" : "is"} not in the text` : ""];
+  if (missing.length || added.length) found.push(`Numbers differ: ${differences.filter(Boolean).join(", ")}.`);
   return found;
 }

@@ -21,8 +21,8 @@ function scores(found) {
 
 // The data that a model learnt from, with licence and credit where the card has them.
 function sources(data) {
-  const told = (one) => (typeof one === "string" ? one : [one.name ?? one.corpus, one.licence, one.credit ?? one.attribution].filter(Boolean).join(" · "));
-  return made("ul", [data].flat().map((one) => made("li", told(one))));
+  const shown = (one) => (typeof one === "string" ? one : [one.name ?? one.corpus, one.licence, one.credit ?? one.attribution].filter(Boolean).join(" · "));
+  return made("ul", [data].flat().map((one) => made("li", shown(one))));
 }
 
 function section(model, named) {

@@ -88,10 +88,10 @@ async function suspect(signal) {
   try {
     const [best] = await post("detect", { q: state.text }, signal);
     if (signal.aborted || !best) return;
-    let told = "";
-    if (best.confidence === 0) told = "The language of this text was not recognised. This server may not translate it.";
-    else if (best.language !== state.source && best.confidence >= 80) told = `This looks like ${languageName(best.language)}, but it is translated from ${languageName(state.source)}.`;
-    if (told) showDoubts([told, ...doubtsOf(session.sentences)]);
+    let note = "";
+    if (best.confidence === 0) note = "The language of this text was not recognised. This server may not translate it.";
+    else if (best.language !== state.source && best.confidence >= 80) note = `This looks like ${languageName(best.language)}, but it is translated from ${languageName(state.source)}.`;
+    if (note) showDoubts([note, ...doubtsOf(session.sentences)]);
   } catch { /* as said */ }
 }
 

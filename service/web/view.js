@@ -62,9 +62,9 @@ async function showBoth(signal) {
   try {
     const found = await Promise.all([model(), other()].map(translated));
     $("both").replaceChildren(...found.flatMap(([name, text]) => {
-      const [term, told] = [document.createElement("dt"), document.createElement("dd")];
-      [term.textContent, told.textContent, told.dir, told.lang] = [name, text, "auto", target];
-      return [term, told];
+      const [term, description] = [document.createElement("dt"), document.createElement("dd")];
+      [term.textContent, description.textContent, description.dir, description.lang] = [name, text, "auto", target];
+      return [term, description];
     }));
     $("both").hidden = false;
   } catch (error) {

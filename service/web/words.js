@@ -1,9 +1,9 @@
 // The two sentences as words that can be pointed at: partners of the alignment light up on the other side.
 
 export class Words {
-  constructor(sourceBox, targetBox, told) {
+  constructor(sourceBox, targetBox, note) {
     this.boxes = { source: sourceBox, target: targetBox };
-    this.told = told;
+    this.note = note;
     for (const side of ["source", "target"]) {
       const box = this.boxes[side];
       box.addEventListener("pointerover", (event) => this.point(side, event.target));
@@ -72,7 +72,7 @@ export class Words {
     const belongs = found.length ? `is aligned with ${found.map((at) => name(other, at)).join(", ")}` : "is not aligned";
     const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
     const sure = side === "target" ? `; probability ${percent(chance)}, rank ${this.map.token_ranks[number]}` : "";
-    this.told.textContent = `${name(side, number)} ${belongs}${sure}`;
+    this.note.textContent = `${name(side, number)} ${belongs}${sure}`;
   }
 
   move(side, event) {
@@ -89,7 +89,7 @@ export class Words {
 
   clear() {
     for (const box of Object.values(this.boxes)) box.querySelectorAll(".on").forEach((word) => word.classList.remove("on"));
-    this.told.textContent = "";
+    this.note.textContent = "";
   }
 }
 
