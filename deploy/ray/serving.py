@@ -44,7 +44,8 @@ def build() -> FastAPI:
     from service.engine import Registry
     from service.logs import configure_logging
     from service.metrics import Metrics
-    from service.server.main import STALLED_SECONDS, engine_settings
+    from service.server.main import engine_settings
+    from service.server.uvicorn_server import STALLED_SECONDS
     from service.settings import load_settings
     from service.tracing import start_tracing
 

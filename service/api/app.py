@@ -28,7 +28,7 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    """For an engine that somebody else starts and stops."""
+    """Do nothing: for an engine that is started and stopped elsewhere."""
     yield
 
 
@@ -73,7 +73,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         else KeyRing(settings.api_keys_file, on_read=service.metrics.api_keys_read)
     )
     limits = RateLimits(settings.rate_limit_storage.get_secret_value(), service.metrics.limit_storage_failed)
-    # Without the framework's own /docs, which would load its code from somebody else's server.
+    # Without the framework's own /docs, which would load its code from another server.
     app = FastAPI(
         title="Translucent",
         lifespan=with_own_parts(limits, service, lifespan),

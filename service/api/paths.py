@@ -1,4 +1,4 @@
-"""Which paths are open to everybody, which are for operators, which are LibreTranslate's."""
+"""Paths by access: public ones, those for operators, and LibreTranslate's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
 
 
 def is_public(path: str) -> bool:
-    """Return whether a path is open to everybody."""
+    """Return whether a path needs neither key nor token."""
     return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)
 
 

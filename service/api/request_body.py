@@ -57,7 +57,7 @@ async def read_fields(request: Request) -> dict[str, Any]:
     elif media_type == MEDIA_TYPE_MULTIPART:
         form = decode_multipart(await read_body(request), parameters.get(b"boundary"))
     for name, value in form.items():
-        # Browsers send every line break of a form as CRLF (HTML, 4.10.21), which nobody typed and a limit counts twice.
+        # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
         fields.setdefault(name, value.replace("\r\n", "\n"))
     return fields
 

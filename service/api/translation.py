@@ -19,7 +19,7 @@ from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
 from service.engine import TEXT_POOL, Languages, Translation, TranslationOptions
 
-LONG_DETAILS = 500  # characters; the details of more take longer to write than anybody else should wait
+LONG_DETAILS = 500  # characters; the details of more take longer to write than other requests should wait
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job's texts, and in which language each was found to be where nobody had said."""
+    """The translations of a job's texts, and the language of each where it was detected."""
 
     translations: tuple[Translation, ...]
     guesses: tuple[Guess, ...] = ()

@@ -7,101 +7,20 @@ a client that does not read its answer, and no cap on connections. This subclass
 from __future__ import annotations
 
 import asyncio
-import http
-import json
-import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import httptools
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from service.access.addresses import parse_networks
-from service.access.connections import Connections, Place
-from service.api.errors import body_of
-from service.settings import Settings
+from service.access.connections import Place
+from service.server.connection_limits import FULL, MALFORMED, Door, Refusal, rendered
 
 PIECE = 65_536  # bytes of an answer that are handed over at once; the next ones wait until these are on their way
 FEED = 16_384  # bytes that are parsed at once, which is how far the parser may get beyond a limit
 PIPELINE = 32  # requests that may wait on one connection for the answer to the one before
 LINGER_SECONDS = 2.0  # for which a refused client's bytes are thrown away, so that it gets to read why
 FRAME = 4  # bytes of a header line besides its name and value
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer before which no application runs."""
-
-    status: int
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a connection may take up; sizes in bytes, times in seconds."""
-
-    url: int
-    headers: int
-    header_count: int
-    head_seconds: float
-    send_seconds: float
-
-    @classmethod
-    def of(cls, settings: Settings) -> Bounds:
-        """Return the bounds that an operator has set."""
-        return cls(
-            url=settings.url_limit,
-            headers=settings.header_limit,
-            header_count=settings.header_count_limit,
-            head_seconds=settings.head_timeout_seconds,
-            send_seconds=settings.send_timeout_seconds,
-        )
-
-    @property
-    def long_url(self) -> Refusal:
-        """Return the answer to a URL beyond the limit."""
-        message = f"The URL is larger than {self.url} bytes; send the text in the body of a POST request."
-        return Refusal(414, "url_too_long", message)
-
-    @property
-    def large_headers(self) -> Refusal:
-        """Return the answer to headers beyond a limit."""
-        message = f"The headers are more than {self.header_count}, or larger than {self.headers} bytes; send fewer."
-        return Refusal(431, "headers_too_large", message)
-
-    @property
-    def late_head(self) -> Refusal:
-        """Return the answer to a head that is not complete in time."""
-        message = f"The head of the request did not arrive within {self.head_seconds:g} seconds; send it faster."
-        return Refusal(408, "head_timeout", message)
-
-
-MALFORMED = Refusal(400, "invalid_http", "This is not a valid HTTP/1.1 request.")
-FULL = {
-    "too_many_connections": Refusal(503, "too_many_connections", "The server is full; try again soon."),
-    "too_many_from_address": Refusal(
-        429, "too_many_from_address", "Your address has too many open connections; reuse them."
-    ),
-}
-
-
-@dataclass(slots=True)
-class Door:
-    """What all connections of a server share; `closed` is told the code of each that is cut off."""
-
-    bounds: Bounds
-    connections: Connections
-    closed: Callable[[str], None] = field(default=lambda _code: None)
-
-    @classmethod
-    def of(cls, settings: Settings, closed: Callable[[str], None]) -> Door:
-        """Return the door that an operator has set."""
-        trusted = parse_networks(settings.trusted_proxies)
-        connections = Connections(settings.connection_limit, settings.address_connection_limit, trusted)
-        return cls(Bounds.of(settings), connections, closed)
 
 
 class _Refused(Exception):
@@ -274,7 +193,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._door.closed(refusal.code)
         running = self.cycle is not None and not self.cycle.response_complete
         if running:
-            # Whoever works on it learns that nobody waits for it.
+            # The application learns that the client is gone.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
             if self.pipeline or self._in_head or self.cycle.response_started:
@@ -334,18 +253,3 @@ def in_pieces(app: ASGIApp) -> ASGIApp:
         await app(scope, receive, send_pieces)
 
     return cut_up
-
-
-def rendered(refusal: Refusal) -> bytes:
-    """Return a whole HTTP/1.1 answer, after which the connection is closed."""
-    request_id = uuid.uuid4().hex
-    body = json.dumps(body_of(refusal.message, refusal.code, request_id)).encode()
-    lines = [
-        f"HTTP/1.1 {refusal.status} {http.HTTPStatus(refusal.status).phrase}",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-        f"x-request-id: {request_id}",
-        *(["retry-after: 1"] if refusal.status in (429, 503) else []),
-        "connection: close",
-    ]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body

@@ -1,243 +1,26 @@
-"""Runs the application in one process and stops it without losing a request.
-
-On SIGHUP what has changed in the folder of models is loaded; see service.server.reload.
-On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
-the server stops listening and what runs may finish within `drain_timeout_seconds`. A second signal stops it now.
-"""
+"""Puts the server together from the settings: logging, tracing, engine, models."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import functools
-import os
 import resource
-import signal
-import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from types import FrameType
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
-import uvicorn
-from fastapi import FastAPI
-
-from service.api.app import create_app
-from service.api.interface import RegistryPort
-from service.api.model_changes import reload_models
 from service.api.state import Service
 from service.engine import Budget, EngineSettings, ModelSettings, Registry, WorkerFactory, WorkerSettings, load_worker
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.server.main import SWITCH_SECONDS
-from service.logs import configure_logging, describe_exception, get_logger
+from service.logs import configure_logging, get_logger
 from service.metrics import Metrics
-from service.server.exposure import exposure, few_descriptors
-from service.server.http_protocol import BoundedProtocol, Door
-from service.server.reload import Hangup
-from service.settings import Settings, forget_secrets, renamed_in_use
+from service.server.uvicorn_server import run
+from service.settings import Settings, forget_secrets
 from service.tracing import start_tracing
 
 log = get_logger(__name__)
 
-KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that it is they who close
-STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
 DESCRIPTORS = 65_536
-LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
-LONGEST_READ_SECONDS = 2.0  # where the machine is busy and has not come to read it
-
-
-class ManagedRegistry(RegistryPort, Protocol):
-    """A registry that the server starts and stops."""
-
-    @property
-    def dead(self) -> bool:
-        """Return whether every model has failed for good, so that the process should be replaced."""
-
-    @property
-    def stalled(self) -> bool:
-        """Return whether a model seems to hang in a run."""
-
-    async def start(self) -> None:
-        """Start the workers and warm them up."""
-
-    async def stop(self, drain: float) -> None:
-        """Stop the workers; what runs may finish within `drain` seconds."""
-
-
-class Server(uvicorn.Server):
-    """Uvicorn, with a drain before its shutdown; `exit_code` says afterwards how it went."""
-
-    def __init__(self, service: Service, registry: ManagedRegistry) -> None:
-        self.service = service
-        self.registry = registry
-        self.exit_code = 0
-        self._stop_at: float | None = None
-        self._stalled_since: float | None = None
-        self._listening = asyncio.Event()
-        self._addresses: list[str] = []
-        settings = service.settings
-        door = Door.of(settings, service.metrics.connection_cut_off)
-        service.metrics.count_connections(lambda: door.connections.open)
-        super().__init__(
-            uvicorn.Config(
-                create_app(service, self._lifespan),
-                host=settings.host,
-                port=settings.port,
-                loop="uvloop",
-                http=functools.partial(BoundedProtocol, door),  # type: ignore[arg-type]
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=max(1, round(settings.drain_timeout_seconds)),
-            )
-        )
-
-    @contextlib.asynccontextmanager
-    async def _lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        # Listen at once: whoever watches sees a live process that is not ready yet, instead of nothing.
-        starting = asyncio.create_task(self._start_registry())
-        loop = asyncio.get_running_loop()
-        hangup = Hangup(lambda: reload_models(self.service), lambda: self.handle_exit(signal.SIGHUP, None))
-        loop.add_signal_handler(signal.SIGHUP, hangup)
-        yield
-        loop.remove_signal_handler(signal.SIGHUP)
-        starting.cancel()
-        await asyncio.wait([starting])
-        await self.registry.stop(0.0)
-
-    async def _start_registry(self) -> None:
-        began = time.perf_counter()
-        try:
-            await self.registry.start()
-        except Exception as error:
-            log.critical("the models did not start", reason=type(error).__name__, **describe_exception(error))
-            self.fail()
-            return
-        self.service.metrics.show_models(self.registry.models())
-        for info in self.registry.models():
-            log.info(
-                "model ready",
-                model=info.name,
-                digest=info.digest,
-                device=info.device,
-                provider=info.provider,
-                precision=info.precision,
-            )
-        seconds = round(time.perf_counter() - began, 3)
-        await self._listening.wait()  # so that the last line of a start is the one that says where to go
-        log.info("ready", open=browsable(self._addresses[0]), seconds=seconds)
-
-    def fail(self, delay: float = 0.0) -> None:
-        """Stop after `delay` seconds, with an exit code that tells whoever restarts us that it was not asked for."""
-        self.exit_code = 1
-        self.service.draining = True
-        self._stop_at = time.monotonic() + delay
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal starts the drain, the next one stops at once."""
-        if self._stop_at is None:
-            self.service.draining = True
-            self._stop_at = time.monotonic() + self.service.settings.drain_delay_seconds
-        elif time.monotonic() >= self._stop_at or sig == signal.SIGINT:
-            self.should_exit = self.force_exit = True
-
-    async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: see to the engine and to the drain."""
-        if self._stop_at is None:
-            self._see_to_the_engine()
-        if self._stop_at is not None and time.monotonic() >= self._stop_at:
-            self.should_exit = True
-        return await super().on_tick(counter)
-
-    def _see_to_the_engine(self) -> None:
-        if self.registry.dead:
-            log.critical("every model has been given up; stopping so that the process is restarted")
-            self.fail(self.service.settings.drain_delay_seconds)  # in which whoever comes is told, and goes elsewhere
-        elif not self.registry.stalled:
-            self._stalled_since = None
-        elif self._stalled_since is None:
-            # Watched from here on: after a pause of the whole process the engine gets the time to come round.
-            self._stalled_since = time.monotonic()
-            log.error("a model hangs; not ready until it continues")
-        elif time.monotonic() - self._stalled_since >= STALLED_SECONDS:
-            log.critical("a model hangs; stopping so that the process is restarted")
-            self.fail(self.service.settings.drain_delay_seconds)
-
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Say where we listen, in one line that a program can read."""
-        settings = self.service.settings
-        for warning in (*renamed_in_use(), exposure(settings), few_descriptors(settings)):
-            if warning:
-                log.warning(warning)
-        await super().startup(sockets)  # type: ignore[arg-type]
-        if self.started:
-            for listener in self.servers:
-                for sock in listener.sockets:
-                    host, port = sock.getsockname()[:2]
-                    self._addresses.append(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-                    log.info("listening", url=self._addresses[-1])
-            self._listening.set()
-
-    async def _take(self, connection: socket.socket) -> None:
-        """Serve a connection that the loop has not accepted itself."""
-        loop = asyncio.get_running_loop()
-        await loop.connect_accepted_socket(
-            lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
-                config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-            ),
-            connection,
-        )
-
-    async def _read_the_last(self) -> None:
-        """Wait for the requests that are on their way, longer where a connection has not brought any yet."""
-        begun = time.monotonic()
-        await asyncio.sleep(LAST_READ_SECONDS)
-        while time.monotonic() < begun + LONGEST_READ_SECONDS:
-            if all(
-                getattr(connection, "cycle", connection) is not None for connection in self.server_state.connections
-            ):
-                return
-            await asyncio.sleep(LAST_READ_SECONDS / 4)
-
-    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Stop listening, take what is already on its way, then let what runs finish."""
-        log.info("stopping", connections=len(self.server_state.connections), tasks=len(self.server_state.tasks))
-        late = []
-        for listener in self.servers:
-            if not self.force_exit:
-                late += [connection for each in listener.sockets for connection in waiting_connections(each.fileno())]
-            listener.close()
-        for connection in late:
-            await self._take(connection)
-        if not self.force_exit:
-            # Uvicorn would reset connections whose request it has accepted but not read.
-            await self._read_the_last()
-        await super().shutdown(sockets)  # type: ignore[arg-type]
-        log.info("stopped", exit_code=self.exit_code)
-
-
-def browsable(address: str) -> str:
-    """Return the address of the page for a browser on this machine: one cannot go to "every interface"."""
-    return f"{address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/"
-
-
-def waiting_connections(listener: int) -> Iterator[socket.socket]:
-    """Accept what still waits in the kernel at a listening socket: closing it would reset those connections."""
-    with socket.socket(fileno=os.dup(listener)) as copy:
-        copy.setblocking(False)
-        while True:
-            try:
-                connection, _ = copy.accept()
-            except BlockingIOError:
-                return
-            connection.setblocking(False)
-            yield connection
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
@@ -298,14 +81,3 @@ def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None
         return
     with EngineCluster(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
         yield fleet.open
-
-
-def run(service: Service, registry: ManagedRegistry) -> int:
-    """Serve until told to stop; returns the exit code of the process."""
-    server = Server(service, registry)
-    try:
-        server.run()
-    except SystemExit:
-        # Uvicorn's way to say that it cannot listen; the reason is in the log.
-        return 1
-    return server.exit_code if server.started else 1

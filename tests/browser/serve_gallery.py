@@ -24,7 +24,7 @@ from service.engine.types import (
 )
 from service.logs import configure_logging
 from service.metrics import Metrics
-from service.server.main import run
+from service.server.uvicorn_server import run
 from service.settings import load_settings
 from tests.support.fake_engine import DummyRegistry, DummyTranslator, words_of
 

@@ -19,7 +19,7 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.interface import Candidates, DecoderState
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.types import IntArray
-from service.server import main as server
+from service.server import uvicorn_server as server
 from service.server.main import serve_models
 from service.settings import load_settings
 

@@ -1,4 +1,4 @@
-"""Lets in who may pass: by the head of a request before its body is read, then by the key that the body may hold."""
+"""Access control: by the head of a request before its body is read, then by the key that the body may hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.api.request_body import FIELDS, read_fields
 
 
 class HeadAccessMiddleware:
-    """Sits before BodyLimitMiddleware, so that nobody's body is read, or held, who is refused whatever is in it."""
+    """Runs before BodyLimitMiddleware: the body of a request that is refused anyway is neither read nor held."""
 
     def __init__(self, app: ASGIApp, access: AccessRules) -> None:
         self.app = app
@@ -38,7 +38,7 @@ class HeadAccessMiddleware:
 
 
 class BodyAccessMiddleware:
-    """Sits behind BodyLimitMiddleware, so that the whole body, which may hold the key, is there in one message."""
+    """Runs behind BodyLimitMiddleware: the whole body, which may hold the key, is there in one message."""
 
     def __init__(self, app: ASGIApp, access: AccessRules) -> None:
         self.app = app
@@ -68,7 +68,7 @@ async def key_in_fields(scope: Scope, body: Message) -> str | None:
     try:
         fields: Mapping[str, Any] = await read_fields(Request(scope, replaying(body)))
     except ApiError:
-        return None  # whoever reads the body next says what is wrong with it
+        return None  # the route says what is wrong with it
     scope[FIELDS] = fields
     key = fields.get("api_key")
     if key is None or key == "":

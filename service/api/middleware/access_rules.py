@@ -1,4 +1,4 @@
-"""Who may use the service and who has calls left; the middleware asks this twice, before the body and behind it."""
+"""The rules of access: keys, tokens and rate limits; the middleware asks twice, before the body and behind it."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class BodyLimitMiddleware:
             await work
         except asyncio.CancelledError:
             if not gone.is_set():
-                # It is we who are cancelled, by a server that stops: take the work down with us.
+                # The server stops and cancels this middleware: cancel the work as well.
                 work.cancel()
                 await asyncio.wait([work])
                 raise

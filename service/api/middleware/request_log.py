@@ -28,7 +28,7 @@ log = get_logger(__name__)
 QUIET_ROUTES = frozenset(
     {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
 )
-# Of answers that say nothing else: no browser guesses what they are, runs or frames them, and nobody keeps them.
+# Of answers that say nothing else: no browser guesses what they are, runs or frames them, and no cache keeps them.
 DEFAULTS = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -164,7 +164,7 @@ class _Exchange:
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that answered, never a path of somebody's own: people type texts into paths, too."""
+    """Return the template of the route that answered, never the path itself: people type texts into paths, too."""
     route = getattr(scope.get("route"), "path", None)
     if isinstance(route, str):
         return route
