@@ -16,7 +16,7 @@ from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.common import ErrorBody
 from service.api.schemas.detect import DetectForm, DetectRequest
-from service.api.schemas.open_inference import InferenceRequest
+from service.api.schemas.inference_request import InferenceRequest
 from service.api.schemas.repository import IndexRequest, LoadRequest
 from service.api.schemas.stream import EVENTS, StreamRequest
 from service.api.schemas.translate import TranslateForm, TranslateRequest

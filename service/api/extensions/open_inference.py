@@ -15,8 +15,8 @@ from service.api.dependencies import ContextDep, ServiceDep
 from service.api.extensions.tensors import infer_with, read_inference, render
 from service.api.openapi import REFERENCE, errors_of, example
 from service.api.request_body import decode_json, read_body
+from service.api.schemas.inference_request import InferenceRequest
 from service.api.schemas.open_inference import (
-    InferenceRequest,
     InferenceResponse,
     ModelConfiguration,
     ModelMetadata,

@@ -14,7 +14,7 @@ from service.api.checks import check_batch, check_characters
 from service.api.errors import invalid
 from service.api.interface import TranslatorPort
 from service.api.rendering import finite
-from service.api.schemas.open_inference import InferenceParameters, InferenceRequest, OutputName, OutputWanted
+from service.api.schemas.inference_request import InferenceParameters, InferenceRequest, OutputName, OutputWanted
 from service.api.validation import parse
 from service.engine import AttentionOptions, FloatArray, Translation, TranslationOptions
 from service.settings import Settings

@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
 from service.api.errors import ApiError
 from service.api.request_body import FIELDS, decode_json, read_body, read_fields
-from service.api.schemas.open_inference import sizes
+from service.api.schemas.inference_request import sizes
 
 LISTS = frozenset({"/translate", "/detect"})  # their `q` may be a list of texts
 INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
