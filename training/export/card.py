@@ -88,16 +88,16 @@ _ARCHITECTURES = {
 _INTENDED = """\
 ## Intended use
 
-Translating sentences of everyday text from {source} to {target}, and looking at how attention does it. It is a small
-model: read what it writes before you rely on it, and do not use it where a wrong translation can do harm
+This model translates sentences of everyday text from {source} to {target} and shows its attention. It is a small
+model: read its translations before you rely on them, and do not use it where a wrong translation can do harm
 (medicine, law, safety).
 
 ## Limits
 
-- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut in two first.
-- Each sentence is translated by itself: what a pronoun in the next one refers to is lost.
-- Names, numbers and rare words can come out wrong, and text unlike its training data (long news sentences, say)
-  much worse than the scores below.
+- At most {source_tokens} source and {target_tokens} target tokens in a sentence; longer sentences are cut in two first.
+- Each sentence is translated by itself, so a pronoun cannot refer to the sentence before.
+- Names, numbers and rare words can be wrong. Text unlike the training data, such as long news sentences, is
+  translated much worse than the scores below.
 - It repeats the biases of its training data, such as the gender it assumes for a profession.
 - Attention shows where the model looked, which is not always why it chose a word.
 """
@@ -133,10 +133,10 @@ def _stages(stages: list[dict[str, Any]]) -> str:
     began = stages[0].get("began_from") if stages else None
     if len(stages) < 2 and began is None:
         return ""
-    lines = ["It was trained in stages; the recipe is that of the last one.\n"]
+    lines = ["The model was trained in stages; the recipe is that of the last stage.\n"]
     if began is not None:
         what = f"bundle {began['bundle']}, version {began['version']}" if "bundle" in began else f"run {began['run']}"
-        lines.append(f"- It began with the parameters of {what}.")
+        lines.append(f"- Training began with the parameters of {what}.")
     for stage in stages:
         changed = "; ".join(f"{key}: {value}" for key, value in stage["changed"].items())
         lines.append(
@@ -148,7 +148,7 @@ def _stages(stages: list[dict[str, Any]]) -> str:
 
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
     if not rows:
-        return "None were recorded.\n"
+        return "None recorded.\n"
     lines = [
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|" + " --- |" * len(columns),
@@ -173,5 +173,5 @@ def _alignment(align: dict[str, Any]) -> str:
         if align.get("against") == "silver":
             where += " (silver: how well the head imitates a statistical aligner)"
     if align.get("gold") and align.get("against") != "gold":
-        where += f"; {align['gold']['aer']:.1f} against people's links, {align['gold']['measured_on']}"
+        where += f"; {align['gold']['aer']:.1f} against links from people, {align['gold']['measured_on']}"
     return where + ".\n"
