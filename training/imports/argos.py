@@ -59,7 +59,10 @@ def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedMod
         for file in ("README.md", "LICENSE"):  # where the licence may stand
             if (folder / file).is_file() and not (folder / "model" / file).exists():
                 shutil.copy(folder / file, folder / "model" / file)
-        return read_ctranslate2(folder / "model", options)
+        try:
+            return read_ctranslate2(folder / "model", options)
+        except ImportRefused as error:  # the user knows the package, not where it was unpacked
+            raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
 
 
 def installed_packages() -> list[Path]:

@@ -97,10 +97,10 @@ def renumber(
     for name in wanted:
         if name not in pieces:
             raise ImportRefused(f"{where}: {name} is missing from the vocabulary")
-    if special.begin is not None and not 0 <= special.begin < rows:
-        raise ImportRefused(f"{where}: the decoder starts with id {special.begin}, but there are {rows} embeddings")
     if max(pieces.values()) >= rows:
         raise ImportRefused(f"{where}: it has ids up to {max(pieces.values())}, but the network has {rows} embeddings")
+    if special.begin is not None and not 0 <= special.begin < rows:
+        raise ImportRefused(f"{where}: the decoder starts with id {special.begin}, but there are {rows} embeddings")
     own = set(wanted)
     rest = sorted((number, name) for name, number in pieces.items() if name not in own)
     texts = {piece.text for model in models for piece in model.pieces if piece.matches_text}
