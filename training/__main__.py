@@ -7,7 +7,7 @@ import os
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import align, distil, evaluate
+from training.cli import align, distil, evaluate, imports
 from training.cli.export import export
 from training.cli.train import prepare, train
 
@@ -25,6 +25,7 @@ app.command()(align.silver)
 app.command()(align.rival)
 app.command()(evaluate.lengths)
 app.command()(export)
+app.add_typer(imports.app, name="import")
 
 
 def main() -> None:

@@ -14,9 +14,11 @@ import jsonschema
 from service.bundle.errors import BundleCorrupt, BundleIncompatible
 
 FORMAT_VERSIONS = (1, 2)
-"""What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`."""
+"""What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
+`targets`, `target_tokenizer`, `source_end` and `special_ids.unk`."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
+TARGET_TOKENIZER_NAME = "target_tokenizer.json"
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 
 Precision = Literal["int8", "fp16", "fp32"]
@@ -30,6 +32,15 @@ class SpecialIds:
     pad: int
     bos: int
     eos: int
+    unk: int | None = None  # what has no piece; None: nothing is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLanguage:
+    """A language that a model translates into."""
+
+    language: str
+    prefix: tuple[int, ...] = ()  # the ids in front of every source that ask for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,7 @@ class Manifest:
     version: str
     architecture: str
     source_languages: tuple[str, ...]  # at least one
-    target_language: str
+    targets: tuple[TargetLanguage, ...]  # at least one
     special_ids: SpecialIds
     vocabulary_size: int
     limits: Limits
@@ -130,11 +141,18 @@ class Manifest:
     files: Mapping[str, str]
     card: Mapping[str, Any]
     raw: Mapping[str, Any]  # the document as written
+    target_tokenizer: str | None = None  # the file that cuts the target's text; None: tokenizer.json
+    source_end: bool = True  # whether a source is closed by </s>
 
     @property
     def source_language(self) -> str:
         """Return the first source language."""
         return self.source_languages[0]
+
+    @property
+    def target_language(self) -> str:
+        """Return the first target language."""
+        return self.targets[0].language
 
 
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
@@ -167,11 +185,21 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     """Yield what a schema cannot say: references between parts of a manifest that lead nowhere."""
     if "source_language" in document and "source_languages" in document:
         yield "give source_language or source_languages, not both: format_version 2 has source_languages"
+    if ("target_language" in document) == ("targets" in document):
+        yield "either target_language or targets is needed"
+    languages = [target["language"] for target in document.get("targets", ())]
+    if len(set(languages)) < len(languages):
+        yield "targets: a language stands in it twice"
     special = document["special_ids"]
     if len(set(special.values())) < len(special):
-        yield "special_ids: pad, bos and eos must differ"
+        yield "special_ids: they must differ from each other"
     if max(special.values()) >= document["vocabulary_size"]:
         yield "special_ids: an id lies outside vocabulary_size"
+    prefixes = [number for target in document.get("targets", ()) for number in target["prefix"]]
+    if max(prefixes, default=0) >= document["vocabulary_size"]:
+        yield "targets: an id lies outside vocabulary_size"
+    if document.get("target_tokenizer", TOKENIZER_NAME) not in document["files"]:
+        yield f"target_tokenizer: {document['target_tokenizer']} is not listed in files"
     for precision, graphs in document["graphs"].items():
         yield from _contradictions_of_graphs(precision, graphs, document["files"])
     align, cross = document["attention"]["align"], document["attention"]["cross"]
@@ -201,7 +229,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         version=document["version"],
         architecture=document["architecture"],
         source_languages=tuple(document.get("source_languages") or [document["source_language"]]),
-        target_language=document["target_language"],
+        targets=_parse_targets(document),
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],
         limits=Limits(**document["limits"]),
@@ -216,7 +244,15 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         files=document["files"],
         card=document["card"],
         raw=document,
+        target_tokenizer=document.get("target_tokenizer"),
+        source_end=document.get("source_end", True),
     )
+
+
+def _parse_targets(document: dict[str, Any]) -> tuple[TargetLanguage, ...]:
+    if "targets" not in document:
+        return (TargetLanguage(document["target_language"]),)
+    return tuple(TargetLanguage(target["language"], tuple(target["prefix"])) for target in document["targets"])
 
 
 def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tokenizers import Tokenizer
 from torch import nn
 
-from service.bundle.manifest import TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
+from service.bundle.manifest import TARGET_TOKENIZER_NAME, TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
-from training.export.card import ModelCard, readme, recipe_text
+from training.export.card import Card, ModelCard, readme
+from training.export.description import ModelDescription, Subwords, describe
 from training.export.graph import GraphBuilder
 from training.export.manifest import (
     README,
@@ -29,7 +31,7 @@ from training.export.manifest import (
 )
 from training.export.parameters import Parameters
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
-from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic
+from training.export.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import float_store, make_plan, quantised_store
 from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
@@ -43,13 +45,17 @@ FLOAT_WEIGHTS = "weights.fp32.bin"
 class ExportOptions:
     """What to export, what to say about it, and how strictly to compare."""
 
-    card: ModelCard
+    card: Card
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     alignment: AlignmentHead | None = None
     decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
     shortlist: Shortlist | None = None
     """What a sentence may need of the vocabulary, for int8; None: all of it."""
+    produced: Tokens | None = None
+    """The only tokens that a translation may hold, for int8 without a shortlist; None: all of the vocabulary."""
+    text_seen: bool = True
+    """Whether the calibration pairs are real text."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
     """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
 
@@ -60,8 +66,8 @@ class ExportOptions:
 
     @property
     def always(self) -> Tokens | None:
-        """Return the tokens that every step scores; None without a shortlist."""
-        return None if self.used_shortlist is None else self.used_shortlist.always
+        """Return the tokens that every step scores; None: all of the vocabulary."""
+        return self.produced if self.used_shortlist is None else self.used_shortlist.always
 
 
 def export_bundle(
@@ -72,7 +78,22 @@ def export_bundle(
     out_dir: Path,
     options: ExportOptions,
 ) -> Path:
-    """Write the bundle of a trained network into ``out_dir``, replacing what was there, and return that folder.
+    """Write the bundle of a network that a recipe trained; see ``write_bundle``."""
+    subwords = Subwords(tokenizer, tokenizer.get_vocab_size())
+    assert isinstance(options.card, ModelCard)
+    card = options.card.with_recipe(recipe)
+    return write_bundle(network, subwords, describe(recipe), pairs, out_dir, replace(options, card=card))
+
+
+def write_bundle(
+    network: Network,
+    subwords: Subwords,
+    model: ModelDescription,
+    pairs: Sequence[IdPair],
+    out_dir: Path,
+    options: ExportOptions,
+) -> Path:
+    """Write a network's bundle into ``out_dir``, replacing what was there, and return that folder.
 
     ``pairs``: development sentences as token ids, each side closed by the end token (about 200 are plenty); they
     calibrate int8 and are compared between ONNX and PyTorch. Raises ParityError when the two disagree, and then
@@ -84,17 +105,17 @@ def export_bundle(
     with tempfile.TemporaryDirectory(dir=out_dir.parent, prefix=".export-") as name:
         folder = Path(name) / out_dir.name
         folder.mkdir()
-        parameters = parameters_of(recipe.network, network, recipe.max_tokens)
-        sections = write_graphs(recipe.network, parameters, pairs, folder, options.precisions, options.always)
-        tokenizer.save(str(folder / TOKENIZER_NAME))
+        parameters = parameters_of(model.network, network, model.max_tokens)
+        sections = write_graphs(model.network, parameters, pairs, folder, options)
+        subwords.source.save(str(folder / TOKENIZER_NAME))
+        if subwords.target is not None:
+            subwords.target.save(str(folder / TARGET_TOKENIZER_NAME))
         if options.used_shortlist is not None:
             options.used_shortlist.write(folder / SHORTLIST_NAME)
-        compared = _compare(network, recipe, parameters, pairs, folder, options)
-        document = manifest_document(
-            recipe, options.version, tokenizer.get_vocab_size(), sections, options.alignment, options.decoding
-        )
+        compared = _compare(network, model, parameters, pairs, folder, options)
+        document = manifest_document(model, options.version, subwords, sections, options.alignment, options.decoding)
         document["parity"] = parity_section(compared, options.precisions)
-        document["card"] = options.card.document(recipe_text(recipe), parameters.count)
+        document["card"] = options.card.document(parameters.count)
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
         if out_dir.exists():
@@ -105,7 +126,7 @@ def export_bundle(
 
 def _compare(
     network: Network,
-    recipe: Recipe,
+    model: ModelDescription,
     parameters: Parameters,
     pairs: Sequence[IdPair],
     folder: Path,
@@ -118,9 +139,9 @@ def _compare(
     if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
         places["fp32"] = folder.parent / "fp32"
         places["fp32"].mkdir()
-        write_graphs(recipe.network, parameters, pairs, places["fp32"], ("fp32",))
-    graphs = Exported(places, align_of(recipe, options.alignment), options.always)
-    return check_parity(network, recipe, graphs, pairs, options.limits)
+        write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
+    graphs = Exported(places, align_of(model, options.alignment), options.always)
+    return check_parity(network, model, graphs, pairs, options.limits)
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
@@ -137,19 +158,22 @@ def write_graphs(
     parameters: Parameters,
     pairs: Sequence[IdPair],
     folder: Path,
-    precisions: Sequence[Precision],
-    always: Tokens | None = None,
+    options: ExportOptions,
 ) -> dict[str, Any]:
-    """Write weights and graphs (int8 for shortlists, if ``always`` is given); returns the manifest's ``graphs``."""
+    """Write weights and graphs of the wanted precisions; returns the manifest's ``graphs``."""
+    precisions, always = options.precisions, options.always
     sections: dict[str, Any] = {}
     stores: list[WeightStore] = []
     if "int8" in precisions or "fp16" in precisions:
         products, samples = sample_sites(config, parameters, pairs)
-        plan = make_plan(parameters, products, samples)
+        plan = make_plan(parameters, products, samples, options.text_seen)
         store = quantised_store(parameters, products, samples, plan, WEIGHTS)
         stores.append(store)
         if "int8" in precisions:
-            sections["int8"] = _write(config, Int8Arithmetic(plan, always), store, folder, "int8")
+            if always is not None and len(always) > MOST_CONSTANTS:
+                store.add(ALWAYS, always.astype(np.int64))
+            arithmetic = Int8Arithmetic(plan, always, options.used_shortlist is not None)
+            sections["int8"] = _write(config, arithmetic, store, folder, "int8")
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -48,12 +48,18 @@ class ModelCard:
     """Each start of `train`: updates, code, precision, what of the recipe had changed."""
     exported_with: str | None = None
     """The revision of the code that exported it."""
+    recipe: str = ""
+    """As YAML."""
 
-    def document(self, recipe: str, parameters: int) -> dict[str, Any]:
+    def with_recipe(self, recipe: Recipe) -> ModelCard:
+        """Return the card with the text of its recipe."""
+        return replace(self, recipe=recipe_text(recipe))
+
+    def document(self, parameters: int) -> dict[str, Any]:
         """Return the manifest's ``card`` section."""
         return {
             "data": [asdict(corpus) for corpus in self.data],
-            "recipe": recipe,
+            "recipe": self.recipe,
             "seed": self.seed,
             "git_revision": self.git_revision,
             "parameters": parameters,
@@ -62,6 +68,36 @@ class ModelCard:
             **({"legs": list(self.stages)} if self.stages else {}),
             **({"exported_with": self.exported_with} if self.exported_with else {}),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedCard:
+    """What is said of a model that was trained elsewhere."""
+
+    data: tuple[DataCredit, ...]
+    imported: Mapping[str, Any]
+    """``format``, ``name``, ``files`` with their SHA-256, ``network`` and what else its reader knows."""
+    exported_with: str | None = None
+    """The revision of the code that imported it."""
+    notes: str | None = None
+
+    def document(self, parameters: int) -> dict[str, Any]:
+        """Return the manifest's ``card`` section."""
+        return {
+            "data": [asdict(corpus) for corpus in self.data],
+            "parameters": parameters,
+            "scores": [],
+            "notes": self.notes,
+            "imported": dict(self.imported),
+            "exported_with": self.exported_with,
+        }
+
+
+class Card(Protocol):
+    """What a manifest says of where a model comes from."""
+
+    def document(self, parameters: int) -> dict[str, Any]:
+        """Return the manifest's ``card`` section."""
 
 
 def recipe_text(recipe: Recipe) -> str:
@@ -103,29 +139,61 @@ model: read its translations before you rely on them, and do not use it where a 
 """
 
 
+_INTENDED_OF_IMPORTS = """\
+## Intended use
+
+Translating from {source} to {target}, and looking at how attention does it. The model was trained by others and
+imported: its quality is theirs, and `python -m training import check` compares it with the original.
+
+## Limits
+
+- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut in two first.
+- Each sentence is translated by itself: what a pronoun in the next one refers to is lost.
+- It repeats the biases of its training data.
+- Attention shows where the model looked, which is not always why it chose a word.
+"""
+
+
 def readme(manifest: dict[str, Any]) -> str:
     """Return the bundle's README.md, from its manifest."""
     card, limits = manifest["card"], manifest["limits"]
     sources = manifest.get("source_languages") or [manifest["source_language"]]
-    source, target = " and ".join(sources), manifest["target_language"]
+    targets = [target["language"] for target in manifest.get("targets", ())] or [manifest["target_language"]]
+    source, target = " and ".join(sources), " and ".join(targets)
     parts = [
         f"# {manifest['name']}, version {manifest['version']}\n",
         f"{_ARCHITECTURES[manifest['architecture']]}, {source} → {target}, {card['parameters']:,} parameters, "
         f"{manifest['vocabulary_size']:,} subwords. Precisions: {', '.join(manifest['graphs'])}.\n",
         "This file is generated from `manifest.json`.\n",
-        _INTENDED.format(source=source, target=target, **limits),
+        _intended(card, source, target, limits),
         "## Scores\n",
         _table(card["scores"], ("test_set", "metric", "score", "precision", "beam_size", "signature")),
         _alignment(manifest["attention"]["align"]),
         "## Training data\n",
         _table(card["data"], ("name", "pairs", "licence", "credit")),
-        f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n",
-        f"```yaml\n{card['recipe'].strip()}\n```\n",
-        _stages(card.get("legs", [])),
+        _imported(card["imported"]) if "imported" in card else _training(card),
     ]
     if card["notes"]:
         parts.append(f"## Notes\n\n{card['notes']}\n")
     return "\n".join(part for part in parts if part)
+
+
+def _intended(card: dict[str, Any], source: str, target: str, limits: dict[str, int]) -> str:
+    if "imported" not in card:
+        return _INTENDED.format(source=source, target=target, **limits)
+    return _INTENDED_OF_IMPORTS.format(source=source, target=target, **limits)
+
+
+def _training(card: dict[str, Any]) -> str:
+    return (
+        f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n\n"
+        f"```yaml\n{card['recipe'].strip()}\n```\n\n" + _stages(card.get("legs", []))
+    ).rstrip("\n") + "\n"
+
+
+def _imported(imported: dict[str, Any]) -> str:
+    files = "\n".join(f"- `{name}`: `{checksum}`" for name, checksum in imported["files"].items())
+    return f"## Import\n\nFrom {imported['name']} ({imported['format']}); the files that were read:\n\n{files}\n"
 
 
 def _stages(stages: list[dict[str, Any]]) -> str:

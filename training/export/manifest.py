@@ -7,11 +7,11 @@ from typing import Any
 
 from onnx import TensorProto, helper
 
-from service.bundle.manifest import AlignmentHead, DecodingDefaults, Precision
+from service.bundle.manifest import TARGET_TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
-from training.recipe import Recipe
+from training.export.description import ModelDescription, Subwords
 
 WEIGHTS, README = "weights.bin", "README.md"
 DEVICES: dict[Precision, str] = {"int8": "cpu", "fp16": "cuda", "fp32": "any"}
@@ -45,41 +45,52 @@ _LATER = ("against", "gold")
 """Keys that older readers of ``align`` refuse: left out where there is nothing to say."""
 
 
-def align_of(recipe: Recipe, alignment: AlignmentHead | None) -> AlignmentHead:
+def align_of(model: ModelDescription, alignment: AlignmentHead | None) -> AlignmentHead:
     """Return where alignments are read; the first head of the last layer where nothing was measured."""
-    size = attention_sizes(recipe.network)["cross"]
+    size = attention_sizes(model.network)["cross"]
     assert size is not None
     return alignment or AlignmentHead(size["layers"] - 1, 0)
 
 
 def manifest_document(
-    recipe: Recipe,
+    model: ModelDescription,
     version: str,
-    vocabulary: int,
+    subwords: Subwords,
     graphs: dict[str, Any],
     alignment: AlignmentHead | None,
     decoding: DecodingDefaults,
 ) -> dict[str, Any]:
     """Everything but ``files`` and ``card``."""
-    sizes = attention_sizes(recipe.network)
-    align = {name: value for name, value in asdict(align_of(recipe, alignment)).items() if name not in _LATER or value}
-    return {
-        **_languages(recipe),
-        "name": recipe.name,
+    sizes = attention_sizes(model.network)
+    align = {name: value for name, value in asdict(align_of(model, alignment)).items() if name not in _LATER or value}
+    document = {
+        "name": model.name,
         "version": version,
-        "architecture": recipe.network.kind,
+        "architecture": model.network.kind,
         "special_ids": {"pad": PAD, "bos": BOS, "eos": EOS},
-        "vocabulary_size": vocabulary,
-        "limits": {"source_tokens": recipe.max_tokens, "target_tokens": recipe.max_tokens},
+        "vocabulary_size": subwords.size,
+        "limits": {"source_tokens": model.max_tokens, "target_tokens": model.max_tokens},
         "graphs": graphs,
         "attention": {**sizes, "align": align},
         "decoding": {name: value for name, value in asdict(decoding).items() if value is not None},
     }
+    later = _of_version_2(model, subwords)
+    sources, target = model.source_languages, {"target_language": model.targets[0].language}
+    if len(sources) == 1 and not later:  # the oldest format that can say it: older services then read the bundle, too
+        return {"format_version": 1, "source_language": sources[0], **target, **document}
+    target = {} if "targets" in later else target
+    return {"format_version": 2, "source_languages": list(sources), **target, **document, **later}
 
 
-def _languages(recipe: Recipe) -> dict[str, Any]:
-    """Return the languages, in the oldest format that can say them: older services then read the bundle, too."""
-    sources, target = recipe.source_languages, {"target_language": recipe.target_language}
-    if len(sources) == 1:
-        return {"format_version": 1, "source_language": sources[0], **target}
-    return {"format_version": 2, "source_languages": list(sources), **target}
+def _of_version_2(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
+    """Return what readers of version 1 would misread; ``targets`` stands in place of ``target_language``."""
+    result: dict[str, Any] = {}
+    if len(model.targets) > 1 or model.targets[0].prefix:
+        result["targets"] = [{"language": target.language, "prefix": list(target.prefix)} for target in model.targets]
+    if subwords.target is not None:
+        result["target_tokenizer"] = TARGET_TOKENIZER_NAME
+    if not subwords.source_end:
+        result["source_end"] = False
+    if subwords.unknown is not None:
+        result["special_ids"] = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": subwords.unknown}
+    return result

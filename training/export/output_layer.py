@@ -14,7 +14,7 @@ from onnx import TensorProto
 from training.export.graph import Axes, GraphBuilder
 from training.export.graph_blocks import FLOAT, INT64, top_candidates
 from training.export.parameters import SUPPRESSED
-from training.export.precision import Arithmetic, Operand
+from training.export.precision import Arithmetic, Operand, always_ids
 
 SHORTLIST = "shortlist"
 """The encoder's input: the tokens of each sentence's own list, int64 [B, O], padding where a sentence has fewer."""
@@ -42,7 +42,7 @@ class OutputLayer(NamedTuple):
     @property
     def arrays(self) -> list[ShortlistArray]:
         """Return what the encoder gives for the step's output layer; nothing where there is no shortlist."""
-        if self.arithmetic.always is None:
+        if not self.arithmetic.lists:
             return []
         return [
             ShortlistArray("output_ids", INT64, ["B", "O"], 0),
@@ -53,7 +53,7 @@ class OutputLayer(NamedTuple):
 
     def give(self, graph: GraphBuilder) -> None:
         """The encoder's part: the chosen tokens' columns."""
-        if self.arithmetic.always is None:
+        if not self.arithmetic.lists:
             return
         ids = graph.input(SHORTLIST, INT64, ["B", "O"])
         weight = graph.op("Gather", graph.weight(f"{self.table}.weight"), ids)  # int8 [B, O, W]
@@ -75,6 +75,9 @@ class OutputLayer(NamedTuple):
         if self.arithmetic.always is None:
             top_candidates(graph, self.logits(graph, hidden), rows, candidates)
             return
+        if not self.arithmetic.lists:
+            self._top_of_always(graph, hidden, rows, candidates)
+            return
         ids, weight, scale, bias = (graph.input(array.name, array.dtype, array.axes) for array in self.arrays)
         shape = graph.op("Concat", rows, graph.integers(self.width), axis=0)
         operand = Operand(SITE, hidden)
@@ -86,8 +89,18 @@ class OutputLayer(NamedTuple):
         logits = graph.op("Concat", frequent, own, axis=-1)  # [B, K, A + O]
         logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
         sentences = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), graph.integers(count), axis=0)
-        always = graph.op("Expand", graph.integers(*self.arithmetic.always.tolist()), sentences)  # [B, A]
+        always = graph.op("Expand", always_ids(graph, self.arithmetic.always), sentences)  # [B, A]
         known = graph.op("Concat", always, ids, axis=1)
         chosen = graph.op("GatherElements", known, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
         graph.output("top_ids", graph.op("Reshape", chosen, graph.op("Shape", places)), INT64, ["B", "K", "C"])
         graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])
+
+    def _top_of_always(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
+        """The outputs of a step that scores the same tokens for every sentence."""
+        assert self.arithmetic.always is not None
+        logits = self.arithmetic.frequent(graph, self.table, Operand(SITE, hidden), self.factor)  # [..., A]
+        logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
+        chosen = graph.op("Gather", always_ids(graph, self.arithmetic.always), places)
+        shape = graph.op("Concat", rows, graph.integers(-1), axis=0)
+        graph.output("top_ids", graph.op("Reshape", chosen, shape), INT64, ["B", "K", "C"])
+        graph.output("top_logprobs", graph.op("Reshape", logprobs, shape), FLOAT, ["B", "K", "C"])

@@ -25,12 +25,12 @@ from training.export.compare import (
     total_variations,
     worst_head,
 )
+from training.export.description import ModelDescription
 from training.export.parameters import SUPPRESSED
 from training.export.precision import Arithmetic
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens
 from training.networks.interface import Network
-from training.recipe import Recipe
 
 Array = npt.NDArray[Any]
 
@@ -55,6 +55,10 @@ class ParityLimits:
     steps: float = 2e-3
     """Between step-by-step and forced log-probabilities: fp32 the largest difference, int8 the mean one (where the
     last bit of a float decides how an activation is rounded, single tokens move by a hundredth)."""
+    pairs: int = 48
+    """How many pairs are compared."""
+    longest: int = 512
+    """The longest sentences that are compared, in tokens: large vocabularies take their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class _Reference:
 
 
 def check_parity(
-    network: Network, recipe: Recipe, exported: Exported, pairs: Sequence[IdPair], limits: ParityLimits
+    network: Network, model: ModelDescription, exported: Exported, pairs: Sequence[IdPair], limits: ParityLimits
 ) -> list[Comparison]:
     """Compare the graphs of each precision with the network.
 
@@ -117,13 +121,13 @@ def check_parity(
     comparison fails.
     """
     results: list[Comparison] = []
-    batches = parity_batches(pairs, recipe.max_tokens)
+    batches = parity_batches(pairs[: limits.pairs], min(model.max_tokens, limits.longest))
     vocabulary = torch_reference(network, batches[-1]).vocabulary
     for precision, folder in exported.folders.items():
         if precision == "fp16":
             results += _half(network, folder, exported.read, batches, limits)
         else:
-            gate = _Gate(network, recipe, folder, precision, vocabulary, exported)
+            gate = _Gate(network, model, precision, vocabulary, exported)
             results += gate.compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
@@ -154,11 +158,13 @@ def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
     """Ragged batches: ordinary pairs, single tokens among longer ones, and sentences at the limit."""
     ordinary = [(np.asarray(s, np.uint16)[-longest:], np.asarray(t, np.uint16)[-longest:]) for s, t in pairs[:48]]
     batches = [collate(*zip(*ordinary[i : i + 16], strict=True)) for i in range(0, len(ordinary), 16)]
-    words = np.concatenate([ids[:-1] for pair in ordinary for ids in pair])
-    words = np.resize(words if len(words) else np.array([EOS + 1], np.uint16), longest - 1)
-    end = np.array([EOS], np.uint16)
-    sides = [np.concatenate([words[:size], end]) for size in (0, 1, longest // 3, longest - 1)]
-    return [*batches, collate(sides, sides[::-1])]
+    end, sizes = np.array([EOS], np.uint16), (0, 1, longest // 3, longest - 1)
+    sides = []
+    for side in zip(*ordinary, strict=True):  # each side of its own words: a vocabulary may hold two languages
+        words = np.concatenate([ids[:-1] for ids in side])
+        words = np.resize(words if len(words) else np.array([EOS + 1], np.uint16), longest - 1)
+        sides.append([np.concatenate([words[:size], end]) for size in sizes])
+    return [*batches, collate(sides[0], sides[1][::-1])]
 
 
 def parity_table(results: Sequence[Comparison]) -> str:
@@ -239,14 +245,17 @@ class _Gate:
     """Compares one precision that a CPU runs."""
 
     def __init__(
-        self, network: Network, recipe: Recipe, folder: Path, precision: str, vocabulary: int, exported: Exported
+        self, network: Network, model: ModelDescription, precision: str, vocabulary: int, exported: Exported
     ) -> None:
+        folder = exported.folders[precision]
         self._network, self._precision, self._vocabulary = network, precision, vocabulary
         self._read = exported.read
-        graphs, longest = make_graphs(recipe.network, Arithmetic()), recipe.max_tokens
+        graphs, longest = make_graphs(model.network, Arithmetic()), model.max_tokens
         self._forced = open_session(folder / f"forced.{precision}.onnx")
         listed = None if exported.always is None else np.setdiff1d(np.arange(vocabulary), exported.always)
         self._stepper = Stepper(graphs, folder, precision, longest, listed)
+        if exported.always is not None and not self._stepper.has_lists and precision == "int8":
+            self._vocabulary = len(exported.always)
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
         """Return all comparisons over all batches, the worst of each."""

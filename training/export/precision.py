@@ -50,7 +50,9 @@ class Arithmetic:
 
     dtype: int = TensorProto.FLOAT
     always: Tokens | None = None
-    """With shortlists: the tokens that a step scores for every sentence, in addition to its own list."""
+    """The tokens that a step scores for every sentence; None: the whole vocabulary."""
+    lists: bool = False
+    """Whether each sentence has a list of its own in addition."""
 
     def __init__(self) -> None:
         self.products: dict[str, tuple[str, ...]] = {}
@@ -171,9 +173,9 @@ class Int8Arithmetic(Arithmetic):
     Scales of activations are constants found by calibration, or (where that loses too much) one for each row.
     """
 
-    def __init__(self, plan: Plan, always: Tokens | None = None) -> None:
+    def __init__(self, plan: Plan, always: Tokens | None = None, lists: bool = True) -> None:
         super().__init__()
-        self._plan, self.always = plan, always
+        self._plan, self.always, self.lists = plan, always, lists and always is not None
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
         """Exact integer product; the bias is added where it becomes float again."""
@@ -202,7 +204,7 @@ class Int8Arithmetic(Arithmetic):
     def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
         """Their rows of the table are taken out of it when the graph is loaded."""
         assert self.always is not None
-        names, ids = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS), graph.integers(*self.always.tolist())
+        names, ids = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS), always_ids(graph, self.always)
         return self._logits(graph, operand, factor, [graph.op("Gather", graph.weight(name), ids) for name in names])
 
     def _logits(self, graph: GraphBuilder, operand: Operand, factor: float, rows: Sequence[str]) -> str:
@@ -252,6 +254,16 @@ class Int8Arithmetic(Arithmetic):
         result = self._multiply(graph, quantised, weight, Range(1.0, 128), scale, "")
         result = graph.op("Mul", result, safe)
         return graph.op("Add", result, bias) if bias else result
+
+
+ALWAYS = "output.always"
+"""Where the weight store has the tokens of ``always``, if there are too many for a constant."""
+MOST_CONSTANTS = 1024
+
+
+def always_ids(graph: GraphBuilder, always: Tokens) -> str:
+    """Return the tokens that every sentence may use, int64 [A]."""
+    return graph.weight(ALWAYS) if len(always) > MOST_CONSTANTS else graph.integers(*always.tolist())
 
 
 def _int8_rows(graph: GraphBuilder, table: str, ids: str) -> str:

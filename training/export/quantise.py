@@ -78,19 +78,31 @@ def fake_quantise(values: Floats, site: Range) -> Floats:
     return result
 
 
-def make_plan(parameters: Parameters, products: Mapping[str, tuple[str, ...]], samples: Mapping[str, Floats]) -> Plan:
+UNSEEN_MARGIN = 1.25
+"""How much wider a fixed range is made where no real text was seen."""
+
+
+def make_plan(
+    parameters: Parameters,
+    products: Mapping[str, tuple[str, ...]],
+    samples: Mapping[str, Floats],
+    text_seen: bool = True,
+) -> Plan:
     """Choose a range for every site and find the products that need a scale for every row.
 
-    ``products``: the sites each product reads. ``samples``: rows [R, K] seen at each site.
+    ``products``: the sites each product reads. ``samples``: rows [R, K] seen at each site. Without ``text_seen`` the
+    samples are no real text: then every product that can have a scale for each row has one, and the ranges of the
+    others are made wider.
     """
     parts = {site for sites in products.values() if len(sites) > 1 for site in sites}
     ranges = {site: choose_range(values, site in parts) for site, values in samples.items()}
+    if not text_seen:
+        ranges = {site: Range(each.scale * UNSEEN_MARGIN, each.zero) for site, each in ranges.items()}
+    able = {name: sites[0] for name, sites in products.items() if len(sites) == 1 and name in parameters.matrices}
     by_row = {
         name
-        for name, sites in products.items()
-        if len(sites) == 1
-        and name in parameters.matrices
-        and static_error(parameters.matrices[name], samples[sites[0]], ranges[sites[0]]) > _BY_ROW_LIMIT
+        for name, site in able.items()
+        if not text_seen or static_error(parameters.matrices[name], samples[site], ranges[site]) > _BY_ROW_LIMIT
     }
     return Plan(ranges, frozenset(by_row))
 

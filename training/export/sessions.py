@@ -48,10 +48,15 @@ class Stepper:
         self._constant: dict[str, Array] = {}
         self._past = 0
 
+    @property
+    def has_lists(self) -> bool:
+        """Return whether the graphs take a shortlist."""
+        return any(value.name == SHORTLIST for value in self._encoder.get_inputs())
+
     def start(self, source: Array, lengths: Array) -> None:
         """Encode [B, S], [B] and begin anew, one row a sentence."""
         feeds = {"source": source, "source_lengths": lengths}
-        if any(value.name == SHORTLIST for value in self._encoder.get_inputs()):
+        if self.has_lists:
             assert self._listed is not None
             feeds[SHORTLIST] = np.tile(self._listed, (len(source), 1))
         encoded = run(self._encoder, feeds)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from service.bundle.manifest import AlignmentHead, DecodingDefaults
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.imports.ctranslate2_file import ModelFile, read_model_file
 from training.imports.ctranslate2_names import ctranslate2_state
 from training.imports.errors import ImportRefused
@@ -22,7 +22,7 @@ from training.imports.files import checksum, checksums
 from training.imports.languages import language_tag
 from training.imports.licences import stated_licence
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, TargetLanguage, TextSide, producible_only
+from training.imports.source import ImportedModel, Origin, TextSide, producible_only
 from training.imports.subwords import library_tokenizer
 from training.imports.tensors import Array
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber

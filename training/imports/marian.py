@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.bundle.manifest import AlignmentHead, DecodingDefaults
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.imports.checkpoint import read_checkpoint
 from training.imports.errors import ImportRefused
 from training.imports.files import checksums
@@ -22,7 +22,7 @@ from training.imports.languages import language_tag
 from training.imports.licences import opus_licence
 from training.imports.marian_names import marian_state
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, Positions, TargetLanguage, TextSide, producible_only
+from training.imports.source import ImportedModel, Origin, Positions, TextSide, producible_only
 from training.imports.subwords import library_tokenizer
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
 from training.recipe import RecipeError, TransformerConfig, transformer_config

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from service.bundle.manifest import AlignmentHead, DecodingDefaults
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.export.parameters import SUPPRESSED, StateArrays
 from training.recipe import TransformerConfig
 
@@ -55,15 +55,6 @@ class Origin:
 
 def _no_rows() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class TargetLanguage:
-    """A language that a model translates into."""
-
-    language: str
-    prefix: tuple[int, ...] = ()
-    """The ids in front of every source that ask for it; none for a model of one target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""The commands that make bundles of pretrained models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.export import next_version
+from training.imports.argos import installed_packages, read_argos
+from training.imports.bundle import ImportOptions, import_bundle
+from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
+from training.imports.errors import ImportRefused
+from training.imports.hub import fetch_model
+from training.imports.licences import non_commercial
+from training.imports.marian import MarianOptions, read_marian
+from training.imports.source import ImportedModel, Positions
+
+app = typer.Typer(help="Make bundles of pretrained models: OPUS-MT, CTranslate2, Argos.", no_args_is_help=True)
+
+Output = Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/opus-mt-en-fr; replaced.")]
+Text = Annotated[
+    Path | None, typer.Option(help="Sentences of the source language, one a line: they make int8 faster.", exists=True)
+]
+Licence = Annotated[str | None, typer.Option(help="The model's licence, where its files do not say it for certain.")]
+SourceLanguages = Annotated[str | None, typer.Option("--source", help="Source languages, e.g. en or fr,es.")]
+TargetLanguages = Annotated[
+    str | None, typer.Option("--target", help="Target languages, e.g. fr. Default: all it has.")
+]
+
+
+@app.command("opus-mt")
+def opus_mt(
+    source: Annotated[str, typer.Argument(help="A folder, or a name on the hub: Helsinki-NLP/opus-mt-en-fr.")],
+    output: Output,
+    text: Text = None,
+    source_languages: SourceLanguages = None,
+    target_languages: TargetLanguages = None,
+    licence: Licence = None,
+    revision: Annotated[str | None, typer.Option(help="A branch, tag or commit on the hub.")] = None,
+    positions: Annotated[
+        Positions, typer.Option(help="marian: the positions that it was trained with; transformers: those of the hub.")
+    ] = "transformers",
+    plain_text: Annotated[
+        bool, typer.Option("--plain-text", help="Do not write typographic marks as OPUS-MT's own preprocessing does.")
+    ] = False,
+) -> None:
+    """Import a MarianMT model of the Hugging Face hub."""
+    options = MarianOptions(
+        output.name, _codes(source_languages), _codes(target_languages), positions, not plain_text, licence
+    )
+    _write(read_marian(fetch_model(source, revision), options), output, text)
+
+
+@app.command()
+def ctranslate2(
+    folder: Annotated[Path, typer.Argument(help="A folder that CTranslate2 converted.")],
+    output: Output,
+    source_languages: Annotated[str, typer.Option("--source", help="Source languages, e.g. en.")],
+    target_language: Annotated[str, typer.Option("--target", help="The target language, e.g. fr.")],
+    spm: Annotated[Path, typer.Option(help="The SentencePiece model of the source (and of the target).")],
+    target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
+    text: Text = None,
+    licence: Licence = None,
+    credit: Annotated[str | None, typer.Option(help="Whom to credit.")] = None,
+) -> None:
+    """Import a Transformer that CTranslate2 converted."""
+    options = Ctranslate2Options(
+        output.name, _codes(source_languages), _codes(target_language), spm, target_spm, licence, credit
+    )
+    _write(read_ctranslate2(folder, options), output, text)
+
+
+@app.command()
+def argos(
+    package: Annotated[Path | None, typer.Argument(help="An .argosmodel file, or the folder of a package.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The bundle's folder; with --installed the folder of all.")
+    ] = None,
+    installed: Annotated[bool, typer.Option("--installed", help="All packages that are installed here.")] = False,
+    text: Text = None,
+    licence: Licence = None,
+) -> None:
+    """Import packages of Argos Translate: LibreTranslate's own models."""
+    if installed == (package is not None) or output is None:
+        raise ImportRefused("give one package and --output, or --installed and --output FOLDER for all of them")
+    if package is not None:
+        _write(read_argos(package, output.name, licence), output, text)
+        return
+    for each in installed_packages():
+        model = read_argos(each, None, licence)
+        _write(model, output / model.name, text)
+
+
+def _codes(codes: str | None) -> tuple[str, ...]:
+    return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
+
+
+def _write(model: ImportedModel, output: Path, text: Path | None) -> None:
+    lines = () if text is None else tuple(text.read_text(encoding="utf-8").splitlines())
+    if text is not None and not lines:
+        raise ImportRefused(f"{text}: it is empty; a sentence of {model.source_languages[0]} a line is needed")
+    import_bundle(model, output, ImportOptions(lines, next_version(output)))
+    targets = ", ".join(target.language for target in model.targets)
+    typer.echo(
+        f"{output}: {model.origin.name}, {', '.join(model.source_languages)} → {targets}, {model.origin.licence}"
+    )
+    if non_commercial(model.origin.licence):
+        typer.echo(f"warning: {model.origin.licence} forbids commercial use", err=True)

@@ -1,0 +1,43 @@
+"""What export needs to know of a model beside its parameters: a recipe says it, and so does an import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokenizers import Tokenizer
+
+from service.bundle.manifest import TargetLanguage
+from training.export.architecture import NetworkConfig
+from training.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """Names, languages and sizes of a model."""
+
+    name: str
+    source_languages: tuple[str, ...]
+    targets: tuple[TargetLanguage, ...]
+    network: NetworkConfig
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subwords:
+    """How texts become ids."""
+
+    source: Tokenizer
+    size: int
+    """Ids of the vocabulary."""
+    target: Tokenizer | None = None
+    """For the target's text; None: the source's."""
+    unknown: int | None = None
+    """The id of what has no piece; None: nothing is unknown."""
+    source_end: bool = True
+    """Whether a source is closed by </s>."""
+
+
+def describe(recipe: Recipe) -> ModelDescription:
+    """Return the description of a trained model."""
+    targets = (TargetLanguage(recipe.target_language),)
+    return ModelDescription(recipe.name, recipe.source_languages, targets, recipe.network, recipe.max_tokens)

@@ -1,0 +1,94 @@
+"""Writes the bundle of an imported model, through the same gate as those that were trained here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from service.bundle.manifest import Precision
+from training.export.bundle import ExportOptions, write_bundle
+from training.export.calibrate import IdPair
+from training.export.card import DataCredit, ImportedCard
+from training.export.description import ModelDescription, Subwords
+from training.export.parity import ParityLimits
+from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
+from training.imports.errors import ImportRefused
+from training.imports.source import ImportedModel
+from training.networks.build import build_network
+from training.networks.interface import Network
+from training.runs.stages import git_revision
+
+GATE = ParityLimits(pairs=16, longest=64)
+"""The exporter's own limits, over fewer and shorter sentences: a step of the gate ranks the whole vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a bundle is made of an imported model."""
+
+    text: Sequence[str] = ()
+    """Sentences of the source language, to find the scales of int8; none: every row finds its own, which is slower."""
+    version: str = "1"
+    precisions: tuple[Precision, ...] = ("int8", "fp16")
+
+
+def network_of(model: ImportedModel) -> Network:
+    """Return our network with the imported parameters."""
+    network = build_network(model.network, model.vocabulary_size)
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
+    assert isinstance(network, nn.Module)
+    network.eval()
+    return network
+
+
+def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -> Path:
+    """Write the bundle of an imported model into ``out_dir``, replacing what was there, and return that folder.
+
+    Raises ImportRefused for a text without sentences, ParityError when the graphs do not do what the network does;
+    then ``out_dir`` stays as it was.
+    """
+    network = network_of(model)
+    export = ExportOptions(
+        card=card_of(model),
+        version=options.version,
+        precisions=options.precisions,
+        alignment=model.alignment,
+        decoding=model.decoding,
+        produced=model.target.producible.astype(np.uint16),
+        text_seen=bool(options.text),
+        limits=GATE,
+    )
+    return write_bundle(network, subwords_of(model), describe(model), _pairs(model, network, options), out_dir, export)
+
+
+def _pairs(model: ImportedModel, network: Network, options: ImportOptions) -> list[IdPair]:
+    if not options.text:
+        return own_pairs(model, network, made_up_sources(model))
+    sources = encode_sources(model, [text for text in options.text if text.strip()][:PAIRS])
+    if not sources:
+        raise ImportRefused("the text for calibration has no sentences; give a file with a sentence a line")
+    return own_pairs(model, network, sources)
+
+
+def describe(model: ImportedModel) -> ModelDescription:
+    """Return what the exporter needs to know."""
+    return ModelDescription(model.name, model.source_languages, model.targets, model.network, model.max_tokens)
+
+
+def subwords_of(model: ImportedModel) -> Subwords:
+    """Return how texts become ids."""
+    return Subwords(
+        model.source.tokenizer, model.vocabulary_size, model.target.tokenizer, model.unknown, model.source_end
+    )
+
+
+def card_of(model: ImportedModel) -> ImportedCard:
+    """Return what is said of where the model comes from."""
+    origin = model.origin
+    data = DataCredit(origin.name, 0, origin.licence, origin.credit)
+    return ImportedCard((data,), origin.document(model.network), git_revision())

@@ -1,0 +1,52 @@
+"""Sentences that an imported model is calibrated and compared with: the user's, or made up of its own subwords."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from service.bundle.vocabulary import EOS, PAD
+from training.decoding.batches import evaluating, length_groups
+from training.decoding.greedy import greedy
+from training.export.calibrate import IdPair
+from training.imports.source import ImportedModel
+from training.networks.interface import Network
+
+PAIRS = 200
+LONGEST = 96
+"""Tokens of a sentence: enough to see every kind of activation, and quick with a large vocabulary."""
+
+
+def encode_sources(model: ImportedModel, texts: Sequence[str]) -> list[list[int]]:
+    """Return the ids of texts as the service makes them, with the first target's prefix; longer ones are cut."""
+    prefix, end = list(model.targets[0].prefix), [EOS] * model.source_end
+    room = LONGEST - len(prefix) - len(end)
+    encoded = [model.source.tokenizer.encode(text, add_special_tokens=False).ids[:room] for text in texts]
+    return [[*prefix, *ids, *end] for ids in encoded if ids]
+
+
+def made_up_sources(model: ImportedModel, count: int = PAIRS) -> list[list[int]]:
+    """Return rows of subwords drawn at random, always the same ones, where there is no text."""
+    generator = np.random.default_rng(0)
+    pieces = model.source.producible[model.source.producible != EOS]
+    prefix, end = list(model.targets[0].prefix), [EOS] * model.source_end
+    lengths = generator.integers(2, 33, count)
+    return [[*prefix, *generator.choice(pieces, length).tolist(), *end] for length in lengths]
+
+
+def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence[int]]) -> list[IdPair]:
+    """Return sources with the network's own greedy translations, each closed by </s>."""
+    found: dict[int, list[int]] = {}
+    with evaluating(network) as device:
+        for group in length_groups(sources):
+            rows = [sources[index] for index in group]
+            lengths = torch.tensor([len(row) for row in rows], device=device)
+            padded = torch.full((len(rows), int(lengths.max())), PAD, device=device)
+            for place, row in enumerate(rows):
+                padded[place, : len(row)] = torch.tensor(row)
+            limit = min(LONGEST, model.max_tokens)
+            found.update(zip(group, greedy(network, padded, lengths, limit), strict=True))
+    return [(np.array(source, np.uint16), np.array([*found[index], EOS], np.uint16))
+            for index, source in enumerate(sources)]  # fmt: skip
