@@ -16,7 +16,7 @@ from benchmarks.engine.stage import Stage
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
 from service.bundle.load import load_bundle
-from service.engine.text.tokenizer import load_tokenizer
+from service.engine.text.tokenizer import load_tokenizers
 
 SENTENCES = {1: 48, 8: 96, 32: 192, 64: 256}
 """How many of a corpus are translated at each batch size."""
@@ -105,7 +105,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def _text(bundle: Path, name: str, count: int) -> Text:
     loaded = load_bundle(bundle)
-    manifest, tokenizer = loaded.manifest, load_tokenizer(loaded)
+    manifest, tokenizer = loaded.manifest, load_tokenizers(loaded).source
     corpus = load_corpus(name, f"{manifest.source_language}-{manifest.target_language}", count)
 
     def score(found: Sequence[Ids]) -> float:

@@ -40,8 +40,8 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
     if named is not None:
         info = info_of(named, settings)
         if (wanted.source or wanted.target) and _pair([info], wanted) is None:
-            sources = ", ".join(source for source, _ in info.pairs)
-            raise UnsupportedPair(f"{info.name} translates from {sources} to {info.target_language}.")
+            pairs = ", ".join(" → ".join(pair) for pair in info.pairs)
+            raise UnsupportedPair(f"{info.name} translates {pairs}.")
         return named
     if wanted.model and not wanted.target:
         raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
@@ -58,10 +58,15 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
     return bundles[chosen[0].name]
 
 
-def source_of(info: ModelInfo, wanted: Wanted) -> str:
-    """Return the source language of a model that is found: the one that is wanted, else its first."""
-    pair = Languages.of([info]).pair(wanted.source, info.target_language) if wanted.source else None
-    return pair[0] if pair else info.source_language
+def pair_of(info: ModelInfo, wanted: Wanted) -> tuple[str, str]:
+    """Return the pair of a model that is found: the one that is wanted, from its first source if none is named.
+
+    Raises InvalidOption for a model of several targets if none is named.
+    """
+    if wanted.target is None and len({target for _, target in pairs_of(info)}) > 1:
+        return _pair([info], wanted) or (info.source_language, info.target_language)
+    named = wanted.source or info.source_language, wanted.target or info.target_language
+    return Languages.of([info]).pair(*named) or (info.source_language, info.target_language)
 
 
 def _named(model: str, models_dir: Path) -> Bundle | None:

@@ -61,7 +61,7 @@ def _row(bundle: Bundle) -> tuple[str, ...]:
     return (
         manifest.name,
         manifest.version,
-        f"{', '.join(manifest.source_languages)} → {manifest.target_language}",
+        f"{', '.join(manifest.source_languages)} → {', '.join(target.language for target in manifest.targets)}",
         manifest.architecture,
         ", ".join(manifest.graphs),
         f"{parameters / 1e6:.1f} M" if isinstance(parameters, int | float) else "",

@@ -19,7 +19,7 @@ from typing import Literal, NoReturn
 from tqdm import tqdm
 
 from service.bundle.alignment import pharaoh, white_space_words
-from service.cli.find_model import Wanted, find_bundle, source_of
+from service.cli.find_model import Wanted, find_bundle, pair_of
 from service.cli.lines import (
     STANDARD,
     LineReader,
@@ -117,7 +117,7 @@ def run(options: BulkOptions) -> None:
     translator = open_translator(
         bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.inter_threads))
     )
-    translator = translator.for_source(source_of(translator.info, options.wanted))
+    translator = translator.for_pair(*pair_of(translator.info, options.wanted))
     decoding = bundle.manifest.decoding
     search = TranslationOptions(
         beam_size=options.beam_size or decoding.beam_size,

@@ -17,7 +17,7 @@ from service.engine.model.device import ModelSettings, Placement
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.worker import Worker
-from service.engine.text.tokenizer import load_tokenizer
+from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translator import Translator
 from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
@@ -81,11 +81,11 @@ def open_translator(
     """
     settings = settings or EngineSettings()
     manifest = bundle.manifest
-    tokenizer = load_tokenizer(bundle)
+    tokenizers = load_tokenizers(bundle)
     worker, placement = open_worker(bundle, settings, on_event)
     wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
     info = _info(bundle, placement, settings.model)
-    return Translator(manifest, info, tokenizer, worker, on_event, wrap_tokens)
+    return Translator(manifest, info, tokenizers, worker, on_event, wrap_tokens)
 
 
 def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
@@ -108,6 +108,7 @@ def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> Mode
         source_language=manifest.source_language,
         source_languages=manifest.source_languages,
         target_language=manifest.target_language,
+        target_languages=tuple(target.language for target in manifest.targets),
         digest=bundle.digest,
         precision=placement.precision,
         device=placement.device,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from service.bundle.wrapping import join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
 from service.engine.text.segmented_text import SegmentedText
-from service.engine.text.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import (
     ScoringRequest,
     ScoringResult,
@@ -42,7 +42,11 @@ class _Sentence:
 
 
 async def stream_segmented(
-    segmented: SegmentedText, jobs: Sequence[SentenceJob], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
+    segmented: SegmentedText,
+    jobs: Sequence[SentenceJob],
+    worker: SentenceWorker,
+    tokenizers: Tokenizers,
+    wanted: Wanted,
 ) -> AsyncIterator[StreamEvent]:
     """Give the events of a text, one sentence after the other; `jobs` are those of its pieces, `wanted` has no view."""
     texts: list[str] = []
@@ -53,14 +57,14 @@ async def stream_segmented(
         source = segmented.text[segment.start : segment.end]
         tokens = tuple(
             replace(token, start=token.start + segment.start, end=token.end + segment.start)
-            for token in tokenizer.tokens(source)
+            for token in tokenizers.source.tokens(source)
         )
         yield StreamedSentence(number, source, tokens, gap)
         length += len(gap)
         sentence = _Sentence(number, length)
-        async for token in _stream_sentence(job, sentence, worker, tokenizer, wanted):
+        async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
             yield token
-        texts.append(tokenizer.locate(sentence.ids).text)
+        texts.append(tokenizers.target.locate(sentence.ids).text)
         length += len(texts[-1])
     yield StreamedEnd(join(segmented.text, segmented.spans, texts).text)
 

@@ -33,7 +33,7 @@ from service.engine.text.segmented_text import (
     segment_text,
     word_links,
 )
-from service.engine.text.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer, Tokenizers, asking_for
 from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
 from service.engine.types import (
     AttentionMap,
@@ -74,7 +74,7 @@ class Translator:
         self,
         manifest: Manifest,
         info: ModelInfo,
-        tokenizer: Tokenizer,
+        tokenizers: Tokenizers,
         worker: SentenceWorker,
         on_event: EventListener = ignore_event,
         wrap_tokens: int | None = None,
@@ -85,7 +85,7 @@ class Translator:
         self._manifest = manifest
         self._align = alone(manifest.attention.align)  # in scores, which hold no other head
         self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
-        self._tokenizer = tokenizer
+        self._tokenizers = asking_for(tokenizers, manifest, info.target_language)
         self._worker = worker
         self._warm = threading.Event()
         self._owner: Translator | None = None
@@ -94,18 +94,21 @@ class Translator:
         # A model that was replaced lives as long as a request that began with it holds this object.
         weakref.finalize(self, worker.retire).atexit = False
 
-    def for_source(self, source_language: str) -> Self:
-        """Return the same model for one of its source languages, whose rules then cut texts into sentences.
+    def for_pair(self, source_language: str, target_language: str) -> Self:
+        """Return the same model for one of its pairs: its source's rules cut texts, its target is asked for.
 
         All share the worker, which lives as long as any of them is held.
         """
-        own = [source for source in self._info.source_languages if canonical(source) == canonical(source_language)]
-        if not own or own[0] == self._info.source_language:
+        wanted = canonical(source_language), canonical(target_language)
+        own = [pair for pair in self._info.pairs if (canonical(pair[0]), canonical(pair[1])) == wanted]
+        if not own or own[0] == (self._info.source_language, self._info.target_language):
             return self
+        source, target = own[0]
         view = copy.copy(self)
         view._owner = self  # whose worker retires when it is no longer referenced
-        view._info = replace(self._info, source_language=own[0])
-        view._segmentation = replace(self._segmentation, language=own[0])
+        view._info = replace(self._info, source_language=source, target_language=target)
+        view._segmentation = replace(self._segmentation, language=source)
+        view._tokenizers = asking_for(self._tokenizers, self._manifest, target)
         return view
 
     @property
@@ -187,7 +190,7 @@ class Translator:
         size = sum(map(len, texts))
         segmentation = self._segmentation if split else replace(self._segmentation, split=False)
         segmented_texts = await self._timed(
-            "tokenize", size, lambda: [segment_text(text, self._tokenizer, segmentation) for text in texts]
+            "tokenize", size, lambda: [segment_text(text, self._tokenizers.source, segmentation) for text in texts]
         )
         sources = [segment.ids for segmented in segmented_texts for segment in segmented.segments]
         outcomes = await within(deadline, self._outcomes(sources, options, deadline))
@@ -223,7 +226,7 @@ class Translator:
             [scores] = await within(deadline, run_scoring(self._worker, [asked]))
             pair = self._given_pair(text, target_text, scores, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
-        begin = self._tokenizer.begin_token()
+        begin = self._tokenizers.target.begin_token()
         return await self._timed("view", size, lambda: view(pair, options, begin, self._align, self._info))
 
     async def stream(
@@ -237,11 +240,11 @@ class Translator:
         check_options(options)
         self.check_room(deadline)
         segmented = await self._timed(
-            "tokenize", len(text), lambda: segment_text(text, self._tokenizer, self._segmentation)
+            "tokenize", len(text), lambda: segment_text(text, self._tokenizers.source, self._segmentation)
         )
         jobs = self._jobs([segment.ids for segment in segmented.segments], options, deadline)
         began = time.monotonic()
-        async for event in stream_segmented(segmented, jobs, self._worker, self._tokenizer, self._wanted):
+        async for event in stream_segmented(segmented, jobs, self._worker, self._tokenizers, self._wanted):
             yield event
         self._on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))
 
@@ -307,22 +310,23 @@ class Translator:
         scores = result.scores
         assert scores is not None, "a worker answers with what was asked for"
         best = over_vocabulary(result.hypotheses[0], scores, options.length_penalty)
-        target = self._tokenizer.locate(best.ids)
+        target = self._tokenizers.target.locate(best.ids)
         return ScoredPair(
-            text, target.text, self._tokenizer.tokens(text), target.tokens, scores, best.score, best.logprobs
+            text, target.text, self._tokenizers.source.tokens(text), target.tokens, scores, best.score, best.logprobs
         )
 
     def _given_pair(
         self, text: str, target_text: str, scores: ScoringResult, options: TranslationOptions
     ) -> ScoredPair:
         logprobs = tuple(float(value) for value in scores.logprobs)
-        source, target = self._tokenizer.tokens(text), self._tokenizer.tokens(target_text)
+        source, target = self._tokenizers.source.tokens(text), self._tokenizers.target.tokens(target_text)
         score = normalised_score(logprobs, options.length_penalty)
         return ScoredPair(text, target_text, source, target, scores, score, logprobs)
 
     def _target_score(self, pair: tuple[str, str], scores: ScoringResult, length_penalty: float) -> TargetScore:
         logprobs = tuple(float(value) for value in scores.logprobs)
-        source, target = ((text, self._tokenizer.tokens(text), 0) for text in pair)
+        source = pair[0], self._tokenizers.source.tokens(pair[0]), 0
+        target = pair[1], self._tokenizers.target.tokens(pair[1]), 0
         links = word_links(
             alignment_weights(scores.cross_attention, self._align), source, target, self._align.threshold
         )
@@ -340,16 +344,16 @@ class Translator:
 
     def _encode_sides(self, text: str, target_text: str | None = None) -> list[tuple[int, ...]]:
         limits = self._manifest.limits
-        ids = [self._encode(text, "text", limits.source_tokens)]
+        ids = [self._encode(text, self._tokenizers.source, "text", limits.source_tokens)]
         if target_text is not None:
-            ids.append(self._encode(target_text, "target_text", limits.target_tokens))
+            ids.append(self._encode(target_text, self._tokenizers.target, "target_text", limits.target_tokens))
         return ids
 
-    def _encode(self, text: str, name: str, limit: int) -> tuple[int, ...]:
-        if self._tokenizer.surely_has_more_than(limit, text):
+    def _encode(self, text: str, tokenizer: Tokenizer, name: str, limit: int) -> tuple[int, ...]:
+        if tokenizer.surely_has_more_than(limit, text):
             raise InputTooLong(f"{name} has more than {limit} tokens, which is the most that {self.name} takes here.")
-        ids = self._tokenizer.encode(text)
-        if len(ids) < 2:
+        ids = tokenizer.encode(text)
+        if not tokenizer.holds_text(ids):
             raise EmptyInput(f"{name} is empty; send at least one character that is not white space.")
         if len(ids) > limit:
             raise InputTooLong(
@@ -365,7 +369,7 @@ class Translator:
         for segmented in segmented_texts:
             own = outcomes[first : first + len(segmented.segments)]
             first += len(own)
-            translations.append(assemble(segmented, own, self._tokenizer, self._align.threshold, options.alternatives))
+            translations.append(assemble(segmented, own, self._tokenizers, self._align.threshold, options.alternatives))
         return translations
 
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:

@@ -137,11 +137,14 @@ class ModelInfo:
     attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the aligning head
     card: Mapping[str, Any]  # the manifest's own model card
     source_languages: tuple[str, ...] = ()  # all of them, where there are several
+    target_languages: tuple[str, ...] = ()
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return every (source, target) it translates."""
-        return tuple((source, self.target_language) for source in self.source_languages or (self.source_language,))
+        sources = self.source_languages or (self.source_language,)
+        targets = self.target_languages or (self.target_language,)
+        return tuple((source, target) for source in sources for target in targets if source != target)
 
 
 @dataclass(frozen=True, slots=True)

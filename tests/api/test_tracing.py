@@ -26,7 +26,7 @@ from service.tracing.otel import OpenTelemetry, open_tracing
 from tests.support.fake_engine import DummyRegistry, info_of
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizer
+from tests.support.vocabulary import small_tokenizers
 
 TEXT = {"q": "I lost my secret. He lost it.", "source": "en", "target": "fr"}
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -60,7 +60,7 @@ async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIter
     registry.translator = Translator(
         parse_manifest(manifest_document()),
         info_of("transformer-en-fr"),
-        small_tokenizer(),
+        small_tokenizers(),
         worker,
         tracing.listening(Metrics().record),
     )

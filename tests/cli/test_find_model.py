@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.find_model import Wanted, find_bundle, source_of
+from service.cli.find_model import Wanted, find_bundle, pair_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.loader import info_of
 from service.engine.model.device import ModelSettings
@@ -58,7 +58,7 @@ def test_a_model_is_found(folder: Path, wanted: Wanted, name: str) -> None:
         (Wanted(), InvalidOption, "with --to: de, fr, pt-BR; or name a model with --model"),
         (Wanted(None, "en"), InvalidOption, "with --to: de, fr;"),
         (Wanted(None, None, "it"), UnsupportedPair, "to 'it'; .* has en → de, en → fr, fr → pt-BR"),
-        (Wanted("c-de", None, "fr"), UnsupportedPair, "c-de translates from en to de"),
+        (Wanted("c-de", None, "fr"), UnsupportedPair, "c-de translates en → de"),
         (Wanted("nobody"), BundleMissing, "nobody is neither .* has a-weak, b-good"),
         (Wanted("nobody", "en", "fr"), BundleMissing, "no model 'nobody'"),
     ],
@@ -79,8 +79,8 @@ def test_a_model_of_several_source_languages_is_found_for_each_of_them(folder: P
         wanted = Wanted(None, source, "it")
         found = find_bundle(wanted, folder, CPU)
         assert found.manifest.name == "e-it"
-        assert source_of(info_of(found, CPU), wanted) == source[:2]
+        assert pair_of(info_of(found, CPU), wanted) == (source[:2], "it")
     named = Wanted("e-it")
-    assert source_of(info_of(find_bundle(named, folder, CPU), CPU), named) == "de"
-    with pytest.raises(UnsupportedPair, match="e-it translates from de, fr to it"):
+    assert pair_of(info_of(find_bundle(named, folder, CPU), CPU), named) == ("de", "it")
+    with pytest.raises(UnsupportedPair, match="e-it translates de → it, fr → it"):
         find_bundle(Wanted("e-it", "en", "it"), folder, CPU)

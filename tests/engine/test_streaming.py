@@ -13,6 +13,7 @@ from service.engine import streaming
 from service.engine.scheduling.worker import Worker
 from service.engine.streaming import stream_segmented
 from service.engine.text.segmented_text import SegmentationOptions, segment_text
+from service.engine.text.tokenizer import Tokenizers
 from service.engine.types import (
     ScoringRequest,
     SearchOptions,
@@ -36,7 +37,7 @@ def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamE
     tokenizer = small_tokenizer()
     segmented = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
     jobs = [SentenceJob(segment.ids, SearchOptions(max_length=64)) for segment in segmented.segments]
-    return stream_segmented(segmented, jobs, worker, tokenizer, WANTED)
+    return stream_segmented(segmented, jobs, worker, Tokenizers(tokenizer, tokenizer), WANTED)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:

@@ -18,6 +18,7 @@ from service.engine.errors import (
     Overloaded,
     TooManyWeights,
 )
+from service.engine.text.tokenizer import Tokenizer
 from service.engine.translator import Translator
 from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions, WorkerState
 from tests.support.fake_worker import MirrorWorker
@@ -229,7 +230,7 @@ async def test_a_text_far_too_long_for_attention_is_refused_without_being_tokeni
     with pytest.raises(InputTooLong, match="tokens with its end token"):
         await translator.attention("a " * 300, None, AttentionOptions())
     assert (await translator.attention(" " * 100_000 + "Go.", None, AttentionOptions())).source_tokens
-    monkeypatch.setattr(type(translator._tokenizer), "encode", None)
+    monkeypatch.setattr(Tokenizer, "encode", None)
     for text in ("e\u0301" * 50_000, "a" * 100_000):
         with pytest.raises(InputTooLong, match="more than 256 tokens"):
             await translator.attention(text, None, AttentionOptions())

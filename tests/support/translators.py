@@ -7,7 +7,7 @@ from service.engine.translator import Translator
 from service.engine.types import ModelInfo
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizer
+from tests.support.vocabulary import small_tokenizers
 
 
 def manifest_with(limit: int) -> Manifest:
@@ -22,4 +22,4 @@ def translator_of(worker: MirrorWorker, limit: int = 256, wrap_tokens: int | Non
         *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
         *(limit, limit, manifest.raw["attention"], manifest.card),
     )
-    return Translator(manifest, info, small_tokenizer(), worker, wrap_tokens=wrap_tokens)
+    return Translator(manifest, info, small_tokenizers(), worker, wrap_tokens=wrap_tokens)

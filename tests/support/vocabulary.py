@@ -10,7 +10,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from service.bundle.manifest import SpecialIds
 from service.bundle.vocabulary import APOSTROPHES, BOS, BYTE_TOKENS, EOS, INVISIBLE, PAD, SPACES, SPECIAL_TOKENS
-from service.engine.text.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer, Tokenizers
 
 SPECIAL_IDS = SpecialIds(pad=PAD, bos=BOS, eos=EOS)
 LINES = (
@@ -39,6 +39,12 @@ def tokenizer_json(size: int = 400) -> str:
 def small_tokenizer() -> Tokenizer:
     """Load the small tokenizer as the engine does."""
     return Tokenizer(tokenizers.Tokenizer.from_str(tokenizer_json()), SPECIAL_IDS)
+
+
+def small_tokenizers() -> Tokenizers:
+    """Return the small tokenizer for both sides."""
+    tokenizer = small_tokenizer()
+    return Tokenizers(tokenizer, tokenizer)
 
 
 def _pipeline(model: models.BPE) -> tokenizers.Tokenizer:

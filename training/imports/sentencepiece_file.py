@@ -36,6 +36,11 @@ class Piece:
         """Return whether text is ever cut into this piece."""
         return self.kind in (PieceKind.NORMAL, PieceKind.USER_DEFINED)
 
+    @property
+    def is_used(self) -> bool:
+        """Return whether a text may become this piece: it matches, or it spells a byte."""
+        return self.matches_text or self.kind is PieceKind.BYTE
+
 
 @dataclass(frozen=True, slots=True)
 class SentencePieceModel:

@@ -46,7 +46,7 @@ def entry_names(model: SentencePieceModel, names: Sequence[str]) -> list[str]:
 
 
 def _reachable(piece: Piece | None) -> bool:
-    return piece is not None and (piece.matches_text or piece.kind is PieceKind.BYTE)
+    return piece is not None and piece.is_used
 
 
 def _unigram(

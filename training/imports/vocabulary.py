@@ -37,7 +37,7 @@ class Vocabulary:
 
     def producible(self, model: SentencePieceModel) -> npt.NDArray[np.int64]:
         """Return the ids that a translation may hold: </s> and the pieces that text of this model is cut into."""
-        cut = {piece.text for piece in model.pieces if piece.matches_text or piece.kind.name == "BYTE"}
+        cut = {piece.text for piece in model.pieces if piece.is_used}
         known = [EOS, *(number for number, name in enumerate(self.names) if name in cut and self._has_row(number))]
         return np.array(sorted(set(known)), np.int64)
 
@@ -103,7 +103,7 @@ def renumber(
         raise ImportRefused(f"{where}: the decoder starts with id {special.begin}, but there are {rows} embeddings")
     own = set(wanted)
     rest = sorted((number, name) for name, number in pieces.items() if name not in own)
-    texts = {piece.text for model in models for piece in model.pieces if piece.matches_text}
+    texts = {piece.text for model in models for piece in model.pieces if piece.is_used}
     extra = sorted(texts - set(pieces))
     pad = pieces[special.pad]
     first = (pad, pad if special.begin is None else special.begin, pieces[special.eos], pieces[special.unk])

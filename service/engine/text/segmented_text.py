@@ -12,7 +12,7 @@ from service.bundle.alignment import Links, links, white_space_words
 from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from service.engine.attention import alignment
 from service.engine.text.segmenter import split_sentences
-from service.engine.text.tokenizer import Decoded, Tokenizer, check_text
+from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers, check_text
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation
 
 
@@ -62,7 +62,7 @@ def segment_text(text: str, tokenizer: Tokenizer, segmentation: SegmentationOpti
 def assemble(
     segmented: SegmentedText,
     results: Sequence[SegmentResult],
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     threshold: float | None,
     alternatives: int,
 ) -> Translation:
@@ -70,14 +70,14 @@ def assemble(
 
     The n-th alternative takes the n-th best hypothesis of every segment that has so many, and the best of the others.
     """
-    located = [tokenizer.locate(result.hypotheses[0].ids) for result in results]
+    located = [tokenizers.target.locate(result.hypotheses[0].ids) for result in results]
     joined = join(segmented.text, segmented.spans, [decoded.text for decoded in located])
     details = tuple(
-        _detail(segmented, segment, result, joined.starts[number], tokenizer, threshold)
+        _detail(segmented, segment, result, joined.starts[number], tokenizers, threshold)
         for number, (segment, result) in enumerate(zip(segmented.segments, results, strict=True))
         if result.weights is not None
     )
-    others = _alternatives(segmented, results, located, tokenizer) if alternatives else []
+    others = _alternatives(segmented, results, located, tokenizers.target) if alternatives else []
     return Translation(joined.text, tuple(text for text in others if text != joined.text)[:alternatives], details)
 
 
@@ -99,14 +99,14 @@ def _detail(
     segment: Segment,
     result: SegmentResult,
     target_start: int,
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     threshold: float | None,
 ) -> SentenceDetail:
     best, weights = result.hypotheses[0], result.weights
     assert weights is not None
     source_text = segmented.text[segment.start : segment.end]
-    source = tokenizer.tokens(source_text, segment.start)
-    target = tokenizer.locate(best.ids, target_start)
+    source = tokenizers.source.tokens(source_text, segment.start)
+    target = tokenizers.target.locate(best.ids, target_start)
     return SentenceDetail(
         source_text=source_text,
         target_text=target.text,

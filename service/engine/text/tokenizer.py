@@ -11,15 +11,16 @@ gets a replacement character that the model did not spell.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tokenizers
 
 from service.bundle.load import Bundle
-from service.bundle.manifest import SpecialIds
+from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
@@ -37,14 +38,21 @@ class Decoded:
 
 
 class Tokenizer:
-    """A bundle's vocabulary; safe to use from several threads, and the library frees the GIL while it encodes."""
+    """How the texts of one side become ids; safe to use from several threads, and the GIL is free while it encodes."""
 
-    def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds) -> None:
-        """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token."""
+    def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True) -> None:
+        """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token.
+
+        `end`: whether a text is closed by </s>.
+        """
         self._library = as_plain_text(library)
-        self._bos, self._eos = special_ids.bos, special_ids.eos
+        self._bos, self._eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
+        self._prefix: tuple[int, ...] = ()
+        self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
-        self._pieces = {number: piece for piece, number in vocabulary.items()}
+        # Entries that no text is cut into are named with a space in front (training.imports.subwords).
+        self._pieces = {number: piece.removeprefix(" ") for piece, number in vocabulary.items()}
+        self._by_name = {} if self._unk is None else {piece: number for number, piece in self._pieces.items()}
         self._specials = {
             number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
         }
@@ -53,10 +61,21 @@ class Tokenizer:
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
 
+    def asking_for(self, prefix: Sequence[int]) -> Tokenizer:
+        """Return the same tokenizer with ids in front of every text, which ask for a language."""
+        view = copy.copy(self)
+        view._prefix = tuple(prefix)
+        view._specials = self._specials | {number: self._pieces[number] for number in prefix}
+        return view
+
     @property
     def eos(self) -> int:
         """Return the id of </s>."""
         return self._eos
+
+    def holds_text(self, ids: Sequence[int]) -> bool:
+        """Return whether a row of ids that `encode` gave holds more than what is put around every text."""
+        return len(ids) > len(self._prefix) + len(self._end)
 
     def surely_has_more_than(self, limit: int, text: str) -> bool:
         """Return whether a text is so long that it must have more tokens, without tokenising it.
@@ -66,17 +85,31 @@ class Tokenizer:
         return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a text, ending with </s>; raises InvalidText for lone surrogates."""
+        """Return the ids of a text, ending with </s> if texts are closed; raises InvalidText for lone surrogates."""
         check_text(text)
-        return (*self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids, self._eos)
+        composed = normalize_nfc(text).text
+        encoding = self._library.encode(composed, add_special_tokens=False)
+        ids = encoding.ids
+        if self._unk is not None and self._unk in ids:
+            ids = [self._known(*each, composed) for each in zip(ids, encoding.offsets, strict=True)]
+        return (*self._prefix, *ids, *self._end)
+
+    def _known(self, number: int, span: tuple[int, int], text: str) -> int:
+        """Return the id of a token; what this side has no piece for may be one of the other side's pieces."""
+        if number != self._unk:
+            return number
+        surface = text[slice(*span)]
+        normalizer = self._library.normalizer
+        return self._by_name.get(normalizer.normalize_str(surface).strip() if normalizer else surface, number)
 
     def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
-        """Return the tokens of a text, </s> last, each located in the text; `shift` is added to every span."""
+        """Return the tokens of a text, </s> last if texts are closed, each located; `shift` is added to every span."""
         check_text(text)
         composed = normalize_nfc(text)
         encoding = self._library.encode(composed.text, add_special_tokens=False)
-        tokens = []
+        tokens = [self._special(number, shift) for number in self._prefix]
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            number = self._known(number, (start, end), composed.text)
             start, end = visible_range(composed.text, start, end)
             piece = self._pieces[number]
             if piece == SPACE_PIECE and composed.text[start:end] != SPACE_PIECE:
@@ -88,12 +121,12 @@ class Tokenizer:
             else:
                 start = end = len(text)
             tokens.append(Token(number, piece, text[start:end], start + shift, end + shift))
-        tokens.append(self._special(self._eos, len(text) + shift))
+        tokens += [self._special(number, len(text) + shift) for number in self._end]
         return tuple(tokens)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the range of each token of a text, </s> left out."""
-        return [(token.start, token.end) for token in self.tokens(text)[:-1]]
+        """Return the range of each token of a text, special ones left out."""
+        return [(token.start, token.end) for token in self.tokens(text) if token.special is None]
 
     def begin_token(self) -> Token:
         """Return <s>, which stands before the first target token."""
@@ -132,9 +165,32 @@ class Tokenizer:
         return Token(number, name, "", position, position, name)
 
 
-def load_tokenizer(bundle: Bundle) -> Tokenizer:
-    """Load a bundle's tokenizer.json once; raises BundleCorrupt or BundleIncompatible when it does not fit."""
-    path, manifest = bundle.tokenizer_path, bundle.manifest
+@dataclass(frozen=True, slots=True)
+class Tokenizers:
+    """A bundle's tokenizers: mostly one for both sides."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+
+def asking_for(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tokenizers:
+    """Return the tokenizers for one of a model's target languages."""
+    prefix = next((target.prefix for target in manifest.targets if target.language == language), ())
+    return replace(tokenizers, source=tokenizers.source.asking_for(prefix)) if prefix else tokenizers
+
+
+def load_tokenizers(bundle: Bundle) -> Tokenizers:
+    """Load a bundle's tokenizers; raises BundleCorrupt or BundleIncompatible when they do not fit the manifest."""
+    manifest = bundle.manifest
+    library = _load(bundle.tokenizer_path, manifest)
+    source = Tokenizer(library, manifest.special_ids, manifest.source_end)
+    if manifest.target_tokenizer is None:
+        return Tokenizers(source, source if manifest.source_end else Tokenizer(library, manifest.special_ids))
+    target = _load(bundle.path(manifest.target_tokenizer), manifest)
+    return Tokenizers(source, Tokenizer(target, manifest.special_ids))
+
+
+def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
     library = _read(path)
     vocabulary = library.get_vocab(with_added_tokens=True)
     if not vocabulary or max(vocabulary.values()) >= manifest.vocabulary_size:
@@ -142,14 +198,14 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
             f"{path}: it has ids up to {max(vocabulary.values(), default=0)}, but the manifest's vocabulary_size is "
             f"{manifest.vocabulary_size}."
         )
-    missing = [token for token in BYTE_TOKENS if token not in vocabulary]
-    if missing:
-        raise BundleIncompatible(f"{path}: {len(missing)} of the 256 byte tokens are missing, {missing[0]} first.")
     special = manifest.special_ids
-    for number in (special.pad, special.bos, special.eos):
+    missing = [name for name in BYTE_TOKENS if name not in vocabulary]
+    if missing and special.unk is None:
+        raise BundleIncompatible(f"{path}: {len(missing)} of the 256 byte tokens are missing, {missing[0]} first.")
+    for number in (special.pad, special.bos, special.eos, *([] if special.unk is None else [special.unk])):
         if library.id_to_token(number) is None:
             raise BundleIncompatible(f"{path}: the special id {number} of the manifest is not in the vocabulary.")
-    return Tokenizer(library, special)
+    return library
 
 
 def check_text(text: str) -> None:

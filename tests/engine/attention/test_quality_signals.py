@@ -16,7 +16,7 @@ from service.engine.translator import Translator
 from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizer
+from tests.support.vocabulary import small_tokenizers
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def listener_and_translator() -> tuple[Listener, Translator]:
         *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
         *(256, 256, manifest.raw["attention"], manifest.card),
     )
-    translator = Translator(manifest, info, small_tokenizer(), MirrorWorker(), listener.hear)
+    translator = Translator(manifest, info, small_tokenizers(), MirrorWorker(), listener.hear)
     await translator.start()
     assert listener.coverage == [], "what it is warmed up with says nothing about translations"
     listener.stages.clear()

@@ -137,12 +137,17 @@ def write_model(folder: Path, shape: MarianShape = MarianShape(), **changed: Any
             for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
                 if "embed_positions" not in name:
                     tensor.copy_(tensor.half())
-    (copy.deepcopy(model).half() if shape.half else model).save_pretrained(folder)
-    if shape.pickle:
-        torch.save((copy.deepcopy(model).half() if shape.half else model).state_dict(), folder / "pytorch_model.bin")
+    write_files(folder, copy.deepcopy(model).half() if shape.half else model, shape.pickle)
+    return model
+
+
+def write_files(folder: Path, model: Any, pickled: bool = False) -> None:
+    """Write checkpoint, configuration and card."""
+    model.save_pretrained(folder)
+    if pickled:
+        torch.save(model.state_dict(), folder / "pytorch_model.bin")
         (folder / "model.safetensors").unlink()
     (folder / "tokenizer_config.json").write_text(
         json.dumps({"source_lang": "eng", "target_lang": "fra", "tokenizer_class": "MarianTokenizer"})
     )
     (folder / "README.md").write_text(CARD)
-    return model
