@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import ctranslate2
 import numpy as np
 import pytest
 import torch
 from ctranslate2.converters import TransformersConverter
-from ctranslate2.specs import TransformerSpec
 
 from service.bundle.vocabulary import BOS, EOS
-from tests.training.imports.marian_models import ENGLISH, MarianShape, train_pieces, write_model
+from tests.training.imports.marian_models import ENGLISH, MarianShape, write_model
+from tests.training.imports.opennmt_models import opennmt_folder
 from training.imports.argos import installed_packages, read_argos
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
-from training.imports.sentencepiece_file import read_sentencepiece
 from training.imports.source import ImportedModel
 from training.networks.build import build_network
-from training.networks.transformer import Transformer, sinusoidal_positions
+from training.networks.transformer import Transformer
 
 
 def network_of(model: ImportedModel) -> Transformer:
@@ -30,53 +28,6 @@ def network_of(model: ImportedModel) -> Transformer:
     network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
     assert isinstance(network, Transformer)
     return network.eval()
-
-
-def opennmt_folder(folder: Path, pre_norm: bool = True, **changed: Any) -> Path:
-    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it."""
-    folder.mkdir(parents=True)
-    train_pieces(folder, MarianShape(byte_fallback=True))
-    model = read_sentencepiece(folder / "source.spm")
-    pieces = ["<unk>", "<blank>", "<s>", "</s>", *(piece.text for piece in model.pieces if piece.matches_text)]
-    generator = np.random.default_rng(1)
-    spec = TransformerSpec.from_config((3, 2), 4, pre_norm=pre_norm)
-    width, inner, vocabulary = 32, 64, len(pieces)
-
-    def numbers(*shape: int, scale: float = 0.25) -> Any:
-        return (generator.standard_normal(shape) * scale).astype(np.float32)
-
-    def linear(part: Any, rows: int, columns: int, bias: bool = True) -> None:
-        part.weight = numbers(rows, columns)
-        if bias:
-            part.bias = numbers(rows, scale=0.1)
-
-    def norm(part: Any) -> None:
-        part.gamma, part.beta = 1 + numbers(width, scale=0.1), numbers(width, scale=0.1)
-
-    table = numbers(vocabulary, width)
-    positions = sinusoidal_positions(128, width).numpy()
-    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = table
-    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = positions
-    spec.decoder.projection.weight, spec.decoder.projection.bias = table, numbers(vocabulary, scale=0.3)
-    for side in (spec.encoder, spec.decoder):
-        if pre_norm:
-            norm(side.layer_norm)
-        for layer in side.layer:
-            for attention in [layer.self_attention, *([layer.attention] if side is spec.decoder else [])]:
-                sizes = (3, 1) if attention is layer.self_attention else (1, 2, 1)
-                for part, size in zip(attention.linear, sizes, strict=True):
-                    linear(part, size * width, width, bias=size > 1)  # as without add_qkvbias, partly
-                norm(attention.layer_norm)
-            linear(layer.ffn.linear_0, inner, width)
-            linear(layer.ffn.linear_1, width, inner)
-            norm(layer.ffn.layer_norm)
-    spec.register_source_vocabulary(pieces)
-    spec.register_target_vocabulary(pieces)
-    spec.config.decoder_start_token = "<s>"
-    spec.validate()
-    spec.optimize(quantization=changed.get("quantization"))
-    spec.save(str(folder))
-    return folder
 
 
 def marian_folder(folder: Path, quantization: str | None) -> Path:

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.training.imports.marian_models import ENGLISH, MarianShape, write_model
-from tests.training.imports.test_ctranslate2 import opennmt_folder
+from tests.training.imports.opennmt_models import opennmt_folder
 from training.imports.argos import installed_packages, read_argos
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.errors import ImportRefused

@@ -1,0 +1,60 @@
+"""CTranslate2 folders of random weights, as OpenNMT-py's models become one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ctranslate2.specs import TransformerSpec
+
+from tests.training.imports.marian_models import MarianShape, train_pieces
+from training.imports.sentencepiece_file import read_sentencepiece
+from training.networks.transformer import sinusoidal_positions
+
+
+def opennmt_folder(folder: Path, pre_norm: bool = True, **changed: Any) -> Path:
+    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it."""
+    folder.mkdir(parents=True)
+    train_pieces(folder, MarianShape(byte_fallback=True))
+    model = read_sentencepiece(folder / "source.spm")
+    pieces = ["<unk>", "<blank>", "<s>", "</s>", *(piece.text for piece in model.pieces if piece.matches_text)]
+    generator = np.random.default_rng(1)
+    spec = TransformerSpec.from_config((3, 2), 4, pre_norm=pre_norm)
+    width, inner, vocabulary = 32, 64, len(pieces)
+
+    def numbers(*shape: int, scale: float = 0.25) -> Any:
+        return (generator.standard_normal(shape) * scale).astype(np.float32)
+
+    def linear(part: Any, rows: int, columns: int, bias: bool = True) -> None:
+        part.weight = numbers(rows, columns)
+        if bias:
+            part.bias = numbers(rows, scale=0.1)
+
+    def norm(part: Any) -> None:
+        part.gamma, part.beta = 1 + numbers(width, scale=0.1), numbers(width, scale=0.1)
+
+    table = numbers(vocabulary, width)
+    positions = sinusoidal_positions(128, width).numpy()
+    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = table
+    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = positions
+    spec.decoder.projection.weight, spec.decoder.projection.bias = table, numbers(vocabulary, scale=0.3)
+    for side in (spec.encoder, spec.decoder):
+        if pre_norm:
+            norm(side.layer_norm)
+        for layer in side.layer:
+            for attention in [layer.self_attention, *([layer.attention] if side is spec.decoder else [])]:
+                sizes = (3, 1) if attention is layer.self_attention else (1, 2, 1)
+                for part, size in zip(attention.linear, sizes, strict=True):
+                    linear(part, size * width, width, bias=size > 1)  # as without add_qkvbias, partly
+                norm(attention.layer_norm)
+            linear(layer.ffn.linear_0, inner, width)
+            linear(layer.ffn.linear_1, width, inner)
+            norm(layer.ffn.layer_norm)
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.decoder_start_token = "<s>"
+    spec.validate()
+    spec.optimize(quantization=changed.get("quantization"))
+    spec.save(str(folder))
+    return folder
