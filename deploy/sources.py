@@ -18,7 +18,7 @@ PARTS = (
 
 
 def digest() -> str:
-    """The digest of the files that git tracks among them, as they lie in the working tree, with their names."""
+    """Return the digest of the names and contents of the tracked files among them, as they are in the working tree."""
     names = _git("ls-files", "-z", "--", *PARTS).rstrip("\0").split("\0")
     there = [name for name in names if (ROOT / name).is_file()]
     blobs = _git("hash-object", "--stdin-paths", text="\n".join(there)).split()

@@ -56,7 +56,7 @@ class Detector:
         self._known: dict[str, str] = {}  # the served language that each of the identifier's labels means
 
     def detect(self, text: str) -> list[Guess]:
-        """The served languages, best first; just NOTHING where there is nothing to go by, or it is in none of them.
+        """Return the served languages, best first; only NOTHING for a text without evidence or in another language.
 
         Takes about half a millisecond for a sentence, and a second or two the first time.
         """

@@ -88,7 +88,7 @@ def remove_key(path: Path, name: str) -> None:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[list[ApiKey]]:
-    """The keys of a file, to be changed; written back as a whole, one process at a time."""
+    """Yield the keys of a file for a change, then replace the file; one process at a time may do so."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_name(f".{path.name}.lock").open("w") as lock:
@@ -121,7 +121,7 @@ class KeyRing:
     def __init__(
         self, path: Path, clock: Callable[[], float] = time.monotonic, on_read: Callable[[bool], None] = lambda _: None
     ) -> None:
-        """Raises KeyFileError when the file cannot be read now; `on_read` is told whether it could be, each time."""
+        """Read the file; raise KeyFileError if that fails. Each later read calls `on_read` with its success."""
         self._path = path
         self._clock = clock
         self._on_read = on_read

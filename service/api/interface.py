@@ -69,7 +69,10 @@ class RegistryPort(Protocol):
         """Return the loaded models."""
 
     def resolve(self, source: str, target: str, model: str | None = None) -> TranslatorPort:
-        """Return the model of a pair, by name or architecture if given; raises UnsupportedPair, UnknownModel, …"""
+        """Return the model of a pair, by name or architecture if given.
+
+        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        """
 
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""

@@ -129,7 +129,7 @@ def form_name(model: type[BaseModel]) -> str:
 
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a field where there is no null: in forms and query strings, which leave fields out instead."""
+    """Return the schema of a field without null, for forms and query strings, which leave fields out instead."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
     return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})}

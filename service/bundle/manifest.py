@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
-
-import jsonschema
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from service.bundle.errors import BundleCorrupt, BundleIncompatible
+
+if TYPE_CHECKING:
+    import jsonschema
 
 FORMAT_VERSIONS = (1, 2)
 """What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
@@ -161,11 +162,13 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     Raises BundleIncompatible for another format_version, BundleCorrupt for everything else, and FileNotFoundError when
     the schema itself is missing.
     """
+    from jsonschema.exceptions import best_match  # takes as long to load as the rest of the contract
+
     version = document.get("format_version", 1) if isinstance(document, dict) else 1
     if version not in FORMAT_VERSIONS or isinstance(version, bool):
         known = " and ".join(map(str, FORMAT_VERSIONS))
         raise BundleIncompatible(f"{where}: format_version is {version!r}; this version of Translucent reads {known}.")
-    error = jsonschema.exceptions.best_match(_validator(SCHEMA_PATH).iter_errors(document))
+    error = best_match(_validator(SCHEMA_PATH).iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
         raise BundleCorrupt(f"{where}: {place}: {error.message[:300]}.")
@@ -176,6 +179,8 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 
 @functools.cache
 def _validator(schema: Path) -> jsonschema.Draft202012Validator:
+    import jsonschema
+
     if not schema.is_file():
         raise FileNotFoundError(f"{schema} is missing, so the manifest cannot be checked: install this project again.")
     return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))

@@ -46,7 +46,7 @@ def as_table(bundles: Sequence[Bundle]) -> str:
 
 
 def as_text(settings: Sequence[tuple[str, str, str, str]], width: int) -> str:
-    """Settings for a terminal: a variable with its default, and below it what it means and accepts."""
+    """Return the settings for a terminal: each variable with its default, its meaning and what it accepts."""
     blocks = []
     for name, default, accepted, meaning in settings:
         told = f"{meaning}. Accepted: {accepted}.".replace("`", "")

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:  # it loads jsonschema, which is slow
-    from service.bundle.manifest import Step
+from service.bundle.manifest import Step
 
 FinishReason = Literal["eos", "length"]
 ModelStateName = Literal["ready", "starting", "restarting", "hanging", "failed", "stopping", "refused"]

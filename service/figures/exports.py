@@ -55,7 +55,7 @@ def _name(token: Token) -> str:
 
 
 def _cell(token: Token) -> str:
-    """A token's name that no spreadsheet takes for a formula: one of several characters gets an apostrophe in front."""
+    """Return a token's name, which no spreadsheet must read as a formula: longer names get an apostrophe in front."""
     name = _name(token)
     return f"'{name}" if len(name) > 1 and name[0] in FORMULA else name
 

@@ -1,7 +1,7 @@
-"""A figure as one HTML file that needs nothing else: the specification, the script that draws it, and a table.
+r"""A figure as one HTML file that needs nothing else: the specification, the script that draws it, and a table.
 
-Two rules keep texts of users from being read as markup: what stands in HTML is escaped, and what stands in a script
-has no `<`, `>`, `&` or line separators left but as \\u escapes.
+Two rules keep texts of users from being read as markup: texts in HTML are escaped, and texts in a script have their
+`<`, `>`, `&` and line separators only as \u escapes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def clean(text: str) -> str:
-    """The text with every space as a space and every invisible character as an escape to be seen: \\n, \\u202e."""
+    r"""Return the text with plain spaces only, and with an escape such as \n or \u202e for an invisible character."""
     return "".join(map(_visible, text))
 
 

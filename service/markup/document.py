@@ -177,7 +177,7 @@ BLANK_OR_CHARACTER = re.compile(r"[ \t\r\n\f]+|.", re.DOTALL)
 
 
 def smooth(unit: Unit) -> Unit:
-    """The unit with every run of white space as one space, which is what it is in HTML; a line is no sentence."""
+    """Return the unit with one space for each run of white space, as in HTML: a line break does not end a sentence."""
     text = BLANKS.sub(" ", unit.text)
     if text == unit.text:
         return unit

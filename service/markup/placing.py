@@ -42,7 +42,7 @@ NO_SPACE_BEFORE = ".,;:!?…)]}»”"
 
 
 def _spaced(node: Node, text: str, place: int, within: Extent) -> tuple[int, str, str]:
-    """The place of a node without width in a translation, and the spaces to add so that it keeps those it had."""
+    """Return the place of a node without width in a translation, and the spaces to add to keep those it had."""
     low, high = within
     before, after = node.blanks
     blank_left = place > 0 and text[place - 1].isspace()

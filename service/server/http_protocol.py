@@ -238,7 +238,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def in_pieces(app: ASGIApp) -> ASGIApp:
-    """An application whose large bodies are sent in pieces, so that only one of them is buffered for a slow client."""
+    """Return an application that sends large bodies in pieces, so that only one is buffered for a slow client."""
 
     async def cut_up(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_pieces(message: Message) -> None:

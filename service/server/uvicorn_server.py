@@ -132,7 +132,7 @@ class Server(uvicorn.Server):
         self._stop_at = time.monotonic() + delay
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal starts the drain, the next one stops at once."""
+        """Start the drain at the first signal and stop at once at the next."""
         if self._stop_at is None:
             self.service.draining = True
             self._stop_at = time.monotonic() + self.service.settings.drain_delay_seconds

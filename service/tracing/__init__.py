@@ -39,7 +39,7 @@ class Tracing:
         return nullcontext(RequestSpan())
 
     def stage(self, stage: CallStage) -> None:
-        """A stage of the request that the calling task belongs to."""
+        """Record a stage of the request that the calling task belongs to."""
 
     def listening(self, listener: EventListener) -> EventListener:
         """Return a listener for the engine's events that traces the stages of calls and hands every event on."""

@@ -50,7 +50,7 @@ class OpenTelemetry(Tracing):
             yield _Recorded(span)
 
     def stage(self, stage: CallStage) -> None:
-        """A span of the stage's own times, under that of the request; nothing outside of a request."""
+        """Add a span with the stage's times to the span of its request; do nothing outside of a request."""
         if not trace.get_current_span().is_recording():
             return
         attributes: dict[str, str | int] = {f"translucent.{name}": count for name, count in stage.figures.items()}

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from service.__main__ import cli
 from service.cli import translate as bulk
 from service.cli.find_model import Wanted
+from service.cli.main import cli
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from tests.support import log_state
 

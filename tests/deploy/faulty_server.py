@@ -15,7 +15,7 @@ from typing import Any
 
 import onnxruntime
 
-from service.__main__ import main
+from service.cli.main import main
 
 FAULT = Path("/tmp/fault")
 

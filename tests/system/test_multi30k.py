@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from service.__main__ import cli
+from service.cli.main import cli
 
 BUNDLES = sorted(path.parent for path in (Path(__file__).parents[1] / "data" / "bundles").glob("*/manifest.json"))
 CAPTIONS = {

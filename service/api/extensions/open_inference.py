@@ -84,7 +84,7 @@ ModelDep = Annotated[ModelInfo, Depends(get_model)]
     responses={200: example({"live": True})},
 )
 async def live() -> JSONResponse:
-    """The event loop answers."""
+    """Report that the event loop answers."""
     return JSONResponse({"live": True})
 
 
@@ -155,7 +155,7 @@ async def metadata(info: ModelDep) -> JSONResponse:
 
 
 def configuration(name: str) -> dict[str, Any]:
-    """A model as Triton's configuration describes one; the first axis is the texts, so there is no batch axis."""
+    """Return a model in the form of Triton's configuration; the first axis is the texts, so there is no batch axis."""
 
     def tensor(given: dict[str, Any], **more: Any) -> dict[str, Any]:
         return {"name": given["name"], "data_type": TYPES[given["datatype"]], "dims": given["shape"], **more}
@@ -180,7 +180,7 @@ def configuration(name: str) -> dict[str, Any]:
     responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
 )
 async def config(info: ModelDep) -> JSONResponse:
-    """What some clients ask for first; it has the optional tensors, too."""
+    """Return the model's configuration, which some clients request first; it includes the optional tensors."""
     return JSONResponse(configuration(info.name))
 
 

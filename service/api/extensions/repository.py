@@ -85,8 +85,9 @@ async def read_message(request: Request) -> dict[str, Any]:
     openapi_extra={"requestBody": json_body(LoadRequest, "As sent by Triton's client", {})},
 )
 async def load(request: Request, model: str, service: ServiceDep) -> JSONResponse:
-    """Answer when the bundle has been checked, loaded and warmed up; until then, and if it is refused, the one before
-    goes on serving.
+    """Answer when the bundle has been checked, loaded and warmed up.
+
+    Until then, and if the bundle is refused, the previous one continues to serve.
     """
     parse(LoadRequest, await read_message(request))
     try:
@@ -111,6 +112,6 @@ async def load(request: Request, model: str, service: ServiceDep) -> JSONRespons
     },
 )
 async def unload(model: str, service: ServiceDep) -> JSONResponse:
-    """Requests that began with it end with it; the last model stays."""
+    """Unload a model. Requests that began with it end with it. The last model cannot be unloaded."""
     await unload_model(service, model)
     return JSONResponse({"name": model, "outcome": "unloaded"})

@@ -162,5 +162,5 @@ class _Held:
 
 
 async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """An ASGI application as the coroutine that create_task wants."""
+    """Run an ASGI application as a coroutine, which create_task needs."""
     await app(scope, receive, send)

@@ -114,7 +114,7 @@ FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
 async def get_attention(
     request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
 ) -> Response:
-    """The fields are in the query string, so that the address can be linked to; ETag makes asking again cheap."""
+    """Take the fields from the query string, so that the address can be linked to; ETag makes repeats cheap."""
     return await _answer(request, fields, service, context, renderer)
 
 
@@ -128,7 +128,7 @@ async def get_attention(
 async def post_attention(
     request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
 ) -> Response:
-    """The fields are in the body."""
+    """Take the fields from the body."""
     return await _answer(request, fields, service, context, renderer)
 
 
@@ -161,7 +161,7 @@ async def _answer(
 
 
 def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
-    """The model asked for, and for a comparison another of the same pair, if possible of another architecture."""
+    """Return the requested model, and for a comparison another of its pair, preferably of another architecture."""
     first = service.registry.resolve(job.source, job.target, job.model)
     if drawing.view != "compare":
         return [first]
@@ -178,7 +178,7 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translato
 async def _maps(
     translators: Sequence[TranslatorPort], job: Job, drawing: Drawing, deadline: float, most_weights: int
 ) -> list[AttentionMap]:
-    """What the view shows: one map, or two of which the second belongs to another model or to another translation."""
+    """Return the maps of the view: one, or a second one that belongs to another model or to another translation."""
 
     async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
         return await translators[number].attention(

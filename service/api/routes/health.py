@@ -23,7 +23,7 @@ OK = {"status": "ok"}
     responses={200: example(OK)},
 )
 async def health() -> JSONResponse:
-    """The event loop answers."""
+    """Report that the event loop answers."""
     return JSONResponse(OK)
 
 
@@ -31,7 +31,7 @@ async def health() -> JSONResponse:
     "/health/live", operation_id="get_liveness", summary="Liveness", response_model=Health, responses={200: example(OK)}
 )
 async def live() -> JSONResponse:
-    """The event loop answers."""
+    """Report that the event loop answers."""
     return JSONResponse(OK)
 
 

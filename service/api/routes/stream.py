@@ -64,7 +64,10 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 async def stream(
     fields: Annotated[StreamRequest, Depends(fields_of(StreamRequest))], service: ServiceDep, context: ContextDep
 ) -> Response:
-    """What goes wrong before the first event is an ordinary error; later, an event `error` with the same body."""
+    """Answer a failure before the first event with an ordinary error, and later ones with an event `error`.
+
+    Both have the same body.
+    """
     if fields.beam_size != 1:
         raise invalid("a stream is greedy; leave out beam_size, or use /translate", param="beam_size")
     check_characters([fields.q], service.settings)

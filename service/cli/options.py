@@ -1,0 +1,57 @@
+"""What the commands share: options, exit codes, and how a command reports an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+import typer
+
+from service.settings import Settings, SettingsError, load_settings, renamed_in_use
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+ModelsDir = Annotated[
+    Path | None, typer.Option("--models-dir", help="Folder of the model bundles. [env: TRANSLUCENT_MODELS_DIR]")
+]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"] | None, typer.Option(help="Where models run. [env: TRANSLUCENT_DEVICE]")
+]
+IntraThreads = Annotated[
+    int | None,
+    typer.Option(help="Threads that ONNX Runtime uses inside one run of a model. [env: TRANSLUCENT_INTRA_THREADS]"),
+]
+Threads = Annotated[int | None, typer.Option(hidden=True, help="The old name of --intra-threads.")]
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Write a message to standard error and exit."""
+    for line in message.splitlines():
+        typer.echo(f"translucent: {line}", err=True)
+    raise typer.Exit(code)
+
+
+def read_settings(**overrides: object) -> Settings:
+    """Return the settings; exit with a message if they cannot be used."""
+    try:
+        return load_settings(**overrides)
+    except SettingsError as error:
+        fail(str(error), WRONG)
+
+
+def warn_of_old_names() -> None:
+    """Write one line to standard error for each variable that is set under its old name."""
+    for line in renamed_in_use():
+        typer.echo(f"translucent: {line}", err=True)
+
+
+def either_name(intra_threads: int | None, threads: int | None) -> int | None:
+    """Return the value of --intra-threads, which --threads, its old name, gives as well."""
+    if threads is None:
+        return intra_threads
+    if intra_threads not in (None, threads):
+        fail("--threads and --intra-threads are one option and differ; --threads is the old name, leave it out.", WRONG)
+    typer.echo(
+        "translucent: --threads is now --intra-threads. The next version will not accept the old name.", err=True
+    )
+    return threads

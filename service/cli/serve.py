@@ -1,0 +1,61 @@
+"""`translucent serve`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from service.access.keys import KeyFileError
+from service.cli.options import (
+    FAILED,
+    WRONG,
+    Device,
+    IntraThreads,
+    ModelsDir,
+    Threads,
+    either_name,
+    fail,
+    read_settings,
+)
+from service.engine import EngineError
+from service.tracing import TracingError
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. [env: TRANSLUCENT_HOST]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on. [env: TRANSLUCENT_PORT]")] = None,
+    models_dir: ModelsDir = None,
+    device: Device = None,
+    intra_threads: IntraThreads = None,
+    threads: Threads = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"] | None,
+        typer.Option(help="Lowest level of log lines that are written. [env: TRANSLUCENT_LOG_LEVEL]"),
+    ] = None,
+) -> None:
+    """Serve all models of a folder over HTTP until SIGTERM or Ctrl-C.
+
+    Every setting is an environment variable that begins with TRANSLUCENT_; `translucent settings` lists them all.
+    The options here win over the environment.
+    """
+    settings = read_settings(
+        host=host,
+        port=port,
+        models_dir=models_dir,
+        device=device,
+        intra_threads=either_name(intra_threads, threads),
+        log_level=log_level,
+    )
+    # Only serving needs the HTTP libraries; the other commands start faster without them.
+    from service.server.main import serve_models
+
+    try:
+        code = serve_models(settings)
+    except EngineError as error:
+        fail(error.message, FAILED)
+    except TracingError as error:
+        fail(str(error), WRONG)
+    except KeyFileError as error:
+        fail(f"TRANSLUCENT_API_KEYS_FILE: {error}", WRONG)
+    raise typer.Exit(code)

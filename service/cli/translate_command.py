@@ -1,0 +1,114 @@
+"""`translucent translate`: its options; `service.cli.translate` does the work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from service.cli import translate as bulk
+from service.cli.find_model import Wanted
+from service.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    Device,
+    IntraThreads,
+    ModelsDir,
+    Threads,
+    either_name,
+    fail,
+    read_settings,
+    warn_of_old_names,
+)
+from service.engine import EngineError, InvalidOption, UnsupportedPair
+from service.logs import configure_logging
+
+Texts = Annotated[list[str] | None, typer.Argument(help="Texts to translate, instead of --input.")]
+Source = Annotated[str | None, typer.Option("--from", help="Language of the text. [default: the only possible one]")]
+Target = Annotated[str | None, typer.Option("--to", help="Language to translate into.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="A bundle's folder, a model's name in the folder of models, or with --to an architecture. "
+        "[default: the best measured model of the languages]"
+    ),
+]
+Input = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="File with one segment per line; - is standard input, the default."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="File for the translations; - is standard output, the default."),
+]
+BeamSize = Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")]
+SplitSentences = Annotated[
+    bool,
+    typer.Option(
+        "--split-sentences/--no-split-sentences",
+        help="Translate each sentence of a line by itself, or each line as one sentence. Lines of --target-file "
+        "are always taken as they are.",
+    ),
+]
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(help="File of given translations, line by line, which are scored and aligned; nothing is translated."),
+]
+Alignments = Annotated[
+    Path | None,
+    typer.Option(help="File for the word alignment: source-target pairs i-j from 0, words separated by white space."),
+]
+Scores = Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")]
+
+
+def translate(
+    texts: Texts = None,
+    source: Source = None,
+    target: Target = None,
+    model: Model = None,
+    input: Input = None,
+    output: Output = None,
+    beam_size: BeamSize = None,
+    split_sentences: SplitSentences = True,
+    target_file: TargetFile = None,
+    alignments: Alignments = None,
+    scores: Scores = None,
+    models_dir: ModelsDir = None,
+    device: Device = None,
+    intra_threads: IntraThreads = None,
+    threads: Threads = None,
+) -> None:
+    """Translate texts or a file line by line, or score and align translations that you have.
+
+    There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output.
+    """
+    own = read_settings(models_dir=models_dir, device=device, intra_threads=either_name(intra_threads, threads))
+    warn_of_old_names()
+    configure_logging("warning", "console", sys.stderr)
+    options = bulk.BulkOptions(
+        wanted=Wanted(model, source, target, own.default_bundles),
+        models_dir=own.models_dir,
+        texts=tuple(texts or ()),
+        input=input,
+        output=output,
+        beam_size=beam_size,
+        split_sentences=split_sentences,
+        target_file=target_file,
+        alignments=alignments,
+        scores=scores,
+        device=own.device,
+        intra_threads=own.intra_threads,
+        max_rows=own.max_rows,
+        inter_threads=own.inter_threads,
+    )
+    try:
+        bulk.run(options)
+    except (InvalidOption, UnsupportedPair) as error:
+        fail(error.message, WRONG)
+    except EngineError as error:
+        fail(error.message, FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
