@@ -243,8 +243,8 @@ class Metrics:
                     info.name,
                     info.version,
                     info.architecture,
-                    ",".join(source for source, _ in info.pairs),
-                    info.target_language,
+                    ",".join(dict.fromkeys(source for source, _ in info.pairs)),
+                    ",".join(dict.fromkeys(target for _, target in info.pairs)),
                 ),
                 *(info.digest, info.precision, info.device, info.device_wanted, info.provider),
             ).set(1)

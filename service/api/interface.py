@@ -45,7 +45,7 @@ class TranslatorPort(Protocol):
         """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
 
     def score_batch(
-        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> Awaitable[list[TargetScore]]:
         """Score given translations (source, target), many at once."""
 

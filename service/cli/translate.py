@@ -254,7 +254,7 @@ class _Work:
     def _line(self, source: str, translation: Translation) -> Line:
         """Put the sentences of a line together: one score over all tokens, alignment over the words of the lines."""
         logprobs = [value for sentence in translation.sentences for value in sentence.token_logprobs]
-        score = normalised_score(logprobs, self.search.length_penalty) if logprobs else 0.0
+        score = normalised_score(logprobs, self.search.length_penalty or 0.0) if logprobs else 0.0
         links: set[tuple[int, int]] = set()
         for sentence in translation.sentences:
             sources = _places(source, sentence.source_text, sentence.source_start)

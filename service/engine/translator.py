@@ -23,7 +23,7 @@ from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ignore_event
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
-from service.engine.search.options import check_options, normalised_score, over_vocabulary, settle
+from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, settle
 from service.engine.streaming import stream_segmented
 from service.engine.text.segmented_text import (
     SegmentationOptions,
@@ -184,8 +184,7 @@ class Translator:
         What holds nothing to translate comes back unchanged. Raises InvalidText, InvalidOption, Overloaded, NotReady,
         DeadlineExceeded or EngineFailure.
         """
-        options = options or TranslationOptions()
-        check_options(options)
+        options = complete(options or TranslationOptions(), self._manifest.decoding)
         self.check_room(deadline)  # before the text is worked on: refusing must cost next to nothing
         size = sum(map(len, texts))
         segmentation = self._segmentation if split else replace(self._segmentation, split=False)
@@ -209,7 +208,7 @@ class Translator:
 
         Raises EmptyInput, InputTooLong, TooManyWeights, and what `translate` raises.
         """
-        check_options(options.translation)
+        options = replace(options, translation=complete(options.translation, self._manifest.decoding))
         limit = limit_for(options, self._manifest.attention, most_weights)
         wanted = replace(wanted_for(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
@@ -236,8 +235,7 @@ class Translator:
 
         Closing the iterator gives the rows back.
         """
-        options = TranslationOptions(beam_size=1, max_length=max_length)
-        check_options(options)
+        options = complete(TranslationOptions(beam_size=1, max_length=max_length), self._manifest.decoding)
         self.check_room(deadline)
         segmented = await self._timed(
             "tokenize", len(text), lambda: segment_text(text, self._tokenizers.source, self._segmentation)
@@ -249,9 +247,10 @@ class Translator:
         self._on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))
 
     async def score_batch(
-        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> list[TargetScore]:
         """Score given translations (source, target) as they are, never split; raises as `attention` does."""
+        options = complete(TranslationOptions(length_penalty=length_penalty), self._manifest.decoding)
         size = sum(len(text) for pair in pairs for text in pair)
         encoded = await self._timed("tokenize", size, lambda: [self._encode_sides(*pair) for pair in pairs])
         jobs = [ScoringRequest(source, target, deadline, self._wanted) for source, target in encoded]
@@ -259,7 +258,7 @@ class Translator:
 
         def scores() -> list[TargetScore]:
             scored = zip(pairs, results, strict=True)
-            return [self._target_score(pair, result, length_penalty) for pair, result in scored]
+            return [self._target_score(pair, result, penalty_of(options)) for pair, result in scored]
 
         return await self._timed("view", size, scores)
 
@@ -274,7 +273,7 @@ class Translator:
             best, *others = result.hypotheses
             weights = None
             if result.scores is not None:
-                best = over_vocabulary(best, result.scores, options.length_penalty)
+                best = over_vocabulary(best, result.scores, penalty_of(options))
                 weights = alignment_weights(result.scores.cross_attention, self._align)
             outcomes.append(SegmentResult((best, *others), weights))
         return outcomes
@@ -309,7 +308,7 @@ class Translator:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
         scores = result.scores
         assert scores is not None, "a worker answers with what was asked for"
-        best = over_vocabulary(result.hypotheses[0], scores, options.length_penalty)
+        best = over_vocabulary(result.hypotheses[0], scores, penalty_of(options))
         target = self._tokenizers.target.locate(best.ids)
         return ScoredPair(
             text, target.text, self._tokenizers.source.tokens(text), target.tokens, scores, best.score, best.logprobs
@@ -320,7 +319,7 @@ class Translator:
     ) -> ScoredPair:
         logprobs = tuple(float(value) for value in scores.logprobs)
         source, target = self._tokenizers.source.tokens(text), self._tokenizers.target.tokens(target_text)
-        score = normalised_score(logprobs, options.length_penalty)
+        score = normalised_score(logprobs, penalty_of(options))
         return ScoredPair(text, target_text, source, target, scores, score, logprobs)
 
     def _target_score(self, pair: tuple[str, str], scores: ScoringResult, length_penalty: float) -> TargetScore:

@@ -33,10 +33,10 @@ MAX_LENGTH_PENALTY = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TranslationOptions:
-    """How to search; the defaults are those of the HTTP interface."""
+    """How to search; None: as the model's manifest says."""
 
-    beam_size: int = 4  # hypotheses kept in parallel, 1 (greedy) to 8
-    length_penalty: float = 1.0  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
+    beam_size: int | None = None  # hypotheses kept in parallel, 1 (greedy) to 8
+    length_penalty: float | None = None  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
     max_length: int | None = None  # most tokens a sentence may get, </s> counted; None: a limit from its source length
     min_length: int = 0  # fewest tokens before a sentence may end, </s> not counted
     alternatives: int = 0  # further translations wanted, best first, all different

@@ -93,7 +93,7 @@ class DummyTranslator:
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> list[Translation]:
-        await self.work(texts, options, deadline, options.beam_size)
+        await self.work(texts, options, deadline, options.beam_size or 4)
         return [self.translation(text, options) for text in texts]
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
@@ -118,7 +118,7 @@ class DummyTranslator:
         yield StreamedEnd(target)
 
     async def score_batch(
-        self, pairs: Sequence[tuple[str, str]], length_penalty: float = 1.0, *, deadline: float | None = None
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> list[TargetScore]:
         await self.work([source for source, _ in pairs], length_penalty, deadline, 1)
         return [TargetScore(-0.5, (-0.25,), ((0, 0),)) for _ in pairs]

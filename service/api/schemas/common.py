@@ -113,6 +113,7 @@ Texts = Annotated[
 WholeNumber = Annotated[int, BeforeValidator(whole)]
 OptionalWholeNumber = Annotated[int | None, BeforeValidator(whole)]
 Number = Annotated[float, BeforeValidator(decimal)]
+OptionalNumber = Annotated[float | None, BeforeValidator(decimal)]
 Count = Annotated[int, BeforeValidator(count)]
 Flag = Annotated[bool, BeforeValidator(flag)]
 Lowered = BeforeValidator(lowered)
@@ -146,12 +147,18 @@ class Decoding(Fields):
         None,
         description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
     )
-    beam_size: WholeNumber = Field(4, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
-    length_penalty: Number = Field(
-        1.0,
+    beam_size: OptionalWholeNumber = Field(
+        None,
+        ge=1,
+        le=MAX_BEAM_SIZE,
+        description="Beam size; 1 is greedy search. Default: the model's own, 4 for the shipped ones",
+    )
+    length_penalty: OptionalNumber = Field(
+        None,
         ge=0,
         le=MAX_LENGTH_PENALTY,
-        description="0 compares the sums of log-probabilities, 1 their means; higher values favour longer output",
+        description="0 compares the sums of log-probabilities, 1 their means; higher values favour longer output. "
+        "Default: the model's own, 1 for the shipped ones",
     )
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"

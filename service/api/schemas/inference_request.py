@@ -20,10 +20,9 @@ from service.api.schemas.common import (
     Accepts,
     Fields,
     Flag,
-    Number,
+    OptionalNumber,
     OptionalWholeNumber,
     Schema,
-    WholeNumber,
     as_whole,
     refused,
 )
@@ -155,8 +154,8 @@ class InferenceParameters(Fields):
     model_config = ConfigDict(protected_namespaces=(), extra="allow")
     __pydantic_extra__: dict[str, str | float | bool]
 
-    beam_size: WholeNumber = Field(4, ge=1, le=MAX_BEAM_SIZE)
-    length_penalty: Number = Field(1.0, ge=0, le=MAX_LENGTH_PENALTY)
+    beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE)
+    length_penalty: OptionalNumber = Field(None, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
 

@@ -18,6 +18,7 @@ class ModelSchema(Schema):
     source: str
     sources: list[str] = Field(description="All source languages; `source` is the first")
     target: str
+    targets: list[str] = Field(description="All languages that it translates into; `target` is the first")
     default: bool = Field(description="Whether it is the default of one of its language pairs")
     digest: str
     precision: str

@@ -6,27 +6,41 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.bundle.limits import length_limit
+from service.bundle.manifest import DecodingDefaults
 from service.engine.errors import InvalidOption
 from service.engine.search.validation import check_search
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions, TranslationOptions
 
 
-def check_options(options: TranslationOptions) -> None:
-    """Raise InvalidOption for the first option that is out of its range."""
-    check_search(SearchOptions(options.beam_size, options.length_penalty, min_length=options.min_length))
+def complete(options: TranslationOptions, defaults: DecodingDefaults) -> TranslationOptions:
+    """Return the options with the model's own settings for what they leave open.
+
+    Raises InvalidOption for the first option that is out of its range.
+    """
+    beam_size = defaults.beam_size if options.beam_size is None else options.beam_size
+    length_penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
+    check_search(SearchOptions(beam_size, length_penalty, min_length=options.min_length))
     if not 0 <= options.alternatives < MAX_BEAM_SIZE:
         raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
     if options.max_length is not None and options.max_length <= options.min_length:
         raise InvalidOption(f"max_length is {options.max_length}; it must be more than min_length and at least 1.")
+    return replace(options, beam_size=beam_size, length_penalty=length_penalty)
+
+
+def penalty_of(options: TranslationOptions) -> float:
+    """Return the length penalty of completed options."""
+    assert options.length_penalty is not None, "complete() fills it in"
+    return options.length_penalty
 
 
 def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
-    """Settle how to search for the translation of so many source tokens; counts include </s>."""
+    """Settle how to search for so many source tokens; counts include </s>, and the options are complete."""
+    assert options.beam_size is not None, "complete() fills it in"
     min_length = min(options.min_length, target_limit - 2)
     n_best = options.alternatives + 1
     return SearchOptions(
         beam_size=max(options.beam_size, n_best),
-        length_penalty=options.length_penalty,
+        length_penalty=penalty_of(options),
         max_length=max(length_limit(source_tokens, target_limit, options.max_length), min_length + 1),
         min_length=min_length,
         n_best=n_best,
