@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,28 @@ async def test_a_translation_does_not_depend_on_its_company(translator: Translat
     together = [each.text for each in await translator.translate(texts, split=False)]
     alone = [(await translator.translate([text], split=False))[0].text for text in texts]
     assert together == alone
+
+
+def test_the_command_check_compares_with_the_original_and_writes_it_down(
+    folder: Path, bundle: Path, tmp_path: Path
+) -> None:
+    texts, references = tmp_path / "text.en", tmp_path / "text.fr"
+    texts.write_text("\n".join(ENGLISH[100:130]) + "\n", encoding="utf-8")
+    references.write_text("\n".join(FRENCH[100:130]) + "\n", encoding="utf-8")
+    copy = tmp_path / "copy"
+    shutil.copytree(bundle, copy)
+    arguments = [str(copy), str(folder), "--text", str(texts), "--references", str(references)]
+    found = CliRunner().invoke(app, ["import", "check", *arguments])
+    assert found.exit_code == 0, found.output
+    checked = load_bundle(copy).manifest.card["imported"]["checked"]
+    assert checked["passed"] is True
+    assert checked["with"].startswith("transformers ")
+    what = {figure["what"]: figure["value"] for figure in checked["figures"]}
+    assert what["texts with the same source tokens"] == 1
+    assert what["equal translations (int8 against the original)"] > 0.9
+    references.write_text("one\n", encoding="utf-8")
+    refused = CliRunner().invoke(app, ["import", "check", *arguments])
+    assert "30 sentences and 1 references" in str(refused.exception)
 
 
 @pytest.mark.parametrize("byte_fallback", [True, False])

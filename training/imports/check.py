@@ -1,0 +1,181 @@
+"""Compares an imported bundle with the original in its own implementation: the user's proof that an import is right.
+
+The original runs in transformers or CTranslate2, which the user installs; nothing else of this project needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import sacrebleu
+
+from service.bundle.manifest import MANIFEST_NAME
+from service.bundle.vocabulary import EOS
+from service.bundle.write import write_manifest
+from training.export.sessions import open_session, run
+from training.imports.errors import ImportRefused
+from training.imports.source import ImportedModel
+
+Ids = Sequence[int]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One comparison and the bound that it should keep; without a bound it only informs."""
+
+    what: str
+    value: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the bound is kept; not a number never is."""
+        if self.at_most is not None:
+            return self.value <= self.at_most
+        return self.at_least is None or self.value >= self.at_least
+
+    def __str__(self) -> str:
+        bounded = self.at_most is not None or self.at_least is not None
+        verdict = ("ok  " if self.passed else "FAIL") if bounded else "    "
+        bound = f"(≤ {self.at_most:g})" if self.at_most is not None else ""
+        bound = f"(≥ {self.at_least:g})" if self.at_least is not None else bound
+        return f"{verdict} {self.what:58} {self.value:9.4g} {bound}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the original says about a given translation."""
+
+    logprobs: Floats
+    """[T], </s> counted."""
+    attention: Floats | None
+    """Cross-attention [L, H, T, S] where the implementation gives it."""
+
+
+class Original(Protocol):
+    """The original model in its own implementation, with its own ids."""
+
+    name: str
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a source text as the original's users send it."""
+
+    def translate(self, texts: Sequence[str], beam_size: int, length_penalty: float) -> list[str]:
+        """Return a translation of each text."""
+
+    def score(self, source: Ids, target: Ids) -> Scored:
+        """Return how likely a translation is; the target is closed by its end token."""
+
+
+def compare(
+    bundle: Path,
+    model: ImportedModel,
+    original: Original,
+    texts: Sequence[str],
+    references: Sequence[str] | None = None,
+) -> list[Figure]:
+    """Return all comparisons of a bundle with the original over some sentences, one a text.
+
+    Tokens, log-probabilities and attention of the original's own translations, the translations themselves, and BLEU
+    of both against references, one a text, if there are any. Raises ImportRefused without sentences, or where the
+    references are of another number.
+    """
+    if not texts or not all(text.strip() for text in texts):
+        raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
+    if references is not None and len(references) != len(texts):
+        raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
+    beam_size, penalty = model.decoding.beam_size, model.decoding.length_penalty
+    theirs = original.translate(texts, beam_size, penalty)
+    ours = translate_as_served(bundle, texts, model)
+    scored = [] if references is None else against_references(ours, theirs, references)
+    equal = float(np.mean([one == other for one, other in zip(ours, theirs, strict=True)]))
+    return [
+        Figure("texts with the same source tokens", _same_tokens(model, original, texts), at_least=0.99),
+        *_scores(bundle, model, original, list(zip(texts, theirs, strict=True))),
+        Figure("equal translations (int8 against the original)", equal),
+        Figure("BLEU of ours against the original's", sacrebleu.corpus_bleu(ours, [theirs]).score, at_least=80),
+        Figure("chrF of ours against the original's", sacrebleu.corpus_chrf(ours, [theirs]).score),
+        *scored,
+    ]
+
+
+def against_references(ours: Sequence[str], theirs: Sequence[str], references: Sequence[str]) -> list[Figure]:
+    """Return BLEU and chrF of both against references."""
+    scores = [sacrebleu.corpus_bleu(list(side), [list(references)]).score for side in (ours, theirs)]
+    return [
+        Figure("BLEU of the bundle", scores[0]),
+        Figure("BLEU of the original", scores[1]),
+        Figure("BLEU lost", scores[1] - scores[0], at_most=0.3),
+    ]
+
+
+def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str]) -> float:
+    """Return the share of texts that both cut into the same tokens."""
+    rows, same = model.rows[0], 0
+    for text in texts:
+        ids = model.source.tokenizer.encode(text, add_special_tokens=False).ids
+        same += [int(rows[number]) for number in ids] == list(original.encode(text))
+    return same / len(texts)
+
+
+def _scores(bundle: Path, model: ImportedModel, original: Original, pairs: Sequence[tuple[str, str]]) -> list[Figure]:
+    """Compare scores and attention of translations that the original made."""
+    session = open_session(bundle / json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]["int8"]["forced"])
+    logprobs, attention = [], []
+    for text, translation in pairs:
+        source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
+        source += [EOS] * model.source_end
+        target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
+        if max(len(source), len(target)) > model.max_tokens:
+            continue
+        found = run(
+            session,
+            {
+                "source": np.array([source]),
+                "source_lengths": np.array([len(source)]),
+                "target": np.array([target]),
+                "target_lengths": np.array([len(target)]),
+            },
+        )
+        wanted = original.score([int(model.rows[0][i]) for i in source], [int(model.rows[1][i]) for i in target])
+        logprobs.append(np.abs(found["logprobs"][0] - wanted.logprobs))
+        if wanted.attention is not None:
+            attention.append(0.5 * np.abs(found["cross_attention"][0] - wanted.attention).sum(-1).mean())
+    figures = [
+        Figure("mean difference of log-probabilities, nats", float(np.concatenate(logprobs).mean()), at_most=0.1)
+    ]
+    if attention:
+        figures.append(Figure("total variation of cross-attention", float(np.mean(attention)), at_most=0.05))
+    return figures
+
+
+def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel) -> list[str]:
+    """Return the translations that the service gives, with the bundle's own search settings, one a text."""
+    command = [sys.executable, "-m", "service", "translate", "--model", str(bundle), "--no-split-sentences"]
+    command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
+    found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise ImportRefused(f"{bundle}: the service cannot translate with it: {found.stderr.strip().splitlines()[-1]}")
+    return found.stdout.removesuffix("\n").split("\n")
+
+
+def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], sentences: int) -> None:
+    """Write the comparison into the bundle's card (``card.imported.checked``)."""
+    document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
+    document["card"]["imported"]["checked"] = {
+        "with": original.name,
+        "sentences": sentences,
+        "passed": all(figure.passed for figure in figures),
+        "figures": [{name: value for name, value in asdict(figure).items() if value is not None} for figure in figures],
+    }
+    write_manifest(bundle, document)
