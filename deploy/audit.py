@@ -1,10 +1,10 @@
-"""Asks the public vulnerability service about every package that constraints.txt pins, with pip-audit.
+"""Ask the public vulnerability service about every package that constraints.txt pins, with pip-audit.
 
     python deploy/audit.py --pip-audit .venv/supply/bin/pip-audit
 
-Exit codes: 0 nothing is known against them, 1 something is, 3 the service could not be asked about all of them
-(pip-audit by itself calls it a success when the service knows no package at all, as behind a mirror). With
---tolerate-no-service that last one is said as loudly and is no failure.
+Exit codes: 0 no vulnerability is known, 1 at least one is known, 3 the service could not be asked about all packages
+(pip-audit by itself reports success when the service knows no package at all, as behind a mirror). With
+--tolerate-no-service the last case prints the same message, but is not a failure.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(slots=True)
 class Findings:
-    """What pip-audit found out."""
+    """The findings of pip-audit."""
 
     audited: int = 0
     vulnerable: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)  # to the service
-    error: str = ""  # of pip-audit, where it made no report
+    unknown: list[str] = field(default_factory=list)  # packages that the service does not know
+    error: str = ""  # of pip-audit, if it made no report
 
     @property
     def code(self) -> int:
-        """Return the exit code; a vulnerability says more than an incomplete answer."""
+        """Return the exit code; a vulnerability takes precedence over an incomplete answer."""
         if self.vulnerable:
             return VULNERABLE
         return NOT_AUDITED if self.error or self.unknown or not self.audited else CLEAN
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the findings in words."""
         if self.vulnerable:
             return "VULNERABLE:\n" + "\n".join(f"  {line}" for line in self.vulnerable)
         if self.code == NOT_AUDITED:
@@ -69,7 +69,7 @@ def ask(pip_audit: str, requirements: Path, more: Sequence[str]) -> Findings:
 
 
 def read(dependencies: Sequence[dict[str, object]]) -> Findings:
-    """Sort what pip-audit reports of each package."""
+    """Sort the reports of pip-audit on each package."""
     findings = Findings()
     for one in dependencies:
         if "skip_reason" in one:
@@ -85,7 +85,7 @@ def read(dependencies: Sequence[dict[str, object]]) -> Findings:
 
 
 def main() -> int:
-    """Ask about one package first, so that a missing service is met once and not for every package."""
+    """Ask about one package first, so that a missing service is noticed once and not for every package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pip-audit", default="pip-audit", help="the program")
     parser.add_argument("--requirements", type=Path, default=ROOT / "constraints.txt")

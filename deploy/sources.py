@@ -1,4 +1,4 @@
-"""Prints the label that `make containers` gives the image: a digest of everything that it is made of.
+"""Print the label that `make containers` gives the image: a digest of everything that it is made of.
 
 A test can then tell an image of these sources from one that was built before they changed.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LABEL = "translucent.sources"
-# What .dockerignore lets through, and what says how it is built.
+# The files that .dockerignore lets through, and those that define the build.
 PARTS = (
     "Dockerfile", ".dockerignore", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
     "service", "training", "models",
@@ -30,4 +30,4 @@ def _git(*arguments: str, text: str = "") -> str:
 
 
 if __name__ == "__main__":
-    print(f"{LABEL}={digest()}")  # noqa: T201 - what the Makefile reads
+    print(f"{LABEL}={digest()}")  # noqa: T201 - the Makefile reads it

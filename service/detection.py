@@ -1,6 +1,6 @@
-"""In which of the served languages a text is written, by py3langid (BSD; 5 MB, so the image stays small).
+"""Detects which of the served languages a text is written in, with py3langid (BSD; 5 MB, so the image stays small).
 
-On 500 sentences each of Tatoeba's English, French and German it was right on 99.7 %; lingua, twenty times as large, on
+On 500 sentences each of Tatoeba's English, French and German it was right on 99.7 %; lingua, twenty times larger, on
 99.5 %.
 """
 
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 ENOUGH_CHARACTERS = 2000  # more text does not make the answer better, only slower
-# Of all languages' probability, that of the served ones; with less a text is in none of them. Of 2,400 sentences of
-# Tatoeba in English, French and German five have less, and so have 37 of 40 short sentences in 30 other languages.
+# The least probability of all served languages together; with less, a text is in none of them. Of 2,400 sentences of
+# Tatoeba in English, French and German five have less, as do 37 of 40 short sentences in 30 other languages.
 LEAST_SHARE = 0.02
-NOTHING_LANGUAGE = "en"  # what clients expect to read where nothing was recognised
+NOTHING_LANGUAGE = "en"  # clients expect this if nothing was recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ def average(found: Sequence[Sequence[Guess]], lengths: Sequence[int]) -> list[Gu
 
 
 class Detector:
-    """Chooses among the served languages; the model is loaded when it is first needed, and then kept."""
+    """Chooses among the served languages; the model is loaded at the first use, and then kept."""
 
     def __init__(self, served: Callable[[str], str | None]) -> None:
-        """Take what says which served language, if any, a bare language code such as `pt` means."""
+        """Take the function that maps a bare language code such as `pt` to a served language, or to None."""
         self._served = served
         self._lock = threading.Lock()
         self._identifier: LanguageIdentifier | None = None
-        self._known: dict[str, str] = {}  # the served language that each of the identifier's labels means
+        self._known: dict[str, str] = {}  # the served language of each of the identifier's labels
 
     def detect(self, text: str) -> list[Guess]:
         """Return the served languages, best first; only NOTHING for a text without evidence or in another language.

@@ -1,7 +1,7 @@
 """Log lines: JSON (or readable text on a terminal), one format for our own code, uvicorn and warnings alike.
 
-No line ever holds the text of a user. Exceptions are written as their type and the places they passed through, never
-with their message, because the message of a library's exception may quote what it was given.
+No line ever holds the text of a user. Exceptions are written as their type and their stack frames, never with their
+message, because the message of a library's exception may quote its input.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def strip_exceptions(_logger: WrappedLogger, _name: str, event: EventDict) -> Ev
 
 
 def drop_colour(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Uvicorn sends each message a second time with terminal colours."""
+    """Drop the copy of each message with terminal colours, which uvicorn adds."""
     event.pop("color_message", None)
     return event
 
@@ -92,7 +92,7 @@ def configure_logging(
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
-    # What happens inside asyncio is not for operators unless it goes wrong.
+    # Events inside asyncio matter to operators only if something fails.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     logging.captureWarnings(True)
 

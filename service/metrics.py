@@ -40,7 +40,7 @@ from service.engine import (
     StepDone,
 )
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST  # of what Metrics.render returns
+CONTENT_TYPE = CONTENT_TYPE_LATEST  # of the text that Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
@@ -160,7 +160,7 @@ class Metrics:
         self._batch_rows = self._histogram("batch_rows", "Rows decoded together in one step", ROWS, "model")
 
     def _define_health(self) -> None:
-        # Negated: rate() needs the sum of a histogram to grow only.
+        # Negated, because rate() needs a sum of the histogram that only grows.
         self._surprisal = self._histogram(
             "sentence_surprisal_nats",
             "Negative mean log-probability of the tokens of a translation",
@@ -265,7 +265,7 @@ class Metrics:
         """Return all metrics in Prometheus' text format, UTF-8."""
         return generate_latest(self.registry)
 
-    # The engine's events, from its threads; prometheus_client locks for itself.
+    # The engine's events, from its threads; prometheus_client has its own locks.
 
     def record(self, event: EngineEvent) -> None:
         """Record an event of the engine; the most frequent are matched first."""

@@ -2,8 +2,8 @@
 
     python -m deploy.ray.bulk --model models/transformer-en-fr --input lines.txt --output lines.fr --workers 8
 
-One line out for each line in, byte for byte what `translucent translate` gives. At the end it says how busy each
-worker was.
+The output has one line for each line of the input, and the same bytes as that of `translucent translate`. At the end
+the command prints how busy each worker was.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from service.engine import (
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-BATCH_LINES = 1024  # that a worker gets at once, sorted by length and translated together
+BATCH_LINES = 1024  # lines that a worker gets at once, sorted by length and translated together
 CHUNK_LINES = 64
-EVERYTHING = 1 << 40  # no limit to a queue that only we fill, nor to a file that is read at once
+EVERYTHING = 1 << 40  # no limit: only this program fills the queue, and a file is read at once
 
 Columns = dict[str, npt.NDArray[np.object_]]
 
@@ -61,7 +61,7 @@ class Worker:
         self.loop.run_until_complete(self.translator.start())
 
     def __call__(self, batch: Columns) -> Columns:
-        """Translate a batch of numbered lines; every row says who did it, from when to when, in how much CPU time."""
+        """Translate a batch of numbered lines; each row names the worker, its start and end, and its CPU time."""
         began, processor = time.time(), time.process_time()
         texts = [str(text) for text in batch["text"]]
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
@@ -89,7 +89,7 @@ class Worker:
 
 
 def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str], Shifts]:
-    """Translate with all workers; the lines come back in their order."""
+    """Translate with all workers and return the lines in their order."""
     found = [""] * len(lines)
     shifts = Shifts(options.intra_threads)
     if not lines:
@@ -114,7 +114,7 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
 
 
 def main() -> None:
-    """Read, translate with all workers, write, and say who did how much."""
+    """Read, translate with all workers, write, and report the work of each worker."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--model", required=True, help="folder of a bundle, with the same path on every machine")
     parser.add_argument("--input", required=True, type=Path)
@@ -142,7 +142,7 @@ def main() -> None:
     began = time.perf_counter()
     try:
         check_paths_differ((options.input,), (options.output, options.report))
-        find_bundle(Wanted(options.model), Path(), ModelSettings(device="cpu"))  # to fail here, and in one sentence
+        find_bundle(Wanted(options.model), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
         with LineReader(options.input, "the input") as reader:
             lines = reader.window(EVERYTHING)
     except EngineError as error:

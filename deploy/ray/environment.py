@@ -1,17 +1,17 @@
-"""Which settings Ray may hand on to replicas: it shows them in its dashboard and its state API."""
+"""The settings that Ray may pass to replicas: it shows them in its dashboard and its state API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 OURS = ("TRANSLUCENT_", "OTEL_")
-# As service.settings has them, and the headers that OpenTelemetry's exporter authenticates with.
+# Those of service.settings, and the headers that OpenTelemetry's exporter authenticates with.
 SECRETS = ("TRANSLUCENT_METRICS_TOKEN", "TRANSLUCENT_ADMIN_TOKEN", "TRANSLUCENT_RATE_LIMIT_STORAGE")
 HEADERS = "_HEADERS"
 
 
 def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for the replicas; raises SystemExit where a secret is among them."""
+    """Return the settings for the replicas; raise SystemExit if a secret is among them."""
     given = {name: value for name, value in environment.items() if name.startswith(OURS)}
     secret = sorted(name for name, value in given.items() if is_secret(name, value))
     if secret:
@@ -24,7 +24,7 @@ def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Return whether a variable holds a secret; a Redis without a password is none."""
+    """Return whether a variable holds a secret; the address of a Redis without a password is not secret."""
     if name == "TRANSLUCENT_RATE_LIMIT_STORAGE":
         return "@" in value
     return bool(value) and (name in SECRETS or (name.startswith("OTEL_") and name.endswith(HEADERS)))

@@ -1,4 +1,4 @@
-"""The service as autoscaled replicas of Ray Serve: the very application that `translucent serve` runs.
+"""The service as autoscaled replicas of Ray Serve: the same application that `translucent serve` runs.
 
     python -m deploy.ray.serving --host 0.0.0.0 --port 8000      or:      cd deploy/ray && serve run serving:app
 
@@ -28,12 +28,12 @@ else:  # `cd deploy/ray && serve run serving:app`
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-ONGOING_REQUESTS = 32  # of a replica, before another one is wanted: about what fills a batch
+ONGOING_REQUESTS = 32  # of a replica, above which Serve adds another: about as many as fill a batch
 DRAIN_SECONDS = 40.0
 
 
 def build() -> FastAPI:
-    """Yield the application with its engine; runs once in each replica."""
+    """Return the application with its engine; this runs once in each replica."""
     import asyncio
     import contextlib
     import time
@@ -62,7 +62,7 @@ def build() -> FastAPI:
         while not registry.dead and time.monotonic() - well < STALLED_SECONDS:
             await asyncio.sleep(1)
             well = well if registry.stalled else time.monotonic()
-        os._exit(1)  # Serve starts another replica, as whoever watches a process would
+        os._exit(1)  # Serve starts another replica, as any supervisor of a process would
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -78,7 +78,7 @@ def build() -> FastAPI:
 
 
 def scaling() -> dict[str, object]:
-    """Return how many replicas: a fixed number, or as many as the load wants."""
+    """Return the number of replicas: a fixed number, or limits between which the load decides."""
     if "RAY_REPLICAS" in os.environ:
         return {"num_replicas": int(os.environ["RAY_REPLICAS"])}
     return {
@@ -107,7 +107,7 @@ app = Translucent.bind()
 
 
 def main() -> None:
-    """Run the application until told to stop, on the cluster of RAY_ADDRESS or one of its own."""
+    """Run the application until it is stopped, on the cluster of RAY_ADDRESS or one of its own."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)

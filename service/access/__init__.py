@@ -1,1 +1,1 @@
-"""Who may use the service and how much of it: API keys and rate limits, without HTTP."""
+"""API keys, rate limits and limits of connections and bodies, without HTTP."""

@@ -1,4 +1,4 @@
-"""Which address a request counts for: the client's own, or the one that a trusted proxy says it had."""
+"""The address that a request counts for: the client's own, or the one that a trusted proxy reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 UNKNOWN = "unknown"
-# Who has one IPv6 address has all of its network, so a limit for each address would be none.
+# A client with one IPv6 address has all addresses of its network, so a limit for each address would have no effect.
 IPV6_PREFIX = 64
 LONGEST_ADDRESS = 128  # characters; the longest with a port has half as many
 # Some proxies write the port, too: 192.0.2.1:50000, [2001:db8::1]:50000.
@@ -19,15 +19,15 @@ WITH_PORT = re.compile(r"(?:(?P<four>[0-9.]+):[0-9]{1,5}|\[(?P<six>[0-9A-Fa-f:.]
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Networks and addresses from a list with commas; raises ValueError."""
+    """Return the networks and addresses in a list with commas; raise ValueError."""
     return tuple(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip())
 
 
 def client_address(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network]) -> str:
-    """Return the address, or IPv6 network, that limits count for.
+    """Return the address, or IPv6 network, that the limits apply to.
 
-    `forwarded` holds the X-Forwarded-For headers. They are read from the right, and only as far as trusted proxies
-    wrote them: what stands further left is what the client itself claims.
+    `forwarded` holds the X-Forwarded-For headers. They are read from the right, and only the entries that trusted
+    proxies wrote: the entries further left are the client's own claim.
     """
     address = _parse(peer)
     hops = [hop for header in forwarded for hop in header.split(",")]
@@ -51,7 +51,7 @@ def _parse(text: str | None) -> Address | None:
 
 @lru_cache(maxsize=1024)
 def _parse_short(text: str) -> Address | None:
-    """Return an address; kept, because a request is asked for its address several times."""
+    """Return an address; it is cached, because each request needs its address several times."""
     found = WITH_PORT.fullmatch(text.strip())
     try:
         address = ip_address(found["six"] or found["four"] if found else text.strip())

@@ -1,24 +1,24 @@
-"""How much of the memory bodies of requests may take up together."""
+"""The memory that the bodies of all requests may use together."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-SHARE = 4  # what one address may have at most is this part of the whole
+SHARE = 4  # one address may use a quarter of the whole
 
 
 class Bodies:
-    """Counts the bytes of bodies that are held; no address may take up all of the room."""
+    """Counts the bytes of bodies in memory; one address cannot use all of it."""
 
     def __init__(self, limit: int, largest: int) -> None:
-        """Return room for `limit` bytes, in which one body of the `largest` size always fits."""
+        """Allow `limit` bytes, in which one body of the `largest` size always fits."""
         self._limit = max(limit, largest)
         self._share = max(limit // SHARE, largest)
         self._of_address: Counter[str] = Counter()
         self.held = 0
 
     def take(self, address: str, size: int) -> bool:
-        """Take room for bytes of an address; False, and nothing taken, where there is none."""
+        """Reserve bytes for an address; return False and reserve nothing if they do not fit."""
         if self.held + size > self._limit or self._of_address[address] + size > self._share:
             return False
         self.held += size
@@ -26,7 +26,7 @@ class Bodies:
         return True
 
     def give_back(self, address: str, size: int) -> None:
-        """Give room back."""
+        """Release reserved bytes."""
         self.held -= size
         self._of_address[address] -= size
         if not self._of_address[address]:

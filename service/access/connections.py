@@ -1,4 +1,4 @@
-"""How many connections there may be, in total and from each address; without HTTP."""
+"""The number of open connections, in total and of each address, and its limits; without HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Refusal = Literal["too_many_connections", "too_many_from_address"]
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """The place of one open connection; `network` is None where no limit of its address holds."""
+    """The place of one open connection; `network` is None if its address has no limit."""
 
     network: str | None
     close: Callable[[], None]
@@ -22,10 +22,10 @@ class Place:
 
 
 class Connections:
-    """Counts open connections; a full house makes room by closing the connection that has been idle for longest."""
+    """Counts open connections; at the limit, the connection that has been idle for longest is closed."""
 
     def __init__(self, limit: int, address_limit: int, trusted: Sequence[Network] = ()) -> None:
-        """Addresses of `trusted` proxies, which bring the connections of many clients, have no limit of their own."""
+        """Set the limits; `trusted` proxies have no address limit, because they connect for many clients."""
         self._limit = limit
         self._address_limit = address_limit
         self._trusted = trusted
@@ -34,7 +34,7 @@ class Connections:
         self.open = 0
 
     def enter(self, peer: str | None, close: Callable[[], None]) -> Place | Refusal:
-        """Take a place for a new, idle connection, or return why there is none; `close` is called to make room."""
+        """Return a place for a new, idle connection, or the refusal. `close` is called to make room later."""
         network = None if is_trusted(peer, self._trusted) else client_address(peer, (), ())
         if network is not None and self._of_network[network] >= self._address_limit:
             return "too_many_from_address"
@@ -48,7 +48,7 @@ class Connections:
         return place
 
     def leave(self, place: Place) -> None:
-        """Give a place back; a second time changes nothing."""
+        """Release a place; a second call has no effect."""
         if not place.held:
             return
         place.held = False
@@ -60,13 +60,13 @@ class Connections:
                 del self._of_network[place.network]
 
     def idle(self, place: Place) -> None:
-        """Note that a connection waits for the head of a request from now on."""
+        """Record that a connection waits for the head of a request from now on."""
         if place.held:
             self._idle.pop(place, None)
             self._idle[place] = None
 
     def busy(self, place: Place) -> None:
-        """Note that a request is being answered on a connection."""
+        """Record that a request is being answered on a connection."""
         self._idle.pop(place, None)
 
     def _make_room(self) -> bool:

@@ -27,19 +27,19 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
-PREFIX = "tl_"  # so that scanners for leaked secrets can know a key when they see one
+PREFIX = "tl_"  # lets scanners for leaked secrets recognise a key
 NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}", re.ASCII)
-READ_SECONDS = 1.0  # how long a request may wait for the file
-CHECK_SECONDS = 1.0  # how long a server may not notice that the file has changed
+READ_SECONDS = 1.0  # the longest that a request waits for the file
+CHECK_SECONDS = 1.0  # the longest until a server notices that the file has changed
 
 
 class KeyFileError(Exception):
-    """The file, or a change to it, is not possible; the message says what to do."""
+    """The file cannot be used, or cannot be changed in this way; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is kept of a key."""
+    """The record of a key."""
 
     name: str
     sha256: str  # of the key, in hexadecimal
@@ -52,7 +52,7 @@ def digest(key: str) -> str:
 
 
 def read_keys(path: Path) -> list[ApiKey]:
-    """Return all keys of a file; raises KeyFileError when there is none or it cannot be read."""
+    """Return all keys of a file; raise KeyFileError if it does not exist or cannot be read."""
     try:
         entries = json.loads(path.read_text("utf-8"))["keys"]
         return [ApiKey(str(entry["name"]), str(entry["sha256"]), str(entry["created"])) for entry in entries]
@@ -65,7 +65,7 @@ def read_keys(path: Path) -> list[ApiKey]:
 
 
 def add_key(path: Path, name: str) -> str:
-    """Make a key for a new name and return it; nobody can do that a second time. Raises KeyFileError."""
+    """Make a key for a new name and return it; it cannot be read again later. Raise KeyFileError."""
     if not NAME.fullmatch(name):
         raise KeyFileError("A name has 1 to 64 letters, digits and the characters . _ @ - only.")
     with _changing(path) as keys:
@@ -77,7 +77,7 @@ def add_key(path: Path, name: str) -> str:
 
 
 def remove_key(path: Path, name: str) -> None:
-    """Take a key back; raises KeyFileError when there is none of that name."""
+    """Revoke a key; raise KeyFileError if there is none of that name."""
     read_keys(path)
     with _changing(path) as keys:
         kept = [key for key in keys if key.name != name]
@@ -112,10 +112,10 @@ def _write(path: Path, keys: list[ApiKey]) -> None:
 
 
 class KeyRing:
-    """The keys of a running server, which follows changes of the file without a restart.
+    """The keys of a running server, which reads changes of the file without a restart.
 
-    A file that is gone takes every key back. One that cannot be read leaves the last good keys in force, because it is
-    more often half-written than meant; `on_read` is told of both.
+    If the file is gone, every key is revoked. If it cannot be read, the last good keys remain valid, because such a
+    file is more often half-written than intended. `on_read` is called in both cases.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class KeyRing:
         self._on_read(True)
 
     def owner(self, key: str) -> str | None:
-        """Return the name that a key belongs to; takes as long for a wrong key as for a right one."""
+        """Return the name that a key belongs to; a wrong key takes as long as a right one."""
         offered = digest(key)
         found = None
         for known in self._keys:
@@ -141,7 +141,7 @@ class KeyRing:
         return found
 
     async def follow_in_time(self) -> None:
-        """Follow the file where that is due; a file system that hangs is waited for only once, and not for long."""
+        """Read the file again if a check is due; a file system that hangs delays only one caller, and not for long."""
         if self._following or self._clock() - self._checked < CHECK_SECONDS:
             return
         self._checked = self._clock()
@@ -191,5 +191,5 @@ class KeyRing:
         except FileNotFoundError:
             return None
         except OSError:
-            return (0, 0, 0)  # there, and not to be read
+            return (0, 0, 0)  # the file exists, but cannot be read
         return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -20,24 +20,24 @@ Fits = Callable[[FixedWindowRateLimiter, RateLimitItem], Awaitable[bool]]
 
 MEMORY = "memory://"
 STORAGE_TIMEOUT_SECONDS = 0.25  # a limit must not cost more time than a translation
-STORAGE_PAUSE_SECONDS = 5.0  # how long a storage that failed is left alone
+STORAGE_PAUSE_SECONDS = 5.0  # time until a storage that failed is tried again
 
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A limit that is used up, and when it will have room again."""
+    """A limit that is used up, and the time until it has room again."""
 
     limit: str  # in words: "10 requests in 1 minute"
     seconds: int
 
 
 def parse_limits(text: str) -> tuple[RateLimitItem, ...]:
-    """Limits such as `10/second;300/minute`; raises ValueError."""
+    """Return limits such as `10/second;300/minute`; raise ValueError."""
     return tuple(parse_many(text)) if text.strip() else ()
 
 
 class RateLimits:
-    """Counts calls of each client; if the shared storage fails, this process counts alone until it is back.
+    """Counts the calls of each client; if the shared storage fails, this process counts alone until it is back.
 
     A window begins with a client's first call and lasts for its whole length, so that Retry-After is exact; the price
     is that a client may use up two windows in quick succession.
@@ -51,11 +51,11 @@ class RateLimits:
         self._paused_until = 0.0
 
     async def count(self, client: str, limits: Sequence[RateLimitItem], cost: int = 1) -> Exceeded | None:
-        """Count a call of a client as `cost` calls; None when all its limits have room for it."""
+        """Count a call of a client as `cost` calls; return None if all its limits have room for it."""
         return await self._first_exceeded(limits, lambda limiter, limit: limiter.hit(limit, client, cost=cost), client)
 
     async def full(self, client: str, limits: Sequence[RateLimitItem]) -> Exceeded | None:
-        """Count nothing; None when all limits of a client have room for one call more."""
+        """Return None if all limits of a client have room for one more call; count nothing."""
         return await self._first_exceeded(limits, lambda limiter, limit: limiter.test(limit, client), client)
 
     async def _first_exceeded(self, limits: Sequence[RateLimitItem], fits: Fits, client: str) -> Exceeded | None:
@@ -72,7 +72,7 @@ class RateLimits:
                 async with asyncio.timeout(STORAGE_TIMEOUT_SECONDS):
                     return await _wait_in(self._shared, limit, fits, client)
             except Exception as error:
-                # Refusing everybody, or nobody, would be worse than counting for ourselves.
+                # To refuse all calls, or none, would be worse than a count in this process alone.
                 self._paused_until = time.monotonic() + STORAGE_PAUSE_SECONDS
                 self._on_storage_failure()
                 log.warning(
@@ -88,7 +88,7 @@ class RateLimits:
 
 
 async def _wait_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, fits: Fits, client: str) -> int | None:
-    """None when the call fits into the limit, else the seconds until it will."""
+    """Return None if the call fits into the limit, else the seconds until it fits."""
     if await fits(limiter, limit):
         return None
     stats = await limiter.get_window_stats(limit, client)
@@ -96,7 +96,7 @@ async def _wait_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, fits: 
 
 
 def open_redis(uri: str) -> RedisStorage:
-    """Return the storage behind a redis:// or rediss:// address; connects when it is first used."""
+    """Return the storage at a redis:// or rediss:// address; it connects at the first use."""
     return RedisStorage(
         f"async+{uri}",
         implementation="redispy",

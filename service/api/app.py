@@ -64,7 +64,7 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     """Return the application over one service; the caller loads the registry, `lifespan` starts and stops it.
 
-    Raises KeyFileError when there is to be a file of API keys and it cannot be read.
+    Raise KeyFileError when there is to be a file of API keys and it cannot be read.
     """
     settings = service.settings
     keys = (

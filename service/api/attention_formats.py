@@ -78,7 +78,7 @@ class Drawing:
 
 
 def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
-    """Return the representation that the fields ask for, or else the Accept header; raises ApiError."""
+    """Return the representation that the fields ask for, or else the Accept header; raise ApiError."""
     form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
     if form in ("bertviz", "pharaoh") and fields.view in ("compare", "contrast"):
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
@@ -94,7 +94,7 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
 
 
 def negotiated(accept: str) -> str:
-    """Return the format that an Accept header likes best; JSON where it has no opinion. Raises ApiError (406)."""
+    """Return the format that an Accept header likes best; JSON where it has no opinion. Raise ApiError (406)."""
     offers = {media_type: form for form, media_type in reversed(MEDIA_TYPES.items())}
     best: tuple[float, str] | None = None
     for part in filter(None, (part.strip().lower() for part in accept.split(","))):
@@ -154,7 +154,7 @@ def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
 
 
 def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:
-    """Return the figure of a view; raises InvalidOption, TooLargeToDraw."""
+    """Return the figure of a view; raise InvalidOption, TooLargeToDraw."""
     if drawing.view == "compare":
         return compare(maps[0], maps[1], naming)
     if drawing.view == "contrast":

@@ -31,7 +31,7 @@ class BinaryData:
         self._at = 0
 
     def take(self, name: str, size: Any) -> bytes:
-        """Return the next bytes, which belong to the tensor `name`; raises ApiError where there are not so many."""
+        """Return the next bytes, which belong to the tensor `name`; raise ApiError if there are not so many."""
         wanted = as_whole(size)
         if wanted is None or isinstance(size, str) or not 0 <= wanted <= len(self._data) - self._at:
             raise invalid(
@@ -62,7 +62,7 @@ def split_body(body: bytes, json_length: str | None) -> tuple[bytes, BinaryData]
 
 
 def decode_strings(name: str, data: bytes) -> list[str]:
-    """Return the elements of a BYTES tensor; raises ApiError where the lengths do not add up or it is not UTF-8."""
+    """Return the elements of a BYTES tensor; raise ApiError if the lengths do not add up or it is not UTF-8."""
     found: list[str] = []
     at = 0
     while at < len(data):

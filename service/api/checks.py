@@ -34,7 +34,7 @@ def check_languages(known: Languages, **tags: str) -> None:
 
 
 def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """Return the served languages that two known tags mean; raises ApiError for two that no model joins."""
+    """Return the served languages that two known tags mean; raise ApiError for two that no model joins."""
     found = known.pair(source, target)
     if found is None:
         own, wanted = known.match(source) or source, known.match(target) or target
@@ -47,7 +47,7 @@ def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
 
 
 def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """Return the same of a route that does not find out the language of a text; raises ApiError for `auto`, too."""
+    """Return the same of a route that does not find out the language of a text; raise ApiError for `auto`, too."""
     if source.lower() == AUTO:
         raise invalid(
             f"source=auto is only supported by /translate; use one of {', '.join(known.targets)}",

@@ -29,7 +29,7 @@ class Deadline:
         return cls(time.monotonic() + seconds, seconds)
 
     async def wait_for(self, work: Awaitable[Result]) -> Result:
-        """Return the result of some work; raises DeadlineExceeded soon after the deadline, even if the engine hangs."""
+        """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
         try:
             async with asyncio.timeout(max(self.at + GRACE_SECONDS - time.monotonic(), 0.0)) as timer:
                 return await work

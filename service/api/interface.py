@@ -42,7 +42,7 @@ class TranslatorPort(Protocol):
         deadline: float | None = None,
         most_weights: int | None = None,
     ) -> Awaitable[AttentionMap]:
-        """Attention weights of one sentence and its own, or the given, translation; raises TooManyWeights."""
+        """Attention weights of one sentence and its own, or the given, translation; raise TooManyWeights."""
 
     def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
@@ -75,10 +75,10 @@ class RegistryPort(Protocol):
         """
 
     async def reload(self, name: str | None = None) -> list[Change]:
-        """Serve what has changed in the folder, or only the bundle of this name; raises BundleMissing."""
+        """Serve what has changed in the folder, or only the bundle of this name; raise BundleMissing."""
 
     async def unused(self) -> list[str]:
         """Return the names of the bundles in the folder that are neither served nor refused."""
 
     async def unload(self, name: str) -> None:
-        """Unload a model; raises UnknownModel or LastModel."""
+        """Unload a model; raise UnknownModel or LastModel."""

@@ -15,13 +15,13 @@ log = get_logger(__name__)
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:
     """Load what has changed in the folder of models, or one bundle; every change is logged and counted.
 
-    Raises BundleMissing. Who stops waiting does not stop it.
+    Raise BundleMissing. Who stops waiting does not stop it.
     """
     return await asyncio.shield(asyncio.create_task(_reload(service, name)))
 
 
 async def unload_model(service: Service, name: str) -> None:
-    """Take a model away; raises UnknownModel or LastModel."""
+    """Take a model away; raise UnknownModel or LastModel."""
     await service.registry.unload(name)
     service.metrics.model_changed("unloaded")
     service.metrics.show_models(service.registry.models())

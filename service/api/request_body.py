@@ -24,7 +24,7 @@ MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body; raises ApiError (415) where it is compressed: nothing is ever unpacked here."""
+    """Return the body; raise ApiError (415) if it is compressed: nothing is ever unpacked here."""
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity"}:
         raise ApiError(
@@ -37,7 +37,7 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
-    """Return all fields of a request; raises ApiError (400) for what cannot be read."""
+    """Return all fields of a request; raise ApiError (400) for what cannot be read."""
     if FIELDS in request.scope:
         read: dict[str, Any] = request.scope[FIELDS]
         return read
@@ -68,7 +68,7 @@ def query_fields(request: Request) -> dict[str, str]:
 
 
 def decode_json(body: bytes) -> dict[str, Any]:
-    """Return a JSON object from UTF-8; raises ApiError for anything that is not exactly one such object."""
+    """Return a JSON object from UTF-8; raise ApiError for anything that is not exactly one such object."""
     try:
         fields = json.loads(
             body.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole

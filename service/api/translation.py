@@ -72,7 +72,7 @@ def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tupl
     """Return the numbers of the texts to translate, by their pair.
 
     A text in a language that no model joins with the target is left out, as long as there is another: it comes back as
-    it is, with its language beside it. Raises ApiError where there is none.
+    it is, with its language beside it. Raise ApiError where there is none.
     """
     pairs = {source: known.pair(source, target) for source in set(sources)}
     if pairs and not any(pairs.values()):

@@ -30,7 +30,7 @@ OTHERWISE = ("{name} must be {accepted}", "invalid_parameter")
 
 
 def parse(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """Return the fields as a model; raises ApiError (400) for a wrong field: the first one, required ones first."""
+    """Return the fields as a model; raise ApiError (400) for a wrong field: the first one, required ones first."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

@@ -43,7 +43,7 @@ def is_bundle(folder: Path) -> bool:
 def load_bundle(folder: Path) -> Bundle:
     """Read and check a bundle, every file of it.
 
-    Raises BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
+    Raise BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
     or a wrong checksum) or BundleIncompatible (another format_version).
     """
     if not folder.is_dir():

@@ -159,7 +159,7 @@ class Manifest:
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     """Check a parsed manifest against the schema and against itself; `where` begins the messages.
 
-    Raises BundleIncompatible for another format_version, BundleCorrupt for everything else, and FileNotFoundError when
+    Raise BundleIncompatible for another format_version, BundleCorrupt for everything else, and FileNotFoundError when
     the schema itself is missing.
     """
     from jsonschema.exceptions import best_match  # takes as long to load as the rest of the contract

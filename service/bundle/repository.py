@@ -39,7 +39,7 @@ class Change:
 def find_bundles(folder: Path) -> list[Bundle]:
     """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
 
-    Raises BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
+    Raise BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
     served, or two have the same name).
     """
     if not folder.is_dir():
@@ -62,7 +62,7 @@ def find_bundles(folder: Path) -> list[Bundle]:
 def look_through(folder: Path) -> list[Found]:
     """Return every bundle of a folder by the bytes of its manifest alone, which pin all its other files.
 
-    Raises BundleMissing when there is no folder.
+    Raise BundleMissing when there is no folder.
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder of models.")
@@ -72,7 +72,7 @@ def look_through(folder: Path) -> list[Found]:
 def open_found(found: Found, others: Mapping[str, Path]) -> Bundle:
     """Read and check a bundle that was found; `others` says which folder each name belongs to.
 
-    Raises BundleError.
+    Raise BundleError.
     """
     bundle = load_bundle(found.path)
     owner = others.get(bundle.manifest.name, found.path)

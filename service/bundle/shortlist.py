@@ -32,7 +32,7 @@ def write_shortlist(path: Path, likely: npt.NDArray[np.uint16]) -> None:
 
 
 def read_shortlist(path: Path, vocabulary: int) -> ShortlistArrays:
-    """Return what a shortlist file holds; raises BundleCorrupt where it does not fit the vocabulary."""
+    """Return what a shortlist file holds; raise BundleCorrupt if it does not fit the vocabulary."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             always, likely = (arrays[name].astype(np.int64) for name in ("always", "likely"))

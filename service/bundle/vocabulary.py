@@ -29,7 +29,7 @@ INVISIBLE = "\u00ad\u200b\ufeff"
 def read_tokenizer(path: Path) -> Tokenizer:
     """Return the tokenizer in a file, which reads special tokens in a text as text.
 
-    It neither cuts nor pads. Raises whatever the library raises, which is a plain Exception.
+    It neither cuts nor pads. Raise whatever the library raises, which is a plain Exception.
     """
     return as_plain_text(Tokenizer.from_file(str(path)))
 

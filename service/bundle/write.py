@@ -13,7 +13,7 @@ from service.bundle.manifest import MANIFEST_NAME, check_manifest
 def write_manifest(folder: Path, document: dict[str, Any]) -> None:
     """Add the checksum of every file in the folder to the manifest, check it and write it.
 
-    Raises BundleCorrupt or BundleIncompatible when the manifest is not valid, and FileNotFoundError when the schema is
+    Raise BundleCorrupt or BundleIncompatible when the manifest is not valid, and FileNotFoundError when the schema is
     missing. Nothing is written then.
     """
     document["files"] = {

@@ -1,4 +1,4 @@
-"""Which bundle a command means: by its folder or name, by a language pair, or both."""
+"""Finds the bundle that a command means: by its folder or name, by a language pair, or both."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from service.engine import (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is known of the model that is wanted."""
+    """The description of the wanted model."""
 
     model: str | None = None  # a bundle's folder, its name in the folder of models, or an architecture of a pair
-    source: str | None = None  # language tags; without a source the only language that there is a model from
+    source: str | None = None  # language tags; without a source, the only source language of all models
     target: str | None = None
-    preferred: tuple[str, ...] = ()  # bundles that come before better measured ones
+    preferred: tuple[str, ...] = ()  # bundles that are preferred over bundles with better scores
 
 
 def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bundle:
-    """Return the bundle that is wanted: the one named, else the pair's default, as the server chooses it.
+    """Return the wanted bundle: the named one, else the pair's default, by the server's rule.
 
-    Raises BundleError, DeviceUnavailable, InvalidOption (more has to be said) or UnsupportedPair.
+    Raise BundleError, DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
     """
     named = _named(wanted.model, models_dir) if wanted.model else None
     if named is not None:
@@ -59,9 +59,9 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
 
 
 def pair_of(info: ModelInfo, wanted: Wanted) -> tuple[str, str]:
-    """Return the pair of a model that is found: the one that is wanted, from its first source if none is named.
+    """Return the pair of a model: the wanted one, with the model's first source language if none is named.
 
-    Raises InvalidOption for a model of several targets if none is named.
+    Raise InvalidOption if the model has several targets and none is named.
     """
     if wanted.target is None and len({target for _, target in pairs_of(info)}) > 1:
         return _pair([info], wanted) or (info.source_language, info.target_language)
@@ -74,7 +74,7 @@ def _named(model: str, models_dir: Path) -> Bundle | None:
 
 
 def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
-    """Return the pair that is meant, None where there is none; raises InvalidOption where more has to be said."""
+    """Return the wanted pair, or None if there is none; raise InvalidOption if more options are needed."""
     known = Languages.of(infos)
     pairs = sorted({pair for info in infos for pair in pairs_of(info)})
     if wanted.source:

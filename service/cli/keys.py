@@ -21,14 +21,14 @@ Name = Annotated[str, typer.Argument(help="Name of the key's owner; it appears i
 
 
 def fail(message: str) -> typer.Exit:
-    """Return on standard error what is wrong; the exit is to be raised."""
+    """Write a message to standard error and return the exit to raise."""
     for line in message.splitlines():
         typer.echo(f"translucent: {line}", err=True)
     return typer.Exit(WRONG)
 
 
 def key_file(given: Path | None) -> Path:
-    """Return the file to work on, or a clear exit."""
+    """Return the key file; raise an exit with a message if there is none."""
     try:
         found = given or load_settings().api_keys_file
     except SettingsError as error:
@@ -40,7 +40,7 @@ def key_file(given: Path | None) -> Path:
 
 @keys.command("add")
 def add(name: Name, file: File = None) -> None:
-    """Make a key and print it: this once, for only its hash is kept."""
+    """Make a key and print it once: only its hash is kept."""
     try:
         typer.echo(add_key(key_file(file), name))
     except KeyFileError as error:
@@ -59,7 +59,7 @@ def list_names(file: File = None) -> None:
 
 @keys.command("remove")
 def remove(name: Name, file: File = None) -> None:
-    """Take a key back; running servers follow within a second or two."""
+    """Revoke a key; running servers notice within a second or two."""
     try:
         remove_key(key_file(file), name)
     except KeyFileError as error:

@@ -1,4 +1,4 @@
-"""Files of one segment a line, read and written line by line: only a line feed ends a line, and all are UTF-8."""
+"""Files with one segment per line, read and written line by line: UTF-8, and only a line feed ends a line."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from service.engine import InvalidInput, InvalidText
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-STANDARD = Path("-")  # standard input or output, as other programs call them
+STANDARD = Path("-")  # standard input or output, as in other programs
 
 
 class Reader(Protocol):
-    """What gives lines."""
+    """A source of lines."""
 
     name: str  # in errors
 
     @property
     def is_terminal(self) -> bool:
-        """Return whether somebody is typing the lines."""
+        """Return whether the lines are typed at a terminal."""
 
     def window(self, size: int) -> list[str]:
         """Return the next lines, at most `size`; none at the end."""
 
     def count(self) -> int | None:
-        """Return how many lines there are, None where that cannot be known."""
+        """Return the number of lines, or None if it cannot be known."""
 
 
 class Texts:
-    """Texts that are there already, read as if each were a line; it may hold line feeds."""
+    """Given texts, read as if each were a line; a text may hold line feeds."""
 
     name = "the texts"
     is_terminal = False
@@ -49,7 +49,7 @@ class Texts:
         return list(islice(self._texts, size))
 
     def count(self) -> int:
-        """Return how many texts there were."""
+        """Return the number of texts."""
         return self._count
 
 
@@ -57,7 +57,7 @@ class LineReader:
     """Reads a file, or standard input, in windows of lines."""
 
     def __init__(self, path: Path | None, name: str) -> None:
-        """Open the file; `name` is how errors call it. Raises InvalidInput if it cannot be opened."""
+        """Open the file; errors call it `name`. Raise InvalidInput if it cannot be opened."""
         self.name = name
         self._path = path = None if path == STANDARD else path
         try:
@@ -69,12 +69,12 @@ class LineReader:
     def window(self, size: int) -> list[str]:
         """Return the next lines without their line feeds, at most `size`; none at the end of the file.
 
-        Raises InvalidText for a line that is not UTF-8.
+        Raise InvalidText for a line that is not UTF-8.
         """
         return list(islice(self._lines, size))
 
     def count(self) -> int | None:
-        """Count the lines of a file by reading it once; None for what can be read only once."""
+        """Return the number of lines of a file, which is read once for this; None for a stream."""
         if self._path is None or not self._path.is_file():
             return None
         with self._path.open("rb") as file:
@@ -86,7 +86,7 @@ class LineReader:
 
     @property
     def is_terminal(self) -> bool:
-        """Return whether somebody is typing the lines."""
+        """Return whether the lines are typed at a terminal."""
         return self._file.isatty()
 
     def __enter__(self) -> Self:
@@ -115,7 +115,7 @@ class LineWriter:
     """Writes lines to a file, to standard output, or nowhere."""
 
     def __init__(self, path: Path | None, name: str, *, to_standard_output: bool = False) -> None:
-        """Open the file; without one, write to standard output or nowhere. Raises InvalidInput."""
+        """Open the file; without one, write to standard output or nowhere. Raise InvalidInput."""
         to_standard_output |= path == STANDARD
         self._path = path = None if path == STANDARD else path
         try:
@@ -124,7 +124,7 @@ class LineWriter:
             raise InvalidInput(f"{name} {path} cannot be written: {error.strerror}.") from error
 
     def write(self, lines: Sequence[str]) -> None:
-        """Write lines and hand them on at once."""
+        """Write lines and flush them at once."""
         if self._file:
             self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
             self._file.flush()
@@ -140,9 +140,9 @@ class LineWriter:
 
 
 def check_paths_differ(read: Sequence[Path | None], written: Sequence[Path | None]) -> None:
-    """Raise InvalidInput if a file that is read would be overwritten, or two outputs go to one file.
+    """Raise InvalidInput if an input file would be overwritten, or if two outputs have the same file.
 
-    Standard input and output (`-`) are two things, and each can be used once.
+    Standard input and standard output (`-`) are different, and each can be used once.
     """
     for paths, name, option in ((read, "input", "--input"), (written, "output", "--output")):
         if list(paths).count(STANDARD) > 1:
@@ -155,10 +155,10 @@ def check_paths_differ(read: Sequence[Path | None], written: Sequence[Path | Non
 
 
 @contextlib.contextmanager
-def quiet_when_nobody_reads() -> Iterator[None]:
-    """End without a word when standard output is closed by its reader, as `head` does."""
+def quiet_when_output_closes() -> Iterator[None]:
+    """End silently when the reader of standard output closes it, as `head` does."""
     try:
         yield
     except BrokenPipeError:
-        # What is still buffered goes nowhere, or the interpreter would fail once more when it flushes at exit.
+        # The rest of the buffer is discarded: the interpreter flushes at exit and would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What `translucent models` prints: the bundles of a folder, read and checked but not loaded."""
+"""The output of `translucent models`: the bundles of a folder, read and checked but not loaded."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from service.engine import BundleError, BundleMissing
 
 
 def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
-    """Return all bundles of a folder in the order of their names, and why the others cannot be served.
+    """Return all bundles of a folder in the order of their names, and the errors of those that cannot be served.
 
-    Raises BundleMissing when there is no folder, or none in it that means to be a bundle.
+    Raise BundleMissing if there is no folder, or no folder with a manifest in it.
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder; --models-dir or TRANSLUCENT_MODELS_DIR names another.")
@@ -49,8 +49,8 @@ def as_text(settings: Sequence[tuple[str, str, str, str]], width: int) -> str:
     """Return the settings for a terminal: each variable with its default, its meaning and what it accepts."""
     blocks = []
     for name, default, accepted, meaning in settings:
-        told = f"{meaning}. Accepted: {accepted}.".replace("`", "")
-        below = textwrap.fill(told, max(40, min(width, 100)), initial_indent="    ", subsequent_indent="    ")
+        about = f"{meaning}. Accepted: {accepted}.".replace("`", "")
+        below = textwrap.fill(about, max(40, min(width, 100)), initial_indent="    ", subsequent_indent="    ")
         blocks.append(f"{name}={default.replace('`', '')}\n{below}")
     return "\n".join(blocks)
 

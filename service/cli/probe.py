@@ -1,6 +1,6 @@
-"""Asks the server of this container whether it is ready: `python -m service.cli.probe`, exit code 0 or 1.
+"""Ask the server of this container whether it is ready: `python -m service.cli.probe`, exit code 0 or 1.
 
-Only the standard library and nothing to install, because base images have no curl and this runs every few seconds.
+This uses only the standard library, because base images have no curl and it runs every few seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ DEFAULT_PORT = "8000"
 
 
 def ready(port: int) -> bool:
-    """Whether the server on this machine's `port` answers that it is ready; never raises for one that is not there."""
+    """Return whether the server on this machine's `port` answers that it is ready; False if there is no server."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request("GET", "/health/ready")
@@ -26,7 +26,7 @@ def ready(port: int) -> bool:
 
 
 def main() -> int:
-    """Exit code 0 when ready, 1 when not."""
+    """Return the exit code: 0 if ready, 1 if not."""
     return 0 if ready(int(os.environ.get("TRANSLUCENT_PORT", DEFAULT_PORT))) else 1
 
 

@@ -1,7 +1,7 @@
-"""`translucent translate`: one model over a file of one segment a line, streaming, in the order of the lines.
+"""`translucent translate`: one model over a file with one segment per line, streaming, in the order of the lines.
 
-Windows of lines are sorted by length, so that sentences of like size run together, and two windows are under way at a
-time, so that the batch stays full. It is the engine of the server that does the work.
+Windows of lines are sorted by length, so that sentences of similar length run together. Two windows are in progress at
+a time, so that the batch stays full. The engine is that of the server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from service.cli.lines import (
     Reader,
     Texts,
     check_paths_differ,
-    quiet_when_nobody_reads,
+    quiet_when_output_closes,
 )
 from service.engine import (
     DEFAULT_ROWS,
@@ -47,21 +47,21 @@ from service.engine import (
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
-WINDOWS_UNDER_WAY = 2
-EVERYTHING = 1 << 40  # no limit to a queue that only we fill
+WINDOWS_IN_PROGRESS = 2
+EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 
 
 @dataclass(frozen=True, slots=True)
 class BulkOptions:
-    """What to translate, with which model, and what to write."""
+    """The input, the model and the outputs of one call."""
 
     wanted: Wanted  # the model
     models_dir: Path
     texts: tuple[str, ...] = ()  # instead of the lines of the input
     input: Path | None = None  # None or -: standard input
     output: Path | None = None  # None or -: standard output
-    beam_size: int | None = None  # None: what the model was measured with
-    split_sentences: bool = True  # a line may be several sentences; given translations are taken as they are
+    beam_size: int | None = None  # None: the beam size that the model was measured with
+    split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
@@ -82,7 +82,7 @@ class InputLine:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is written for one line of the input."""
+    """The output for one line of the input."""
 
     text: str
     score: float = 0.0
@@ -91,23 +91,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where the results go."""
+    """The files of the results."""
 
     texts: LineWriter
     alignments: LineWriter
     scores: LineWriter
 
     def write(self, lines: Sequence[Line]) -> None:
-        """Write one line to each."""
+        """Write the lines to each file."""
         self.texts.write([line.text for line in lines])
         self.alignments.write([pharaoh(line.links) for line in lines])
         self.scores.write([f"{line.score:.6f}" for line in lines])
 
 
 def run(options: BulkOptions) -> None:
-    """Translate, or with a target file score and align, line by line.
+    """Translate line by line, or score and align if there is a target file.
 
-    Raises InvalidInput (options, files, a pair without a model, or a line that cannot be used, with its number),
+    Raise InvalidInput (options, files, a pair without a model, or a line that cannot be used, with its number),
     BundleError or DeviceUnavailable.
     """
     check_options(options)
@@ -124,12 +124,12 @@ def run(options: BulkOptions) -> None:
         length_penalty=decoding.length_penalty,
         details=bool(options.alignments or options.scores),
     )
-    with quiet_when_nobody_reads():
+    with quiet_when_output_closes():
         asyncio.run(_run(options, translator, search))
 
 
 def check_options(options: BulkOptions) -> None:
-    """Raise InvalidOption or InvalidInput for options that make no sense together."""
+    """Raise InvalidOption or InvalidInput for options that contradict each other."""
     if options.target_file and not (options.alignments or options.scores):
         raise InvalidOption("--target-file scores given translations; set --scores or --alignments for the results.")
     if options.target_file and options.output:
@@ -162,23 +162,23 @@ async def _run(options: BulkOptions, translator: Translator, search: Translation
 
 
 async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> None:
-    """Keep a few windows under way and write each when it and all before it are done."""
-    under_way: deque[asyncio.Task[list[Line]]] = deque()
+    """Keep a few windows in progress, and write each when it and all earlier ones are done."""
+    in_progress: deque[asyncio.Task[list[Line]]] = deque()
     try:
         async for window in _windows(readers):
-            under_way.append(asyncio.create_task(work.window(window)))
-            if len(under_way) >= WINDOWS_UNDER_WAY or readers[0].is_terminal:
-                outputs.write(await under_way.popleft())
-        while under_way:
-            outputs.write(await under_way.popleft())
+            in_progress.append(asyncio.create_task(work.window(window)))
+            if len(in_progress) >= WINDOWS_IN_PROGRESS or readers[0].is_terminal:
+                outputs.write(await in_progress.popleft())
+        while in_progress:
+            outputs.write(await in_progress.popleft())
     finally:
-        for task in under_way:
+        for task in in_progress:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*in_progress, return_exceptions=True)
 
 
 async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[InputLine]]:
-    """Yield windows of lines, numbered from 1; raises InvalidInput if one file ends before the other."""
+    """Yield windows of lines, numbered from 1; raise InvalidInput if one file ends before the other."""
     number = 1
     while True:
         if readers[0].is_terminal:  # in a thread, waiting for somebody to type could not be interrupted
@@ -199,7 +199,7 @@ async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[InputLine]]:
 
 
 def _progress(reader: Reader, options: BulkOptions) -> tqdm[NoReturn]:
-    """Return a bar on a terminal, unless the translations themselves are shown there."""
+    """Return a progress bar, which is shown on a terminal unless the translations are printed there."""
     elsewhere = options.target_file or options.output not in (None, STANDARD) or not sys.stdout.isatty()
     shown = sys.stderr.isatty() and elsewhere and not options.texts
     return tqdm(total=reader.count() if shown else None, unit=" lines", smoothing=0.05, disable=not shown)
@@ -215,7 +215,7 @@ class _Work:
     bar: tqdm[NoReturn]
 
     async def window(self, segments: Sequence[InputLine]) -> list[Line]:
-        """Do a window, long lines first, and give its lines in their order."""
+        """Return the results of a window in the order of its lines; long lines are translated first."""
         by_length = sorted(segments, key=lambda segment: -len(segment.source))
         chunks = [by_length[first : first + CHUNK_LINES] for first in range(0, len(by_length), CHUNK_LINES)]
         try:
@@ -241,7 +241,7 @@ class _Work:
         return lines
 
     async def _scored(self, segment: InputLine) -> Line:
-        """Score a given translation; where one side is empty there is nothing to score."""
+        """Return the score of a given translation; if one side is empty, there is nothing to score."""
         assert segment.target is not None
         try:
             [found] = await self.translator.score_batch([(segment.source, segment.target)], self.search.length_penalty)
@@ -252,7 +252,7 @@ class _Work:
         return Line("", found.score, found.word_alignment)
 
     def _line(self, source: str, translation: Translation) -> Line:
-        """Put the sentences of a line together: one score over all tokens, alignment over the words of the lines."""
+        """Join the sentences of a line: one score over all tokens, and the alignment of the lines' words."""
         logprobs = [value for sentence in translation.sentences for value in sentence.token_logprobs]
         score = normalised_score(logprobs, self.search.length_penalty or 0.0) if logprobs else 0.0
         links: set[tuple[int, int]] = set()
@@ -264,6 +264,6 @@ class _Work:
 
 
 def _places(line: str, sentence: str, start: int) -> list[int]:
-    """Return for each word of a sentence, which begins at `start` of the line, which word of the line it is."""
+    """Return the number in the line of each word of a sentence that begins at `start` of the line."""
     begins = [begin for begin, _ in white_space_words(line)]
     return [bisect_right(begins, start + begin) - 1 for begin, _ in white_space_words(sentence)]

@@ -1,7 +1,7 @@
 """The translation engine as a library: text in, translation out, no HTTP.
 
-Everything outside imports the public names from here. Those that bring tokenizers and schema checks along are loaded
-when they are first asked for: the command line and the drawing processes do without.
+Other packages import the public names from here. Names that need tokenizers and schema checks are loaded
+at the first use, because the command line and the renderer processes do not need them.
 """
 
 import importlib
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from service.engine.translator import TargetScore as TargetScore
     from service.engine.translator import Translator as Translator
 
-# ONNX Runtime's Linux packages report to their maker unless this is set before the first import.
+# ONNX Runtime's Linux packages send telemetry unless this is set before the first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _LOADED_LATER = {
@@ -119,10 +119,10 @@ _LOADED_LATER = {
 }
 
 
-if not TYPE_CHECKING:  # or any name would pass the type check
+if not TYPE_CHECKING:  # otherwise any name would pass the type check
 
     def __getattr__(name: str) -> object:
-        """Return a public name from its module, which is loaded now; see PEP 562."""
+        """Return a public name from its module, which is loaded for this; see PEP 562."""
         if name not in _LOADED_LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(_LOADED_LATER[name]), name)

@@ -1,29 +1,29 @@
-"""Everything the engine can refuse or fail with, in one tree that knows no HTTP.
+"""The errors of the engine, in one tree without HTTP.
 
 EngineError
-├── InvalidInput            the caller's fault: the same call will fail again
-│   ├── EmptyInput          nothing to work on where something is needed
-│   ├── InvalidText         text that is no text (lone surrogates, for instance)
+├── InvalidInput            an error of the caller: the same call will fail again
+│   ├── EmptyInput          a required text is empty
+│   ├── InvalidText         not valid text (lone surrogates, for instance)
 │   ├── UnsupportedLanguage a language no model knows
-│   ├── UnsupportedPair     two known languages that no model joins
-│   ├── UnknownModel        no model of that name, or not for that pair
+│   ├── UnsupportedPair     two known languages without a model from one to the other
+│   ├── UnknownModel        there is no model of that name, or not for that pair
 │   ├── TooManyWeights      more attention weights than one answer may have
-│   ├── InputTooLong        more than the model or the limits take
-│   └── InvalidOption       an option outside what is accepted
+│   ├── InputTooLong        more than the model or the limits allow
+│   └── InvalidOption       an option outside the accepted values
 ├── Overloaded              the queue is full: try again after `retry_after` seconds
-├── NotReady                still loading, stopping, or its worker is dead
-│   └── Interrupted         its engine process ended while it ran; the same call may be made again at once
-├── DeadlineExceeded        not finished in the time the caller gave
-├── Cancelled               the caller gave the job up
-├── LastModel               the only model cannot be taken away
-├── EngineFailure           our fault: a step of the model failed
+├── NotReady                the model is loading or stopping, or its worker is dead
+│   └── Interrupted         the engine process ended during the call; the call may be repeated at once
+├── DeadlineExceeded        not finished before the caller's deadline
+├── Cancelled               the caller cancelled the request
+├── LastModel               the only model cannot be unloaded
+├── EngineFailure           an error of the engine: a run of the model failed
 ├── BundleError             a model folder that cannot be served
-│   ├── BundleMissing       the folder or a file of it is not there
+│   ├── BundleMissing       the folder or one of its files does not exist
 │   ├── BundleCorrupt       a file is unreadable or has the wrong checksum
-│   └── BundleIncompatible  well formed, but of a format or kind we do not read
-└── DeviceUnavailable       the device asked for is not there
+│   └── BundleIncompatible  well formed, but of a format or kind that is not supported
+└── DeviceUnavailable       the requested device is not available
 
-The root and the errors of bundles are those of `service.bundle`, where bundles are read.
+The root and the errors of bundles are defined in `service.bundle`, where bundles are read.
 Every class has a stable `code`, a word that clients may match on; the message is a sentence a person can act on.
 """
 
@@ -43,13 +43,13 @@ class InvalidInput(EngineError):
 
 
 class EmptyInput(InvalidInput):
-    """There is nothing to work on."""
+    """A required text is empty."""
 
     code = "empty_input"
 
 
 class InvalidText(InvalidInput):
-    """The text holds something that is not a character, such as a lone surrogate."""
+    """The text contains a code point that is not a character, such as a lone surrogate."""
 
     code = "invalid_text"
 
@@ -67,7 +67,7 @@ class UnsupportedPair(InvalidInput):
 
 
 class UnknownModel(InvalidInput):
-    """No loaded model has this name, or it does not serve the pair asked for."""
+    """No loaded model has this name, or the model does not serve the requested pair."""
 
     code = "unknown_model"
 
@@ -79,19 +79,19 @@ class InputTooLong(InvalidInput):
 
 
 class TooManyWeights(InvalidInput):
-    """The attention asked for is more than one answer may hold."""
+    """The request is for more attention weights than one answer may hold."""
 
     code = "too_many_weights"
 
 
 class InvalidOption(InvalidInput):
-    """An option lies outside the values that are accepted."""
+    """An option is outside the accepted values."""
 
     code = "invalid_option"
 
 
 class Overloaded(EngineError):
-    """The queue is full; `retry_after` is a guess in seconds of when it may not be."""
+    """The queue is full; `retry_after` estimates the seconds until it has room."""
 
     code = "overloaded"
 
@@ -107,13 +107,13 @@ class NotReady(EngineError):
 
 
 class Interrupted(NotReady):
-    """The process that did the work ended before it was done; another one takes its place."""
+    """The engine process ended before the work was done; a new one replaces it."""
 
     code = "interrupted"
 
     @classmethod
     def of_a_process(cls, name: str) -> Interrupted:
-        """Return the error for requests of a process that is gone."""
+        """Return the error for requests of a process that has ended."""
         return cls(f"The engine process of the model {name} ended and is being restarted; send the request again.")
 
 
@@ -124,19 +124,19 @@ class DeadlineExceeded(EngineError):
 
 
 class Cancelled(EngineError):
-    """The caller gave the job up before it was done."""
+    """The caller cancelled the request before it was done."""
 
     code = "cancelled"
 
 
 class LastModel(EngineError):
-    """The only model cannot be taken away: nothing would be served any more."""
+    """The only model cannot be unloaded, because no model would be left to serve."""
 
     code = "last_model"
 
 
 class EngineFailure(EngineError):
-    """A step of the model failed; nothing the caller did."""
+    """A run of the model failed; the caller is not the cause."""
 
     code = "engine_failure"
 
@@ -152,6 +152,6 @@ class EngineFailure(EngineError):
 
 
 class DeviceUnavailable(EngineError):
-    """The device that was asked for cannot be used here."""
+    """The requested device cannot be used here."""
 
     code = "device_unavailable"

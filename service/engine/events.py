@@ -1,4 +1,4 @@
-"""What the engine reports while it runs. It does not know who listens.
+"""The events that the engine reports to its listeners while it runs.
 
 No event carries text. `model` is a bundle's name; seconds are durations; token counts include </s>.
 """
@@ -21,7 +21,7 @@ class SentencesQueued:
 
 @dataclass(frozen=True, slots=True)
 class LoadChanged:
-    """The running batch now has so many rows and sentences, and so many sentences wait."""
+    """The numbers of running rows and sentences, or of waiting sentences, have changed."""
 
     model: str
     rows: int
@@ -40,7 +40,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class SentenceFinished:
-    """A sentence is translated."""
+    """The translation of a sentence is complete."""
 
     model: str
     source_tokens: int
@@ -55,7 +55,7 @@ class SentenceFinished:
 
 @dataclass(frozen=True, slots=True)
 class SentencesCancelled:
-    """Callers left: their sentences were dropped, which freed rows of the running batch."""
+    """Callers disconnected: their sentences were dropped, which freed rows of the running batch."""
 
     model: str
     sentences: int
@@ -67,19 +67,19 @@ class RequestRejected:
     """A request was refused or ran out of time."""
 
     model: str
-    reason: str  # the code of the error it got
+    reason: str  # the code of its error
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """A run of the model failed, and the sentences in it with it."""
+    """A run of the model failed, and so did the sentences in it."""
 
     model: str
 
 
 @dataclass(frozen=True, slots=True)
 class StageDone:
-    """A stage of the work is done, perhaps for several calls together."""
+    """A stage of the work is complete, perhaps for several calls together."""
 
     model: str
     stage: str  # tokenize, encode, score, detokenize, view
@@ -96,7 +96,7 @@ class CoverageMeasured:
 
 @dataclass(frozen=True, slots=True)
 class CallStage:
-    """One call went through a stage, between two moments of time.monotonic; reported in the task of the call."""
+    """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
 
     name: str  # tokenize, queue, encode, decode, score, detokenize, view, stream
     began: float
@@ -123,11 +123,11 @@ EventListener = Callable[[EngineEvent], None]
 
 
 def ignore_event(_event: EngineEvent) -> None:
-    """Do nothing with an event; the default."""
+    """Ignore an event; this is the default listener."""
 
 
 def tee(*listeners: EventListener) -> EventListener:
-    """Return a listener that hands every event to all of these, in this order."""
+    """Return a listener that passes every event to all of these, in this order."""
 
     def hand_on(event: EngineEvent) -> None:
         for listener in listeners:

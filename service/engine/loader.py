@@ -1,4 +1,4 @@
-"""How a bundle becomes a worker, in this process, and a worker a translator.
+"""Loads a bundle into a worker of this process, and makes a translator from a worker.
 
 service.engine_process loads workers in other processes.
 """
@@ -23,7 +23,7 @@ from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
-CORES_FOR_TWO = 4  # decode threads of one model
+CORES_FOR_TWO = 4  # with so many cores, a model has two decode threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class EngineSettings:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
-    wrap_tokens: int | None = None  # longer sentences are wrapped; None: as a model's manifest says
-    load_seconds: float = 300.0  # that a bundle may take to load, and again to warm up
-    default_models: tuple[str, ...] = ()  # bundles that translate their pair when none is named, whatever their scores
+    wrap_tokens: int | None = None  # longer sentences are wrapped; None: the number in the model's manifest
+    load_seconds: float = 300.0  # time for a bundle to load, and the same time again to warm up
+    default_models: tuple[str, ...] = ()  # bundles that translate their pair if none is named, regardless of scores
 
 
 class LoadedWorker(NamedTuple, Generic[AnyWorker]):
-    """A loaded model's worker, not started yet, and where it runs."""
+    """A loaded model's worker, not started yet, and its placement."""
 
     worker: AnyWorker
     placement: Placement
@@ -50,9 +50,9 @@ WorkerFactory = Callable[[Bundle, EngineSettings, EventListener], LoadedWorker[S
 def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[Worker]:
     """Load a bundle's model into this process.
 
-    Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
+    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
     """
-    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
+    # Imported late: a process whose models run in other processes does not load ONNX Runtime.
     from service.engine.model.onnx_model import load_model
 
     model = load_model(bundle, settings.model)
@@ -65,7 +65,7 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 
 
 def decoders_for(device: str, cores: int) -> int:
-    """Say how many threads are to decode for a model: the encoder and the event loop want cores too; a GPU is one."""
+    """Return the number of decode threads: two on a CPU with enough cores for the encoder and event loop, else one."""
     return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
 
 
@@ -75,9 +75,9 @@ def open_translator(
     on_event: EventListener = ignore_event,
     open_worker: WorkerFactory = load_worker,
 ) -> Translator:
-    """Load a bundle into memory; it works once it is started.
+    """Load a bundle into memory and return its translator, which must be started before use.
 
-    Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable.
+    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
     """
     settings = settings or EngineSettings()
     manifest = bundle.manifest
@@ -89,11 +89,11 @@ def open_translator(
 
 
 def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
-    """Return what a bundle would say about itself once it is loaded.
+    """Return the description that a bundle would have once it is loaded.
 
-    Raises BundleIncompatible or DeviceUnavailable.
+    Raise BundleIncompatible or DeviceUnavailable.
     """
-    # Not before: a process that leaves the models to others is spared the import of ONNX Runtime.
+    # Imported late: a process whose models run in other processes does not load ONNX Runtime.
     from service.engine.model.session import place
 
     return _info(bundle, place(bundle.manifest.graphs, settings), settings)

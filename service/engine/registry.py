@@ -1,4 +1,4 @@
-"""All models of a folder, and which of them serves a request."""
+"""All models of a folder, and the choice of the one that serves a request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Registry:
-    """The translators of a models folder; load, start, resolve, stop."""
+    """The translators of a folder of models: load, start, resolve, stop."""
 
     def __init__(
         self,
@@ -50,18 +50,18 @@ class Registry:
         on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
     ) -> None:
-        """Remember where the models are and what loads them; nothing is read before `load`."""
+        """Store the folder of the models and the function that loads them; `load` reads the folder."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
         self._open_worker = open_worker
         self._translators: tuple[Translator, ...] = ()
         self._pairs: Pairs[Translator] | None = None
-        self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # those that still finish what they have
+        self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # they finish their running requests
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
-        self._changing: dict[str, asyncio.Lock] = {}  # by name: a bundle that hangs holds up no other
-        self._hanging: set[str] = set()  # names of bundles whose loading was given up but still runs
+        self._changing: dict[str, asyncio.Lock] = {}  # by name, so that a bundle that hangs does not delay others
+        self._hanging: set[str] = set()  # names of bundles whose loading was abandoned but still runs
 
     @property
     def translators(self) -> Sequence[Translator]:
@@ -70,22 +70,22 @@ class Registry:
 
     @property
     def ready(self) -> bool:
-        """Return whether all models have been started and one of them, at least, takes requests now."""
+        """Return whether all models have been started and at least one of them accepts requests now."""
         return self._started and any(translator.ready for translator in self._translators)
 
     @property
     def dead(self) -> bool:
-        """Return whether every model has failed for good, so that the process should be replaced."""
+        """Return whether every model has failed permanently, so that the process should be replaced."""
         return bool(self._translators) and all(translator.dead for translator in self._translators)
 
     @property
     def stalled(self) -> bool:
-        """Return whether every model that has not failed seems to hang."""
+        """Return whether every model that has not failed is stalled."""
         left = [translator for translator in self._translators if not translator.dead]
         return bool(left) and all(translator.stalled for translator in left)
 
     def states(self) -> list[ModelState]:
-        """Return the state of every model that is served, and of the bundles that were refused when last looked at."""
+        """Return the state of every served model, and of the bundles that were refused at the last check."""
         served = {
             translator.name: ModelState(
                 translator.name, translator.info.version, translator.state, STATE_REASONS[translator.state]
@@ -101,7 +101,7 @@ class Registry:
         return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
-        """Load every bundle of the folder, or none; raises BundleError or DeviceUnavailable."""
+        """Load every bundle of the folder, or none; raise BundleError or DeviceUnavailable."""
         bundles = find_bundles(self._models_dir)
         for name in self._settings.default_models:
             if all(bundle.manifest.name != name for bundle in bundles):
@@ -111,25 +111,25 @@ class Registry:
         self._translators = tuple(self._open(bundle) for bundle in bundles)
 
     async def start(self) -> None:
-        """Load what is not loaded yet, start the workers and warm them up."""
+        """Load the models that are not loaded yet, start the workers and warm them up."""
         if not self._translators:
             await in_daemon_thread(self.load, "loading")
         await asyncio.gather(*(translator.start() for translator in self._translators))
         self._started = True
 
     async def stop(self, drain: float) -> None:
-        """Stop the workers; what runs may finish within `drain` seconds."""
+        """Stop the workers; running requests may finish within `drain` seconds."""
         every = [*self._translators, *self._replaced]
         await asyncio.gather(*(translator.stop(drain) for translator in every))
 
     async def reload(self, name: str | None = None) -> list[Change]:
-        """Serve what has been added to the folder or changed in it since, or only the bundle of this name.
+        """Serve the bundles that are new or changed in the folder, or only the bundle of this name.
 
-        A new bundle is checked, loaded and warmed up while the old one serves, then takes its place at once.
-        Requests that began with the old one end with it; it is freed with the last of them. A bundle that is refused
-        changes nothing, and neither does one that has gone from the folder: `unload` takes it out. One that takes
+        A new bundle is checked, loaded and warmed up while the old one serves, and then replaces it at once.
+        Requests that began with the old one end with it, and the last of them frees it. A refused bundle
+        changes nothing. A bundle that was removed from the folder is still served until `unload`. A bundle that takes
         longer than `load_seconds` is refused; meanwhile other names can be loaded.
-        Raises BundleMissing when there is no folder, or no bundle of that name in it.
+        Raise BundleMissing when there is no folder, or no bundle of that name in it.
         """
         found = await self._in_time(
             in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
@@ -139,7 +139,7 @@ class Registry:
         served = {info.digest for info in self.models()}
         owners: dict[str, Path] = {}
         for each in sorted(found, key=lambda each: each.digest not in served):
-            owners.setdefault(each.name, each.path)  # of two with one name, the one that is served keeps it
+            owners.setdefault(each.name, each.path)  # if two have the same name, the served one keeps it
         self._refused = {each: error for each, error in self._refused.items() if each in owners}
         changes = []
         for each in found:
@@ -152,7 +152,7 @@ class Registry:
         return changes
 
     async def unused(self) -> list[str]:
-        """Return the names of the bundles in the folder that are neither served nor refused; none without a folder."""
+        """Return the names of the folder's bundles that are neither served nor refused; none if there is no folder."""
         try:
             found = await self._in_time(
                 in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
@@ -163,7 +163,7 @@ class Registry:
         return sorted({each.name for each in found} - known)
 
     async def unload(self, name: str) -> None:
-        """Unload a model; requests that began with it end with it. Raises UnknownModel or LastModel."""
+        """Unload a model; requests that began with it end with it. Raise UnknownModel or LastModel."""
         known = name in self._served()
         async with self._lock(name if known else ""):
             if name not in self._served():
@@ -173,7 +173,7 @@ class Registry:
             self._put(name, None)
 
     async def _renew(self, found: Found, owners: dict[str, Path]) -> Change:
-        """Load one bundle if it is not the one that is served."""
+        """Load one bundle unless it is served already."""
         served = self._served().get(found.name)
         digest = "" if served is None else served.info.digest
         if served is not None and not served.dead and found.digest == digest and owners[found.name] == found.path:
@@ -184,31 +184,31 @@ class Registry:
             translator = await self._in_time(self._loading(found, owners), found.path)
             await self._in_time(translator.start(), found.path)
         except Exception as error:
-            # Whatever is wrong with a bundle must not harm requests to the others.
+            # A fault of one bundle must not affect requests to the others.
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
-            self._refused[found.name] = error.with_traceback(None)  # which would hold the model
+            self._refused[found.name] = error.with_traceback(None)  # the traceback would keep the model in memory
             return Change(found.name, "refused", digest, error)
         self._refused.pop(found.name, None)
         self._put(translator.name, translator)
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
 
     def _lock(self, name: str) -> asyncio.Lock:
-        """Return the lock of one name; nothing else may be loaded or unloaded under it meanwhile."""
+        """Return the lock of one name, which allows one change of that name at a time."""
         return self._changing.setdefault(name, asyncio.Lock())
 
     async def _in_time(self, work: Coroutine[object, object, Result], path: Path) -> Result:
-        """Wait for what is done with a bundle, but not for ever; raises EngineFailure."""
+        """Wait for work on a bundle for a limited time; raise EngineFailure after it."""
         seconds = self._settings.load_seconds
         try:
-            async with asyncio.timeout(seconds + GRACE_SECONDS):  # an engine process that hangs has its own limit
+            async with asyncio.timeout(seconds + GRACE_SECONDS):  # a hanging engine process has its own limit
                 return await work
         except TimeoutError:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
 
     async def _loading(self, found: Found, owners: dict[str, Path]) -> Translator:
-        """Load a bundle in a thread, and remember when loading continues after it was given up."""
+        """Load a bundle in a thread, and record whether the load continues after it was abandoned."""
 
         def load() -> Translator:
             try:
@@ -229,7 +229,7 @@ class Registry:
         return {translator.name: translator for translator in self._translators}
 
     def _put(self, name: str, translator: Translator | None) -> None:
-        """Let a translator, or none, serve under a name; the previous one lives as long as a request uses it."""
+        """Set the translator of a name, or remove it; the previous one lives as long as a request uses it."""
         served = self._served()
         old = served.pop(name, None)
         if old is not None:
@@ -237,10 +237,10 @@ class Registry:
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))
-        self._pairs = None  # it would keep a model that was unloaded in memory until the next request
+        self._pairs = None  # it would keep an unloaded model in memory until the next request
 
     def models(self) -> list[ModelInfo]:
-        """Return what the loaded models say about themselves."""
+        """Return the descriptions of the loaded models."""
         return [translator.info for translator in self._translators]
 
     def languages(self) -> Languages:
@@ -248,9 +248,9 @@ class Registry:
         return Languages.of(self.models())
 
     def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
-        """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
+        """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
-        Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         if self._pairs is None or self._pairs.served is not self._translators:
             self._pairs = Pairs(self._translators, self._settings.default_models)

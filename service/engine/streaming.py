@@ -1,7 +1,7 @@
-"""Translation token by token: what greedy search chooses, as soon as it does, and where the model looked for it.
+"""Translation token by token: each token as soon as greedy search chooses it, with its attention.
 
-The decoder's step returns no attention. So the tokens chosen by now are scored as a given translation. The attention of
-a token depends on the tokens before it only. Tokens that are chosen during one scoring run share the next.
+The decoder's step returns no attention. So the chosen tokens are scored as a given translation. The attention of
+a token depends only on the tokens before it. Tokens that are chosen during one scoring run share the next.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from service.engine.types import (
 )
 
 Chosen = tuple[int, float]  # token id, log-probability
-UNFINISHED = "\ufffd"  # what the bytes of a character are decoded as before they are complete
+UNFINISHED = "\ufffd"  # the decoded form of the bytes of an incomplete character
 
 
 @dataclass(slots=True)
 class _Sentence:
-    """What is known of the sentence that is being written."""
+    """The state of the sentence that is being written."""
 
     number: int
     start: int  # in the whole translation
     ids: list[int] = field(default_factory=list)
-    text: str = ""  # given out so far
+    text: str = ""  # sent so far
 
 
 async def stream_segmented(
@@ -48,7 +48,7 @@ async def stream_segmented(
     tokenizers: Tokenizers,
     wanted: Wanted,
 ) -> AsyncIterator[StreamEvent]:
-    """Give the events of a text, one sentence after the other; `jobs` are those of its pieces, `wanted` has no view."""
+    """Yield the events of a text, sentence by sentence; `jobs` are those of its segments, `wanted` has no view."""
     texts: list[str] = []
     position = length = 0  # in the text, and of the translation so far
     for number, (segment, job) in enumerate(zip(segmented.segments, jobs, strict=True)):
@@ -88,7 +88,7 @@ async def _stream_sentence(
             if chosen and not result.done():
                 for event in await _events(chosen, job, sentence, worker, tokenizer, wanted):
                     yield event
-        # The last token is not among the news, and what came after the last look was left there.
+        # The queue lacks the last token, and tokens that came after the last read are still in it.
         for event in await _events(_rest(await result, sentence), job, sentence, worker, tokenizer, wanted):
             yield event
     finally:
@@ -96,7 +96,7 @@ async def _stream_sentence(
 
 
 async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
-    """Wait for news and take all there are."""
+    """Wait for chosen tokens and return all of them."""
     found = [await news.get()]
     while not news.empty():
         found.append(news.get_nowait())
@@ -104,7 +104,7 @@ async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
 
 
 def _rest(result: SentenceResult, sentence: _Sentence) -> list[Chosen]:
-    """Return the tokens of the result that have not been given out."""
+    """Return the tokens of the result that have not been sent."""
     best = result.hypotheses[0]
     known = len(sentence.ids)
     return list(zip(best.ids[known:], best.logprobs[known:], strict=True))
@@ -118,7 +118,7 @@ async def _events(
     tokenizer: Tokenizer,
     wanted: Wanted,
 ) -> list[StreamedToken]:
-    """Look where the model looked for these tokens."""
+    """Return the events of these tokens, with their attention."""
     if not chosen:
         return []
     known = len(sentence.ids)
@@ -132,7 +132,7 @@ async def _events(
         if decoded.text.startswith(sentence.text) and not decoded.text.endswith(UNFINISHED):
             added = decoded.text[len(sentence.text) :]
             sentence.text = decoded.text
-        # Over the whole vocabulary: the step's own may be among a shortlist.
+        # Over the whole vocabulary: the step's own values may be over a shortlist.
         logprob = float(scores.logprobs[at])
         events.append(StreamedToken(sentence.number, decoded.tokens[-1], added, logprob, weights[at]))
     return events

@@ -1,6 +1,6 @@
-"""Threads for what would hold up the event loop: bounded pools, one for each kind of work; none starves another.
+"""Threads for work that would block the event loop: bounded pools, one for each kind of work, so that none starves.
 
-A pool refuses work when too much waits for it. Cancelling drops work that has not begun.
+A pool refuses work if too much is waiting. Cancellation drops work that has not begun.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RETRY_SECONDS = 2.0
 
 
 class BoundedPool:
-    """A pool of at most `size` threads for which at most `waiting` more pieces of work may wait."""
+    """A pool of at most `size` threads, with a queue of at most `waiting` pieces of work."""
 
     def __init__(self, name: str, size: int, waiting: int) -> None:
         self._name, self._most = name, size + waiting
@@ -30,7 +30,7 @@ class BoundedPool:
         self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do work in a thread; raises Overloaded where too much waits. Cancelling gives up what has not begun."""
+        """Do work in a thread; raise Overloaded if the queue is full. Cancellation drops work that has not begun."""
         with self._lock:
             if self._unfinished >= self._most:
                 raise Overloaded(f"The queue is full ({self._name}); try again later.", retry_after=RETRY_SECONDS)
@@ -44,13 +44,13 @@ class BoundedPool:
             self._unfinished -= 1
 
 
-TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # cutting, tokenising, putting together
+TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # segmentation, tokenisation, joining
 
 
 async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
-    """Do work that may never end in a daemon thread of its own, so that nothing else waits for it.
+    """Do work that may never end in a daemon thread of its own, so that no other work waits for it.
 
-    Cancelling stops waiting; the thread continues, and its result is dropped.
+    Cancellation ends the wait; the thread continues, and its result is dropped.
     """
     future: Future[Result] = Future()
 

@@ -1,7 +1,7 @@
-"""One model as its callers see it: texts in, translations and attention out, asynchronously.
+"""The asynchronous interface of one model: texts in, translations and attention out.
 
-A call is a countdown over its sentences. Each sentence waits and runs by itself, in one batch with the sentences of all
-other calls. Cancelling the awaiting task cancels its sentences, which frees their rows.
+A call waits for all of its sentences. Each sentence waits and runs by itself, in one batch with the sentences of all
+other calls. If the awaiting task is cancelled, its sentences are cancelled and their rows are freed.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ from service.engine.types import (
 
 Result = TypeVar("Result")
 
-LONG_TEXT = 2_000  # characters; more is tokenised in a thread, so that the event loop keeps answering
-STALLED_SECONDS = 30.0  # without a sign of life from the worker, which then hangs in a run
+LONG_TEXT = 2_000  # characters; a longer text is tokenised in a thread, so that the event loop keeps responding
+STALLED_SECONDS = 30.0  # without a heartbeat of the worker, after which it counts as stalled
 WARM_UP = "Hello, world."
 
 
 @dataclass(frozen=True, slots=True)
 class TargetScore:
-    """How likely the model finds a given translation, and the words it aligns (white space separates words)."""
+    """The score of a given translation, and the words that the model aligns (white space separates words)."""
 
     score: float
     token_logprobs: tuple[float, ...]
@@ -68,7 +68,7 @@ class TargetScore:
 
 
 class Translator:
-    """A loaded model, its tokenizer and its worker, which ends when the translator is no longer referenced."""
+    """A loaded model, its tokenizer and its worker; the worker ends when the translator is no longer referenced."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class Translator:
         on_event: EventListener = ignore_event,
         wrap_tokens: int | None = None,
     ) -> None:
-        """Join the parts; sentences of more than `wrap_tokens` are wrapped (None: of more than the model takes)."""
+        """Combine the parts; sentences of more than `wrap_tokens` are wrapped (None: by the model's own limit)."""
         limit = manifest.limits.source_tokens
         self._info = info
         self._manifest = manifest
-        self._align = alone(manifest.attention.align)  # in scores, which hold no other head
+        self._align = alone(manifest.attention.align)  # the scores hold no other head
         self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
         self._tokenizers = asking_for(tokenizers, manifest, info.target_language)
         self._worker = worker
@@ -95,9 +95,9 @@ class Translator:
         weakref.finalize(self, worker.retire).atexit = False
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
-        """Return the same model for one of its pairs: its source's rules cut texts, its target is asked for.
+        """Return the same model for one of its pairs: the source's rules cut texts, and the target is requested.
 
-        All share the worker, which lives as long as any of them is held.
+        All pairs share the worker, which lives as long as any of them is referenced.
         """
         wanted = canonical(source_language), canonical(target_language)
         own = [pair for pair in self._info.pairs if (canonical(pair[0]), canonical(pair[1])) == wanted]
@@ -105,7 +105,7 @@ class Translator:
             return self
         source, target = own[0]
         view = copy.copy(self)
-        view._owner = self  # whose worker retires when it is no longer referenced
+        view._owner = self  # the owner's worker retires when the owner is no longer referenced
         view._info = replace(self._info, source_language=source, target_language=target)
         view._segmentation = replace(self._segmentation, language=source)
         view._tokenizers = asking_for(self._tokenizers, self._manifest, target)
@@ -118,12 +118,12 @@ class Translator:
 
     @property
     def info(self) -> ModelInfo:
-        """Return what the model says about itself."""
+        """Return the description of the model."""
         return self._info
 
     @property
     def ready(self) -> bool:
-        """Return whether it is warmed up and its worker alive."""
+        """Return whether it is warmed up and its worker is alive."""
         return (
             self._warm.is_set()
             and self._worker.state is WorkerState.RUNNING
@@ -133,17 +133,17 @@ class Translator:
 
     @property
     def stalled(self) -> bool:
-        """Return whether its worker has shown no sign of life for too long, so that it seems to hang in a run."""
+        """Return whether its worker has had no heartbeat for too long, so that a run seems to hang."""
         return self._worker.alive and time.monotonic() - self._worker.heartbeat >= STALLED_SECONDS
 
     @property
     def dead(self) -> bool:
-        """Return whether its worker has failed for good."""
+        """Return whether its worker has failed permanently."""
         return self._worker.state is WorkerState.DEAD
 
     @property
     def state(self) -> ModelStateName:
-        """Return the state that callers see."""
+        """Return the state for callers."""
         own: dict[WorkerState, ModelStateName] = {
             WorkerState.DEAD: "failed",
             WorkerState.RESTARTING: "restarting",
@@ -157,18 +157,18 @@ class Translator:
         return "ready" if self.ready else "starting"
 
     async def start(self) -> None:
-        """Start the worker and translate something by every kind of run; raises EngineFailure if that fails."""
+        """Start the worker and warm up every kind of run; raise EngineFailure if that fails."""
         self._worker.start()
         for beam_size in (1, self._manifest.decoding.beam_size):
             await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4, details=True))
         self._warm.set()
 
     async def stop(self, drain: float) -> None:
-        """Stop the worker; what runs may finish within `drain` seconds."""
+        """Stop the worker; running requests may finish within `drain` seconds."""
         await in_daemon_thread(lambda: self._worker.stop(drain), "stopping")
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
+        """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
         self._worker.check_room(deadline)
 
     async def translate(
@@ -179,13 +179,13 @@ class Translator:
         deadline: float | None = None,
         split: bool = True,
     ) -> list[Translation]:
-        """Translate texts, each cut into sentences unless `split` is false; deadline on time.monotonic.
+        """Translate texts, each cut into sentences unless `split` is false; `deadline` is a time of time.monotonic.
 
-        What holds nothing to translate comes back unchanged. Raises InvalidText, InvalidOption, Overloaded, NotReady,
+        A text with nothing to translate is returned unchanged. Raise InvalidText, InvalidOption, Overloaded, NotReady,
         DeadlineExceeded or EngineFailure.
         """
         options = complete(options or TranslationOptions(), self._manifest.decoding)
-        self.check_room(deadline)  # before the text is worked on: refusing must cost next to nothing
+        self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
         size = sum(map(len, texts))
         segmentation = self._segmentation if split else replace(self._segmentation, split=False)
         segmented_texts = await self._timed(
@@ -206,7 +206,7 @@ class Translator:
     ) -> AttentionMap:
         """Return the attention of one sentence and its own translation, or of the given one; texts are never split.
 
-        Raises EmptyInput, InputTooLong, TooManyWeights, and what `translate` raises.
+        Raise EmptyInput, InputTooLong, TooManyWeights, and the errors of `translate`.
         """
         options = replace(options, translation=complete(options.translation, self._manifest.decoding))
         limit = limit_for(options, self._manifest.attention, most_weights)
@@ -215,7 +215,7 @@ class Translator:
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
-        if target_text is not None or options.kind == "encoder":  # the others are checked once they are translated
+        if target_text is not None or options.kind == "encoder":  # other views are checked after the translation
             check_size(limit, len(ids[0]), 0 if target_text is None else len(ids[1]))
 
         if target_text is None:
@@ -231,9 +231,9 @@ class Translator:
     async def stream(
         self, text: str, max_length: int | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily, giving every token with its attention when it is chosen; raises as `translate` does.
+        """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
 
-        Closing the iterator gives the rows back.
+        If the iterator is closed, the rows are freed.
         """
         options = complete(TranslationOptions(beam_size=1, max_length=max_length), self._manifest.decoding)
         self.check_room(deadline)
@@ -249,7 +249,7 @@ class Translator:
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> list[TargetScore]:
-        """Score given translations (source, target) as they are, never split; raises as `attention` does."""
+        """Score given translations (source, target) without splitting them; raise the errors of `attention`."""
         options = complete(TranslationOptions(length_penalty=length_penalty), self._manifest.decoding)
         size = sum(len(text) for pair in pairs for text in pair)
         encoded = await self._timed("tokenize", size, lambda: [self._encode_sides(*pair) for pair in pairs])
@@ -285,7 +285,7 @@ class Translator:
         deadline: float | None,
         score: Wanted | None,
     ) -> list[SentenceResult]:
-        """Have sentences translated and, where weights are wanted, their translations scored."""
+        """Return the translations of sentences, scored if weights are wanted."""
         began = time.monotonic()
         results = await run_sentences(self._worker, self._jobs(sources, options, deadline, score))
         for stage in sentence_stages(began, sources, results, self.name):
@@ -307,7 +307,7 @@ class Translator:
     ) -> ScoredPair:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
         scores = result.scores
-        assert scores is not None, "a worker answers with what was asked for"
+        assert scores is not None, "a worker answers with the requested scores"
         best = over_vocabulary(result.hypotheses[0], scores, penalty_of(options))
         target = self._tokenizers.target.locate(best.ids)
         return ScoredPair(

@@ -1,7 +1,7 @@
-"""The plain values that cross the engine's borders: what callers ask for and what they get.
+"""The plain values of the engine's interface: requests and results.
 
 All are frozen; none holds a thread, a session or a file. Spans are half-open ranges of Unicode code points in the
-text the caller gave. Log-probabilities are natural logarithms.
+caller's text. Log-probabilities are natural logarithms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
-# Gets each chosen token and its log-probability; runs in the worker's thread, so it must only hand them on.
+# Gets each chosen token and its log-probability in the worker's thread, so it must only pass them on.
 TokenListener = Callable[[int, float], None]
 
 MAX_BEAM_SIZE = 8
@@ -37,15 +37,15 @@ class TranslationOptions:
 
     beam_size: int | None = None  # hypotheses kept in parallel, 1 (greedy) to 8
     length_penalty: float | None = None  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
-    max_length: int | None = None  # most tokens a sentence may get, </s> counted; None: a limit from its source length
-    min_length: int = 0  # fewest tokens before a sentence may end, </s> not counted
-    alternatives: int = 0  # further translations wanted, best first, all different
+    max_length: int | None = None  # most tokens of a sentence, </s> counted; None: a limit that depends on its source
+    min_length: int = 0  # least tokens of a sentence, </s> not counted
+    alternatives: int = 0  # number of further translations, best first, all different
     details: bool = False  # also return tokens, scores and word alignment of each sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One vocabulary entry of a text and where it lies in the caller's own text."""
+    """One vocabulary entry of a text and its range in the caller's own text."""
 
     id: int
     piece: str  # the vocabulary's own spelling
@@ -57,7 +57,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class SentenceDetail:
-    """One translated sentence with everything known about it."""
+    """One translated sentence with all details."""
 
     source_text: str
     target_text: str
@@ -69,12 +69,12 @@ class SentenceDetail:
     token_logprobs: tuple[float, ...]
     alignment: tuple[tuple[int, int], ...]  # (source token, target token)
     finish_reason: FinishReason
-    word_alignment: tuple[tuple[int, int], ...] = ()  # the same between the words that white space separates
+    word_alignment: tuple[tuple[int, int], ...] = ()  # the same for words, which white space separates
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The translation of one text; `sentences` is filled only when details were asked for."""
+    """The translation of one text; `sentences` is filled only if details were requested."""
 
     text: str
     alternatives: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class AttentionOptions:
-    """Which attention weights to return, and over which tokens."""
+    """The attention weights to return, and their tokens."""
 
     kind: AttentionKind = "cross"
     layer: Selector = "align"
@@ -95,7 +95,7 @@ class AttentionOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap:
-    """Attention weights of one sentence pair with their axes named and their tokens located."""
+    """Attention weights of one sentence pair, with named axes and located tokens."""
 
     kind: AttentionKind
     layer: Selector
@@ -112,30 +112,30 @@ class AttentionMap:
     alignment: tuple[tuple[int, int], ...]
     digest: str
     model: str
-    # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that were read by then.
+    # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that had been read.
     column_tokens: tuple[Token, ...] = ()
-    step: Step | None = "produce"  # which step of the decoder a row belongs to; None where rows are of the encoder
+    step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a loaded model says about itself."""
+    """The description of a loaded model."""
 
     name: str
     version: str
     architecture: str
-    source_language: str  # of the pair it serves here; the first one where no pair was asked for
+    source_language: str  # of the pair it serves here; the first one if no pair was requested
     target_language: str
     digest: str  # "sha256:…" of its manifest
-    precision: str  # which set of graphs runs: int8, fp16, fp32
+    precision: str  # of the graphs that run: int8, fp16, fp32
     device: str  # where it runs: cpu or cuda
-    device_wanted: str  # what was asked for: cpu, cuda or auto
-    provider: str  # ONNX Runtime's name of it
+    device_wanted: str  # the requested device: cpu, cuda or auto
+    provider: str  # ONNX Runtime's name of the device
     source_tokens: int  # limits, </s> counted
     target_tokens: int
     attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the aligning head
     card: Mapping[str, Any]  # the manifest's own model card
-    source_languages: tuple[str, ...] = ()  # all of them, where there are several
+    source_languages: tuple[str, ...] = ()  # all source languages, if there are several
     target_languages: tuple[str, ...] = ()
 
     @property
@@ -148,7 +148,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """One model of the folder: served and in which state, or refused and why."""
+    """One model of the folder: the state of a served one, or the reason why it was refused."""
 
     name: str
     version: str  # empty for a bundle that was refused
@@ -157,24 +157,24 @@ class ModelState:
 
     @property
     def ready(self) -> bool:
-        """Return whether it takes requests now."""
+        """Return whether it accepts requests now."""
         return self.state == "ready"
 
 
 class WorkerState(StrEnum):
-    """The life of the worker that runs a model; only a running one accepts requests."""
+    """The states of a worker; only a running one accepts requests."""
 
     NEW = "new"
     RUNNING = "running"
-    DRAINING = "draining"  # it finishes what it has
+    DRAINING = "draining"  # it finishes its requests
     STOPPED = "stopped"
-    DEAD = "dead"  # it has failed for good
+    DEAD = "dead"  # it has failed permanently
     RESTARTING = "restarting"  # it is in an engine process that is being restarted
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Decoding options of one sentence, checked and with nothing left open; lengths in tokens."""
+    """Decoding options of one sentence, checked and complete; lengths are in tokens."""
 
     beam_size: int = 1
     length_penalty: float = 1.0
@@ -185,13 +185,13 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class SentenceJob:
-    """One sentence for a worker: its token ids (ending with </s>), how to search, and until when."""
+    """One sentence for a worker: its token ids (ending with </s>), search options and deadline."""
 
     source_ids: tuple[int, ...]
     search: SearchOptions
-    deadline: float | None = None  # on the worker's clock (time.monotonic); None: as long as it takes
+    deadline: float | None = None  # on the worker's clock (time.monotonic); None: no deadline
     listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
-    score: Wanted | None = None  # have the best translation scored as well, and return these weights
+    score: Wanted | None = None  # score the best translation too, and return these weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +206,14 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class SentenceResult:
-    """What a worker found for a SentenceJob, best hypothesis first; never empty."""
+    """The result of a SentenceJob, best hypothesis first; never empty."""
 
     hypotheses: tuple[Hypothesis, ...]
     queue_seconds: float
     compute_seconds: float
     encode_seconds: float = 0.0  # the first part of compute_seconds
-    scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, where the job asks for them
-    score_seconds: float = 0.0  # from the end of compute_seconds until it was scored
+    scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
+    score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class StreamedSentence:
     number: int  # from 0
     source_text: str
     source_tokens: tuple[Token, ...]  # places in the caller's text
-    gap: str  # what stands in the translation before this sentence
+    gap: str  # the text between this sentence and the translation before it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +232,7 @@ class StreamedToken:
 
     sentence: int
     token: Token  # its place is in the whole translation
-    text: str  # what the translation grows by; empty until a character of several tokens is complete
+    text: str  # the text that the token adds; empty until a character of several tokens is complete
     logprob: float
     attention: FloatArray  # [S], of the step that produced it: the aligning layer and head
 
@@ -258,11 +258,11 @@ class WeightLimit:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which weights of a scored translation to return: all of them would be megabytes for a long sentence."""
+    """The weights of a scored translation to return: all of them would be megabytes for a long sentence."""
 
-    align: tuple[int, int]  # layer and head of cross-attention that are always given back
+    align: tuple[int, int]  # layer and head of cross-attention that are always returned
     view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"
-    limit: WeightLimit | None = None  # checked as soon as the translation is known, before it is scored
+    limit: WeightLimit | None = None  # checked once the translation is known, before it is scored
 
 
 @dataclass(frozen=True, slots=True)

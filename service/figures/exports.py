@@ -110,7 +110,7 @@ def _spans(tokens: Sequence[Token]) -> npt.NDArray[np.int64]:
 def as_bertviz(found: AttentionMap) -> bytes:
     """BertViz's own names: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
 
-    Raises InvalidOption unless the map has every layer and head.
+    Raise InvalidOption unless the map has every layer and head.
     """
     if found.axes[:2] != ("layer", "head"):
         raise InvalidOption("format=bertviz wants layer=all and head=all.")

@@ -140,7 +140,7 @@ def comparable(first: AttentionMap, second: AttentionMap) -> bool:
 
 
 def checked(figure: Figure) -> Figure:
-    """Return the figure itself; raises TooLargeToDraw if it would be too large to read."""
+    """Return the figure itself; raise TooLargeToDraw if it would be too large to read."""
     for panel in figure.panels:
         if not panel.rows or not panel.columns:
             raise InvalidOption("There is no token left to draw; use specials=keep.")

@@ -47,7 +47,7 @@ class FigureRenderer:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     async def draw(self, spec: dict[str, Any], form: Literal["svg", "png"], scale: float = 1.0) -> bytes:
-        """Return a picture; raises Overloaded if too many jobs wait, DrawingFailed if the process dies or is late."""
+        """Return a picture; raise Overloaded if too many jobs wait, DrawingFailed if the process dies or is late."""
         return await self._ask({"kind": form, "spec": spec, "scale": scale})
 
     async def script(self) -> bytes:

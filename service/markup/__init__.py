@@ -1,4 +1,4 @@
-"""HTML in, HTML out: what is text is translated, and every tag is kept exactly as it was.
+"""HTML in, HTML out: text is translated, and every tag is kept exactly as it was.
 
 Tags that divide text (blocks) stay where they are. Tags inside a sentence (inline) are taken out before translation
 and put back by the alignment of source and target tokens, always properly nested.

@@ -1,4 +1,4 @@
-"""An HTML document taken apart into what stays as it is and runs of text with inline elements over them."""
+"""An HTML document split into parts that stay as they are, and runs of text with inline elements over them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ INLINE_OPAQUE = frozenset({"code", "svg", "math"})
 OPAQUE = frozenset(
     {"script", "style", "pre", "textarea", "template", "noscript", "xmp", "iframe", "noembed", "noframes"}
 )
-MAX_DEPTH = 100  # inline elements within each other; deeper ones stay near their place, but by themselves
+MAX_DEPTH = 100  # nested inline elements; deeper ones stay near their place, but are not nested
 
 
 @dataclass(slots=True)
 class Node:
-    """An inline element, or (without `close` and with no width) something that stands between two characters."""
+    """An inline element, or (without `close` and with no width) a token between two characters."""
 
     start: int  # code points of the unit's text
     end: int
@@ -48,7 +48,7 @@ Part = str | Unit  # a piece of the document: kept as it is, or translated
 
 
 def read(document: str) -> list[Part]:
-    """Take a document apart; joined again with its units untranslated it means the same."""
+    """Split a document; the parts joined again, with untranslated units, mean the same."""
     reader = _Reader()
     for token in scan(document):
         reader.take(token)
@@ -57,7 +57,7 @@ def read(document: str) -> list[Part]:
 
 
 class _Reader:
-    """Collects runs of text and inline tags, and everything else verbatim."""
+    """Collects runs of text and inline tags, and keeps everything else verbatim."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -67,14 +67,14 @@ class _Reader:
         self._stack: list[tuple[str, Node]] = []  # inline elements that are open
         self._opaque: list[str] = []  # names of the elements within the outermost opaque one
         self._kept: list[str] = []  # its source so far
-        self._inline = False  # whether it stands within a sentence
+        self._inline = False  # whether it is within a sentence
 
     def take(self, token: HtmlToken) -> None:
         """Take the next token."""
         if self._opaque:
             self._take_opaque(token)
         elif token.kind in {"text", "raw"}:
-            # Raw text reaches this only from <title>, where tags are text but entities are not (RCDATA).
+            # Raw text comes here only from <title>, where tags are text but entities are not (RCDATA).
             text = unescape(token.text) if token.kind == "raw" else token.text
             self._text.append(text)
             self._size += len(text)
@@ -105,7 +105,7 @@ class _Reader:
         if token.name not in INLINE:
             self._block(token.text)
         elif not self._stack or self._stack[-1][0] != token.name:
-            self._point(token.text)  # not ours to mend
+            self._point(token.text)  # the document's own error is kept
         else:
             node = self._stack.pop()[1]
             node.end = self._size
@@ -138,7 +138,7 @@ class _Reader:
         self.parts.append(raw)
 
     def flush(self) -> None:
-        """End the run of text; elements that are still open stay open, as they were."""
+        """End the run of text; open elements stay open."""
         if self._opaque:
             self._opaque = []
             self._keep()
@@ -152,9 +152,9 @@ class _Reader:
 
 
 def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:
-    """Remember the white space around nodes without width, within text[start:end], which their parent holds.
+    """Record the white space around nodes without width, within text[start:end], the range of their parent.
 
-    `smooth` makes one space of the two around such a node, and a translation has one at most.
+    `smooth` turns the two spaces around such a node into one, and a translation has at most one.
     """
     for index, node in enumerate(nodes):
         if node.start < node.end:
@@ -168,7 +168,7 @@ def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None
 
 
 def escape(text: str) -> str:
-    """Text as HTML."""
+    """Return a text as HTML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -181,7 +181,7 @@ def smooth(unit: Unit) -> Unit:
     text = BLANKS.sub(" ", unit.text)
     if text == unit.text:
         return unit
-    places = [0]  # of each old offset in the new text
+    places = [0]  # the new offset of each old one
     for size, found in enumerate(BLANK_OR_CHARACTER.finditer(unit.text), start=1):
         places.extend([size] * len(found[0]))
     return Unit(text, [_moved(node, places) for node in unit.nodes])

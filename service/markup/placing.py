@@ -1,4 +1,4 @@
-"""Inline elements put back into a translation, by the links between the tokens of source and target."""
+"""Puts inline elements back into a translation, by the links between the tokens of source and target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service.markup.document import Node, Unit, escape
 
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
-    """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag is where it was."""
+    """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag keeps its place."""
     places = _Places(unit.text, text, sentences)
     return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
 
@@ -23,7 +23,7 @@ def _write(nodes: Sequence[Node], text: str, within: Extent, places: _Places, so
     spots = [(places.of(node, source, within), node) for node in nodes]
     written = []
     at = within[0]
-    for (start, end), node in sorted(spots, key=lambda spot: spot[0][0]):  # stable: equals stay in their order
+    for (start, end), node in sorted(spots, key=lambda spot: spot[0][0]):  # stable: equal spots keep their order
         begin = max(start, at)
         finish = max(end, begin)
         while begin < finish and begin > start and text[begin].isspace():
@@ -57,7 +57,7 @@ def _spaced(node: Node, text: str, place: int, within: Extent) -> tuple[int, str
 
 
 class _Places:
-    """Where a stretch of the source went in the target, by the links between their tokens."""
+    """Maps ranges of the source to ranges of the target, by the links between their tokens."""
 
     def __init__(self, source: str, target: str, sentences: Sequence[SentenceDetail]) -> None:
         self.source = source
@@ -65,10 +65,10 @@ class _Places:
         self.same = not sentences
         links = [(one.source_tokens[i], one.target_tokens[j]) for one in sentences for i, j in one.alignment]
         extents = (((left.start, left.end), (right.start, right.end)) for left, right in links)
-        self.links = sorted(extents)  # of source and target, in the order of the source
+        self.links = sorted(extents)  # (source, target), in the order of the source
         self.starts = [extent[0] for extent, _ in self.links]
         self.ends = [extent[1] for extent, _ in self.links]
-        # The last target before, and the first target from, each link on.
+        # For each link: the last target before it, and the first target from it on.
         self.reached = list(accumulate((target[1] for _, target in self.links), max, initial=0))
         firsts = accumulate((target[0] for _, target in reversed(self.links)), min, initial=len(target))
         self.ahead = list(firsts)[::-1]
@@ -89,7 +89,7 @@ class _Places:
         return self._shaped(node, min(start for start, _ in found), max(end for _, end in found), within)
 
     def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
-        """Return what no link names: the words between those that come from before it and from after it."""
+        """Return the range of a node without links: the words between those from before it and those from after it."""
         start = self.reached[bisect_right(self.ends, node.start)]
         end = self.ahead[bisect_left(self.starts, node.end)]
         words = self.target[start:end].strip()

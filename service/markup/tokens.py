@@ -1,6 +1,6 @@
-"""HTML as a row of tokens, in time linear in its length whatever it holds.
+"""HTML as a sequence of tokens, in time linear in its length for any content.
 
-Python's own parser takes minutes for some hundred kilobytes of unclosed tags, which no server can afford.
+Python's own parser takes minutes for some hundred kilobytes of unclosed tags, which is too long for a server.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
-MAX_UNCLOSED_TAGS = 50  # tags that are never closed, before only short ones are looked for
+MAX_UNCLOSED_TAGS = 50  # unclosed tags after which the scanner looks for short tags only
 SHORT_TAG = 1024
 NO_TRANSLATION = re.compile(
     r"""\stranslate\s*=\s*["']?no(?=["'\s/>])|\sclass\s*=\s*(?:"[^"]*\bnotranslate\b|'[^']*\bnotranslate\b|notranslate\b)""",
@@ -25,7 +25,7 @@ Kind = Literal["text", "open", "close", "void", "raw", "other"]
 
 @dataclass(frozen=True, slots=True)
 class HtmlToken:
-    """A piece of the source: `text` decoded for kind "text", else as it stands; `name` of a tag in lower case."""
+    """A token of the source: `text` is decoded for kind "text", else verbatim; a tag's `name` is in lower case."""
 
     kind: Kind
     text: str
@@ -33,17 +33,17 @@ class HtmlToken:
 
     @property
     def untranslated(self) -> bool:
-        """Return whether a tag says that what is in it must not be translated."""
+        """Return whether a tag says that its content must not be translated."""
         return NO_TRANSLATION.search(self.text) is not None
 
 
 def scan(document: str) -> Iterator[HtmlToken]:
-    """Return all tokens in their order; what only looks like a tag is text."""
+    """Yield all tokens in their order; a string that only resembles a tag is text."""
     return _Scanner(document).run()
 
 
 class _Scanner:
-    """A place in a document, and what is known not to follow any more."""
+    """A place in a document, and the kinds of tokens that are known not to follow."""
 
     def __init__(self, document: str) -> None:
         self.document = document
@@ -88,7 +88,7 @@ class _Scanner:
         return HtmlToken(kind, match[0], match[2].lower())
 
     def _raw(self, name: str) -> Iterator[HtmlToken]:
-        """Yield what is in an element that holds no tags, up to its end."""
+        """Yield the content of an element that holds no tags, up to its end."""
         end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.document, self.at)
         stop = end.start() if end else len(self.document)
         if stop > self.at:

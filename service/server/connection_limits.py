@@ -1,4 +1,4 @@
-"""What a connection may take up, and the answers to connections beyond it; no application has run then."""
+"""The limits of connections, and the answers to connections beyond them, before any application runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer before which no application runs."""
+    """An answer that is sent before any application runs."""
 
     status: int
     code: str
@@ -24,8 +24,8 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a connection may take up; sizes in bytes, times in seconds."""
+class ConnectionLimits:
+    """The limits of one connection; sizes in bytes, times in seconds."""
 
     url: int
     headers: int
@@ -34,8 +34,8 @@ class Bounds:
     send_seconds: float
 
     @classmethod
-    def of(cls, settings: Settings) -> Bounds:
-        """Return the bounds that an operator has set."""
+    def of(cls, settings: Settings) -> ConnectionLimits:
+        """Return the limits of the settings."""
         return cls(
             url=settings.url_limit,
             headers=settings.header_limit,
@@ -73,23 +73,23 @@ FULL = {
 
 
 @dataclass(slots=True)
-class Door:
-    """What all connections of a server share; `closed` is told the code of each that is cut off."""
+class ConnectionPolicy:
+    """What all connections of a server share; `closed` is called with the code of each that is cut off."""
 
-    bounds: Bounds
+    limits: ConnectionLimits
     connections: Connections
     closed: Callable[[str], None] = field(default=lambda _code: None)
 
     @classmethod
-    def of(cls, settings: Settings, closed: Callable[[str], None]) -> Door:
-        """Return the door that an operator has set."""
+    def of(cls, settings: Settings, closed: Callable[[str], None]) -> ConnectionPolicy:
+        """Return the shared parts for these settings."""
         trusted = parse_networks(settings.trusted_proxies)
         connections = Connections(settings.connection_limit, settings.address_connection_limit, trusted)
-        return cls(Bounds.of(settings), connections, closed)
+        return cls(ConnectionLimits.of(settings), connections, closed)
 
 
 def rendered(refusal: Refusal) -> bytes:
-    """Return a whole HTTP/1.1 answer, after which the connection is closed."""
+    """Return a complete HTTP/1.1 answer; the connection is closed after it."""
     request_id = uuid.uuid4().hex
     body = json.dumps(body_of(refusal.message, refusal.code, request_id)).encode()
     lines = [

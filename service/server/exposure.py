@@ -1,4 +1,4 @@
-"""What an operator should know before a server listens."""
+"""Warnings for the operator before a server listens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPARE_DESCRIPTORS = 128  # for models, logs, the engine's processes
 
 
 def exposure(settings: Settings) -> str | None:
-    """Return a warning where everybody who reaches this machine may use the service without end, else None."""
+    """Return a warning if every client that can reach this machine may use the service without limit, else None."""
     if is_loopback(settings.host) or settings.require_key or settings.rate_limit:
         return None
     return (
@@ -21,7 +21,7 @@ def exposure(settings: Settings) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine as only its own programs reach it."""
+    """Return whether a host is an address that only programs on this machine can reach."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -29,7 +29,7 @@ def is_loopback(host: str) -> bool:
 
 
 def few_descriptors(settings: Settings) -> str | None:
-    """Return a warning where the system allows fewer connections than the settings do, else None."""
+    """Return a warning if the system allows fewer connections than the settings, else None."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     wanted = settings.connection_limit + SPARE_DESCRIPTORS
     if allowed == resource.RLIM_INFINITY or allowed >= wanted:

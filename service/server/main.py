@@ -1,4 +1,4 @@
-"""Puts the server together from the settings: logging, tracing, engine, models."""
+"""Assembles the server from the settings: logging, tracing, engine, models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DESCRIPTORS = 65_536
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
-    """Return the engine's share of the settings."""
+    """Return the settings of the engine."""
     model = ModelSettings(
         device=settings.device,
         precision=None if settings.precision == "auto" else settings.precision,
@@ -44,7 +44,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
 
 
 def raise_descriptor_limit() -> None:
-    """Let the process have as many connections as the queue has places; some shells and services allow 1024."""
+    """Raise the limit of open files for many connections; some shells and services allow only 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -52,9 +52,9 @@ def raise_descriptor_limit() -> None:
 
 
 def serve_models(settings: Settings) -> int:
-    """Load all models of the folder and serve them until told to stop; returns the exit code of the process.
+    """Load all models of the folder, serve them until the process is stopped, and return its exit code.
 
-    Raises BundleError, DeviceUnavailable or TracingError before anything listens.
+    Raise BundleError, DeviceUnavailable or TracingError before anything listens.
     """
     configure_logging(settings.log_level, settings.log_format)
     forget_secrets()
@@ -62,7 +62,7 @@ def serve_models(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics = Metrics()
     tracing = start_tracing(settings)
-    with opening(settings, metrics.engine_restarted) as open_worker:
+    with worker_factory(settings, metrics.engine_restarted) as open_worker:
         registry = Registry(
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker
         )
@@ -71,13 +71,17 @@ def serve_models(settings: Settings) -> int:
 
 
 @contextlib.contextmanager
-def opening(settings: Settings, told: Callable[[str], None] = lambda _what: None) -> Iterator[WorkerFactory]:
-    """Give what opens bundles: here, or in engine processes that last as long as this context.
+def worker_factory(
+    settings: Settings, on_restart: Callable[[str], None] = lambda _what: None
+) -> Iterator[WorkerFactory]:
+    """Yield the factory of workers: in this process, or in engine processes that last as long as this context.
 
-    `told` hears of every restart of a process or of a model in one; see service.engine_process.client.supervisor.
+    `on_restart` is called at every restart of a process or of a model in one; see
+    service.engine_process.client.supervisor.
     """
     if not settings.engine_processes:
         yield load_worker
         return
-    with EngineCluster(settings.engine_processes, LogStyle(settings.log_level, settings.log_format), told) as fleet:
-        yield fleet.open
+    log_style = LogStyle(settings.log_level, settings.log_format)
+    with EngineCluster(settings.engine_processes, log_style, on_restart) as cluster:
+        yield cluster.open

@@ -1,4 +1,4 @@
-"""SIGHUP: changing the models of a running server."""
+"""SIGHUP: changes the models of a running server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TERMINAL = "/dev/tty"
 
 
 class Hangup:
-    """What to do on SIGHUP: reload, or stop when it means that the terminal the server was started from is gone."""
+    """Handles SIGHUP: reloads, or stops if the signal means that the server's terminal was closed."""
 
     def __init__(self, reload: Callable[[], Coroutine[Any, Any, object]], leave: Callable[[], None]) -> None:
         self._reload, self._leave = reload, leave

@@ -1,8 +1,9 @@
-"""Uvicorn's server with a drain: runs the application in one process and stops it without losing a request.
+"""Uvicorn's server with a drain: runs the application in one process and stops it without the loss of a request.
 
-On SIGHUP what has changed in the folder of models is loaded; see service.server.reload.
-On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still taken for `drain_delay_seconds`, then
-the server stops listening and what runs may finish within `drain_timeout_seconds`. A second signal stops it now.
+On SIGHUP the server loads the changes in the folder of models; see service.server.reload.
+On SIGTERM or SIGINT: /health/ready answers 503 at once, new requests are still accepted for `drain_delay_seconds`, then
+the server stops listening, and running requests may finish within `drain_timeout_seconds`. A second signal stops it
+at once.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from service.api.interface import RegistryPort
 from service.api.model_changes import reload_models
 from service.api.state import Service
 from service.logs import describe_exception, get_logger
-from service.server.connection_limits import Door
+from service.server.connection_limits import ConnectionPolicy
 from service.server.exposure import exposure, few_descriptors
-from service.server.http_protocol import BoundedProtocol
+from service.server.http_protocol import LimitedProtocol
 from service.server.reload import Hangup
 from service.settings import renamed_in_use
 
 log = get_logger(__name__)
 
 KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, so that they close first
-STALLED_SECONDS = 30.0  # that a model may go on hanging after readiness has failed because of it
-LAST_READ_SECONDS = 0.2  # time for a request that is already on its way when the server stops listening
-LONGEST_READ_SECONDS = 2.0  # where the machine is busy and has not come to read it
+STALLED_SECONDS = 30.0  # time that a stalled model has to recover after readiness has failed because of it
+LAST_READ_SECONDS = 0.2  # time for a request that was sent before the server stops listening
+LONGEST_READ_SECONDS = 2.0  # the same on a busy machine that has not read the request yet
 
 
 class ManagedRegistry(RegistryPort, Protocol):
@@ -49,17 +50,17 @@ class ManagedRegistry(RegistryPort, Protocol):
 
     @property
     def stalled(self) -> bool:
-        """Return whether a model seems to hang in a run."""
+        """Return whether every model that has not failed is stalled."""
 
     async def start(self) -> None:
         """Start the workers and warm them up."""
 
     async def stop(self, drain: float) -> None:
-        """Stop the workers; what runs may finish within `drain` seconds."""
+        """Stop the workers; running requests may finish within `drain` seconds."""
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, with a drain before its shutdown; `exit_code` says afterwards how it went."""
+    """Uvicorn, with a drain before its shutdown; `exit_code` is set afterwards."""
 
     def __init__(self, service: Service, registry: ManagedRegistry) -> None:
         self.service = service
@@ -70,15 +71,15 @@ class Server(uvicorn.Server):
         self._listening = asyncio.Event()
         self._addresses: list[str] = []
         settings = service.settings
-        door = Door.of(settings, service.metrics.connection_cut_off)
-        service.metrics.count_connections(lambda: door.connections.open)
+        policy = ConnectionPolicy.of(settings, service.metrics.connection_cut_off)
+        service.metrics.count_connections(lambda: policy.connections.open)
         super().__init__(
             uvicorn.Config(
                 create_app(service, self._lifespan),
                 host=settings.host,
                 port=settings.port,
                 loop="uvloop",
-                http=functools.partial(BoundedProtocol, door),  # type: ignore[arg-type]
+                http=functools.partial(LimitedProtocol, policy),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -92,7 +93,7 @@ class Server(uvicorn.Server):
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        # Listen at once: probes see a live process that is not ready yet, instead of nothing.
+        # The server listens at once, so that probes find a live process that is not ready yet.
         starting = asyncio.create_task(self._start_registry())
         loop = asyncio.get_running_loop()
         hangup = Hangup(lambda: reload_models(self.service), lambda: self.handle_exit(signal.SIGHUP, None))
@@ -122,11 +123,11 @@ class Server(uvicorn.Server):
                 precision=info.precision,
             )
         seconds = round(time.perf_counter() - began, 3)
-        await self._listening.wait()  # so that the last line of a start is the one that says where to go
+        await self._listening.wait()  # so that the line with the address is the last one of a start
         log.info("ready", open=browsable(self._addresses[0]), seconds=seconds)
 
     def fail(self, delay: float = 0.0) -> None:
-        """Stop after `delay` seconds, with an exit code that tells the supervisor that it was not asked for."""
+        """Stop after `delay` seconds, with an exit code that tells the supervisor that the stop is a failure."""
         self.exit_code = 1
         self.service.draining = True
         self._stop_at = time.monotonic() + delay
@@ -140,21 +141,21 @@ class Server(uvicorn.Server):
             self.should_exit = self.force_exit = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: see to the engine and to the drain."""
+        """Check the engine and the drain; this runs ten times a second."""
         if self._stop_at is None:
-            self._see_to_the_engine()
+            self._check_engine()
         if self._stop_at is not None and time.monotonic() >= self._stop_at:
             self.should_exit = True
         return await super().on_tick(counter)
 
-    def _see_to_the_engine(self) -> None:
+    def _check_engine(self) -> None:
         if self.registry.dead:
             log.critical("every model has been given up; stopping so that the process is restarted")
-            self.fail(self.service.settings.drain_delay_seconds)  # in which clients are told, and go elsewhere
+            self.fail(self.service.settings.drain_delay_seconds)  # time for clients to go elsewhere
         elif not self.registry.stalled:
             self._stalled_since = None
         elif self._stalled_since is None:
-            # Watched from here on: after a pause of the whole process the engine gets the time to come round.
+            # The time counts from here: after a pause of the whole process the engine has time to recover.
             self._stalled_since = time.monotonic()
             log.error("a model hangs; not ready until it continues")
         elif time.monotonic() - self._stalled_since >= STALLED_SECONDS:
@@ -162,7 +163,7 @@ class Server(uvicorn.Server):
             self.fail(self.service.settings.drain_delay_seconds)
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Say where we listen, in one line that a program can read."""
+        """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
         for warning in (*renamed_in_use(), exposure(settings), few_descriptors(settings)):
             if warning:
@@ -177,7 +178,7 @@ class Server(uvicorn.Server):
             self._listening.set()
 
     async def _take(self, connection: socket.socket) -> None:
-        """Serve a connection that the loop has not accepted itself."""
+        """Serve a connection that was not accepted by the event loop."""
         loop = asyncio.get_running_loop()
         await loop.connect_accepted_socket(
             lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
@@ -187,7 +188,7 @@ class Server(uvicorn.Server):
         )
 
     async def _read_the_last(self) -> None:
-        """Wait for the requests that are on their way, longer where a connection has not brought any yet."""
+        """Wait for requests that have been sent, longer for connections without a request so far."""
         begun = time.monotonic()
         await asyncio.sleep(LAST_READ_SECONDS)
         while time.monotonic() < begun + LONGEST_READ_SECONDS:
@@ -198,7 +199,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(LAST_READ_SECONDS / 4)
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Stop listening, take what is already on its way, then let what runs finish."""
+        """Stop listening, accept requests that have been sent, then let running requests finish."""
         log.info("stopping", connections=len(self.server_state.connections), tasks=len(self.server_state.tasks))
         late = []
         for listener in self.servers:
@@ -208,19 +209,19 @@ class Server(uvicorn.Server):
         for connection in late:
             await self._take(connection)
         if not self.force_exit:
-            # Uvicorn would reset connections whose request it has accepted but not read.
+            # Uvicorn would reset connections that it has accepted but whose request it has not read.
             await self._read_the_last()
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
 
 
 def browsable(address: str) -> str:
-    """Return the address of the page for a browser on this machine: one cannot go to "every interface"."""
+    """Return the address of the page for a browser on this machine, which cannot open "every interface"."""
     return f"{address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/"
 
 
 def waiting_connections(listener: int) -> Iterator[socket.socket]:
-    """Accept what still waits in the kernel at a listening socket: closing it would reset those connections."""
+    """Accept the connections that wait in the kernel at a listening socket: to close it would reset them."""
     with socket.socket(fileno=os.dup(listener)) as copy:
         copy.setblocking(False)
         while True:
@@ -233,11 +234,11 @@ def waiting_connections(listener: int) -> Iterator[socket.socket]:
 
 
 def run(service: Service, registry: ManagedRegistry) -> int:
-    """Serve until told to stop; returns the exit code of the process."""
+    """Serve until the process is stopped, and return its exit code."""
     server = Server(service, registry)
     try:
         server.run()
     except SystemExit:
-        # Uvicorn's way to say that it cannot listen; the reason is in the log.
+        # Uvicorn exits like this if it cannot listen; the reason is in the log.
         return 1
     return server.exit_code if server.started else 1

@@ -1,7 +1,7 @@
 """The settings of the service: environment variables that begin with TRANSLUCENT_, checked before anything starts.
 
-An unknown name or a value that is not accepted is an error, which says what would be accepted. Importing a module reads
-no variable. `docs/settings.md` shows this class as a table (`translucent settings`).
+An unknown name or a value that is not accepted is an error, which says what would be accepted. No variable is read when
+a module is imported. `docs/settings.md` shows this class as a table (`translucent settings`).
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Settings(ConnectionSettings):
 
 
 def accepted(field: FieldInfo) -> str:
-    """Return what a field takes, in words."""
+    """Return the accepted values of a field, in words."""
     extra = field.json_schema_extra
     assert isinstance(extra, dict)
     return str(extra["accepted"])
@@ -221,7 +221,7 @@ def accepted(field: FieldInfo) -> str:
 def load_settings(**overrides: Any) -> Settings:
     """Return the settings of the environment. Overrides (options of the command line) win, unless they are None.
 
-    Raises SettingsError with every problem at once, unknown variables included.
+    Raise SettingsError with every problem at once, unknown variables included.
     """
     known = {variable(name): name for name in _in_order()}
     ours = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
@@ -284,7 +284,7 @@ def _default(info: FieldInfo) -> str:
 
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
-    """Return all settings: variable, default (code stands between backquotes), accepted, meaning."""
+    """Return all settings: variable, default (code is between backquotes), accepted, meaning."""
     rows = []
     for name in _in_order():
         info = Settings.model_fields[name]
@@ -301,5 +301,5 @@ def settings_table() -> str:
 
 
 def _in_order() -> list[str]:
-    """Return all fields; pydantic begins with what a class inherits, readers begin with host and port."""
+    """Return all fields, host and port first, as readers expect; pydantic begins with the inherited ones."""
     return sorted(Settings.model_fields, key=lambda name: name not in Settings.__annotations__)

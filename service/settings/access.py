@@ -16,8 +16,8 @@ from pydantic_settings import BaseSettings
 from service.access.addresses import parse_networks
 from service.settings.fields import optional, setting, variable
 
-TOKEN_LENGTH = 16  # characters that a token must have at least
-TOKEN = re.compile(rf"[!-~]{{{TOKEN_LENGTH},}}", re.ASCII)  # what fits into a header
+TOKEN_LENGTH = 16  # least characters of a token
+TOKEN = re.compile(rf"[!-~]{{{TOKEN_LENGTH},}}", re.ASCII)  # the characters that a header can hold
 TOKEN_ACCEPTED = (
     f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, for example the output of "
     "`openssl rand -hex 32`"
@@ -126,7 +126,7 @@ class AccessSettings(BaseSettings):
     @classmethod
     def _limits(cls, value: str) -> str:
         if value:
-            # Only then: the library takes as long to import as everything else that `translucent --help` needs.
+            # Imported late: the library takes as long as everything else that `translucent --help` needs.
             from service.access.limits import parse_limits
 
             parse_limits(value)
@@ -147,7 +147,7 @@ class AccessSettings(BaseSettings):
 
 
 def read_secret(path: Path) -> str:
-    """Return the secret in a file, without surrounding white space; raises ValueError if there is none."""
+    """Return the secret in a file, without surrounding white space; raise ValueError if there is none."""
     try:
         with path.open("rb") as file:
             content = file.read(SECRET_FILE_LIMIT)

@@ -1,4 +1,4 @@
-"""How a setting is declared: with its default, its meaning, and what it accepts in words."""
+"""Declares a setting: its default, its meaning, and the accepted values in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PREFIX = "TRANSLUCENT_"
 
 
 def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
-    """Return a field whose documentation and error message name what is accepted."""
+    """Return a field whose documentation and error message name the accepted values."""
     return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
 
 

@@ -1,4 +1,4 @@
-"""Settings that have a new name. The old name works for one version, with a warning.
+"""Settings that have a new name. Each old name works for one version, with a warning.
 
 Remove an entry in the version after the one that CHANGELOG.md names it in.
 """

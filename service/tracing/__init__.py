@@ -1,7 +1,7 @@
-"""Traces of requests: what the application tells a tracer, and the tracer that does nothing, which is the default.
+"""Traces of requests: the interface of a tracer, and the tracer that does nothing, which is the default.
 
-OpenTelemetry, an optional dependency, is loaded only when tracing is switched on. No span holds text of a user: names
-of stages and models, counts, times, statuses.
+OpenTelemetry is an optional dependency and is loaded only if tracing is on. No span holds text of a user, only names
+of stages and models, counts, times and statuses.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ class TracingError(Exception):
 
 
 class RequestSpan:
-    """One request; this one is not traced."""
+    """One request, without a trace."""
 
     trace_id: str | None = None
 
     def finish(self, method: str, route: str | None, status: int, figures: Figures) -> None:
-        """Say what became of the request; `route` is a template, and figures that are None are left out."""
+        """Record the outcome of the request; `route` is a template, and figures that are None are left out."""
 
 
 class Tracing:
-    """Traces nothing."""
+    """A tracer that traces nothing."""
 
     def request(self, headers: Mapping[str, str]) -> AbstractContextManager[RequestSpan]:
-        """Return a request, which goes on with its caller's trace and is the parent of the stages inside."""
+        """Return a request's span, which continues its caller's trace and is the parent of the stages inside."""
         return nullcontext(RequestSpan())
 
     def stage(self, stage: CallStage) -> None:
         """Record a stage of the request that the calling task belongs to."""
 
     def listening(self, listener: EventListener) -> EventListener:
-        """Return a listener for the engine's events that traces the stages of calls and hands every event on."""
+        """Return a listener for the engine's events that traces the stages of calls and passes every event on."""
         return listener
 
     def close(self) -> None:
-        """Send what has not been sent yet; blocks for a few seconds at most."""
+        """Send the spans that have not been sent yet; this blocks for a few seconds at most."""
 
 
 def start_tracing(settings: Settings) -> Tracing:
-    """Return the tracer that the settings ask for; raises TracingError."""
+    """Return the tracer of the settings; raise TracingError."""
     if not settings.tracing:
         return Tracing()
     try:

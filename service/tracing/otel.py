@@ -1,4 +1,4 @@
-"""Tracing with OpenTelemetry, sent by OTLP over HTTP; the standard variables OTEL_* say where to and how often."""
+"""Tracing with OpenTelemetry over OTLP/HTTP; the standard variables OTEL_* set the address and the interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from service.tracing import Figures, RequestSpan, Tracing, TracingError
 
 log = get_logger(__name__)
 
-CLOSE_SECONDS = 3.0  # a collector that is away must not hold up the end of the process
+CLOSE_SECONDS = 3.0  # an unreachable collector must not delay the end of the process
 ACCEPTED = {
     "OTEL_TRACES_EXPORTER": "otlp",
     "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
@@ -45,7 +45,7 @@ class OpenTelemetry(Tracing):
     @contextmanager
     def _request(self, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
         span = self._tracer.start_span("request", propagate.extract(headers), SpanKind.SERVER)
-        # Exceptions may quote the text of a user; the application answers them, and `finish` has the status.
+        # Exceptions may quote the text of a user; the application answers them, and `finish` records the status.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield _Recorded(span)
 
@@ -61,12 +61,12 @@ class OpenTelemetry(Tracing):
         span.end(began + round((stage.ended - stage.began) * 1e9))
 
     def listening(self, listener: EventListener) -> EventListener:
-        """Return a listener that traces the stages of calls and hands every event on."""
+        """Return a listener that traces the stages of calls and passes every event on."""
         return tee(listener, lambda event: self.stage(event) if isinstance(event, CallStage) else None)
 
     def close(self) -> None:
-        """Send the rest and stop the thread that sends."""
-        # The provider has no limit of its own; what it is still trying ends with the process.
+        """Send the remaining spans and stop the thread that sends."""
+        # The provider has no limit of its own; its remaining attempts end with the process.
         closing = threading.Thread(target=self._provider.shutdown, name="tracing-close", daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)
@@ -95,7 +95,7 @@ def _wall_clock(moment: float) -> int:
 
 
 def open_tracing() -> OpenTelemetry:
-    """Return the tracer of the environment; raises TracingError for a way of sending that there is not."""
+    """Return the tracer of the environment; raise TracingError for a protocol that is not supported."""
     for name, only in ACCEPTED.items():
         if os.environ.get(name, only).strip().lower() not in ("", only):
             raise TracingError(f"{name} must be {only} or unset: this server can send traces in no other way.")

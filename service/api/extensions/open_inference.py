@@ -65,7 +65,7 @@ RESPONSE = {
 
 
 async def get_model(request: Request, model: str, service: ServiceDep) -> ModelInfo:
-    """Return the loaded model of a name and, if the path has one, a version; raises UnknownModel."""
+    """Return the loaded model of a name and, if the path has one, a version; raise UnknownModel."""
     version = request.path_params.get("version")
     for info in service.registry.models():
         if info.name == model and version in {None, info.version}:

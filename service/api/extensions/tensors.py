@@ -63,7 +63,7 @@ class Tensor:
 
 
 def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings) -> Inference:
-    """Return a checked request; raises ApiError (400) for what is wrong first."""
+    """Return a checked request; raise ApiError (400) for what is wrong first."""
     inputs = message.get("inputs")
     if isinstance(inputs, list):
         message = {**message, "inputs": [with_data(tensor, data) for tensor in inputs]}
@@ -88,7 +88,7 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
 
 
 def with_data(tensor: Any, data: BinaryData) -> Any:
-    """Return a tensor with its strings among its fields, also where they follow the JSON as bytes; raises ApiError."""
+    """Return a tensor with its strings among its fields, also where they follow the JSON as bytes; raise ApiError."""
     if not isinstance(tensor, dict) or tensor.get("name") not in ("text", "target_text"):
         return tensor  # validation refuses it
     name = tensor["name"]

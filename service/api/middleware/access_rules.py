@@ -46,7 +46,7 @@ class AccessRules:
         return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
 
     async def before_body(self, scope: Scope) -> None:
-        """Decide what needs no body; raises ApiError. The owner of a key in the header is in the context afterwards."""
+        """Decide what needs no body; raise ApiError. The owner of a key in the header is in the context afterwards."""
         path = scope["path"]
         if self.asks_for_token(path):
             await self._check_token(scope)
@@ -67,7 +67,7 @@ class AccessRules:
         context_of(scope).key = owner
 
     async def behind_body(self, scope: Scope, key: str | None, cost: int) -> None:
-        """Decide over a request whose body holds this key, or none, and count it; raises ApiError."""
+        """Decide over a request whose body holds this key, or none, and count it; raise ApiError."""
         context = context_of(scope)
         if context.key is None and key is not None and self.keys is not None:
             context.key = self.keys.owner(key)

@@ -95,7 +95,7 @@ class BodyLimitMiddleware:
         )
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """Run the application and watch the client; raises ClientDisconnected when it left first."""
+        """Run the application and watch the client; raise ClientDisconnected if it left first."""
         gone = asyncio.Event()
         replayed = answered = False
 
@@ -144,7 +144,7 @@ class _Held:
         self._address = address
 
     def add(self, size: int) -> None:
-        """Take room for more of the body; raises ApiError where there is none."""
+        """Take room for more of the body; raise ApiError if there is none."""
         if not self._bodies.take(self._address, size):
             raise ApiError(
                 "The bodies of other requests use all of the memory for bodies; try again in a moment.",

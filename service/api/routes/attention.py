@@ -209,7 +209,7 @@ def _refuse_all(job: Job) -> None:
 
 
 def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Job:
-    """Return what is asked for, with every layer and head where all are wanted; raises ApiError."""
+    """Return what is asked for, with every layer and head where all are wanted; raise ApiError."""
     source, target = named_pair(fields.source, fields.target, known)
     if source == target:
         raise ApiError(

@@ -64,7 +64,7 @@ async def translate(
 
 
 def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
-    """Return the translation that is asked for, checked in the order that clients expect; raises ApiError."""
+    """Return the translation that is asked for, checked in the order that clients expect; raise ApiError."""
     is_list = isinstance(fields.q, list)
     texts = tuple(fields.q) if isinstance(fields.q, list) else (fields.q,)
     check_batch(texts, settings)

@@ -50,7 +50,7 @@ def as_whole(value: object) -> int | None:
 
 
 def whole(value: object) -> int:
-    """Return the whole number that a value stands for; raises ValueError."""
+    """Return the whole number that a value stands for; raise ValueError."""
     number = as_whole(value)
     if number is None:
         raise ValueError("not a whole number")
@@ -58,7 +58,7 @@ def whole(value: object) -> int:
 
 
 def decimal(value: object) -> float:
-    """Return the finite number that a JSON value or a string of a form stands for; raises ValueError."""
+    """Return the finite number that a JSON value or a string of a form stands for; raise ValueError."""
     if isinstance(value, str):
         value = value.strip()
         if not DECIMAL.fullmatch(value):
@@ -85,7 +85,7 @@ def count(value: object) -> int:
 
 
 def flag(value: object) -> bool:
-    """Return true or false, also for a word or 0 and 1; raises ValueError."""
+    """Return true or false, also for a word or 0 and 1; raise ValueError."""
     known = FLAGS.get(str(value).lower()) if isinstance(value, str | int) else None
     if known is None:
         raise ValueError("not true or false")
@@ -98,7 +98,7 @@ def lowered(value: object) -> object:
 
 
 def empty_is_missing(value: object) -> object:
-    """Return a value unless it is an empty list; raises pydantic's error for a missing field."""
+    """Return a value unless it is an empty list; raise pydantic's error for a missing field."""
     if value == []:
         raise PydanticKnownError("missing")
     return value

@@ -43,7 +43,7 @@ TENSOR_MESSAGES = {
 
 
 def sizes(shape: object) -> list[int]:
-    """Return the sizes of a tensor's axes; raises ValueError for anything that is no shape."""
+    """Return the sizes of a tensor's axes; raise ValueError for anything that is no shape."""
     if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
         raise ValueError("no shape")
     found = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
@@ -53,7 +53,7 @@ def sizes(shape: object) -> list[int]:
 
 
 def strings(data: object) -> list[str]:
-    """Return the strings of a tensor, in one list; raises ValueError for anything else."""
+    """Return the strings of a tensor, in one list; raise ValueError for anything else."""
     if isinstance(data, str):
         return [data]
     if not isinstance(data, list):
@@ -65,14 +65,14 @@ def strings(data: object) -> list[str]:
 
 
 def known_output(name: object) -> object:
-    """Return the name of an output; raises pydantic's error for any other."""
+    """Return the name of an output; raise pydantic's error for any other."""
     if name not in OUTPUTS:
         raise refused(OUTPUTS_MESSAGE, "outputs")
     return name
 
 
 def parameters_of(owner: str, value: object) -> object:
-    """Return parameters, and None for what is empty; raises pydantic's error for anything but an object."""
+    """Return parameters, and None for what is empty; raise pydantic's error for anything but an object."""
     if value and not isinstance(value, dict):
         raise refused(f"the parameters of {owner} must be an object", "parameters")
     return value or None
@@ -116,7 +116,7 @@ class InputTensor(Whole):
 
     @model_validator(mode="after")
     def check_size(self) -> Self:
-        """Return the tensor; raises pydantic's error where its shape does not fit its data."""
+        """Return the tensor; raise pydantic's error if its shape does not fit its data."""
         if len(self.shape) > 2 or math.prod(self.shape) != len(self.data):
             raise refused(f"the shape of {self.name} does not fit its {len(self.data)} elements", self.name)
         if not self.data:
@@ -139,7 +139,7 @@ class OutputWanted(Whole):
     @field_validator("parameters", mode="before")
     @classmethod
     def check_parameters(cls, value: object, info: ValidationInfo) -> object:
-        """Return the parameters; raises pydantic's error for anything but an object."""
+        """Return the parameters; raise pydantic's error for anything but an object."""
         return parameters_of(str(info.data.get("name")), value)
 
     def is_binary(self, default: bool) -> bool:
@@ -190,13 +190,13 @@ class InferenceRequest(Whole):
     @field_validator("parameters", mode="before")
     @classmethod
     def check_parameters(cls, value: object) -> object:
-        """Return the parameters; raises pydantic's error for anything but an object."""
+        """Return the parameters; raise pydantic's error for anything but an object."""
         return parameters_of("the request", value)
 
     @field_validator("inputs")
     @classmethod
     def check_names(cls, inputs: list[InputTensor]) -> list[InputTensor]:
-        """Return the tensors; raises pydantic's error where one is there twice or `text` is missing."""
+        """Return the tensors; raise pydantic's error if one is there twice or `text` is missing."""
         names = [tensor.name for tensor in inputs]
         if len(set(names)) != len(names):
             raise refused(TENSOR_MESSAGES["name"], "inputs")
@@ -207,7 +207,7 @@ class InferenceRequest(Whole):
     @field_validator("outputs")
     @classmethod
     def check_outputs(cls, outputs: list[OutputWanted] | None) -> list[OutputWanted] | None:
-        """Return the outputs; raises pydantic's error where one is there twice."""
+        """Return the outputs; raise pydantic's error if one is there twice."""
         names = [output.name for output in outputs or ()]
         if len(set(names)) != len(names):
             raise refused(OUTPUTS_MESSAGE, "outputs")
@@ -215,7 +215,7 @@ class InferenceRequest(Whole):
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
-        """Return the request; raises pydantic's error where its parts do not fit each other."""
+        """Return the request; raise pydantic's error if its parts do not fit each other."""
         texts, targets = self.texts, self.target_texts
         if targets is not None and len(targets) != len(texts):
             raise refused("target_text must have as many elements as text", "target_text")

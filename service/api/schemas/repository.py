@@ -12,7 +12,7 @@ Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
 
 
 def no_parameters(value: object) -> None:
-    """Return None; raises pydantic's error where parameters are given."""
+    """Return None; raise pydantic's error if parameters are given."""
     if isinstance(value, dict) and value:
         raise refused(
             "a model is loaded as it is in the folder; a configuration or files in the request are not accepted",

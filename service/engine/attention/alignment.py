@@ -21,7 +21,7 @@ def choose(weights: FloatArray, layer: Selector, head: Selector, align: Alignmen
     """Choose from [L, H, R, C]: a layer or head that is chosen or averaged loses its axis, with "all" it stays.
 
     "align" is the layer or head of `align`; without one (attention that aligns nothing) it is the mean.
-    Raises InvalidOption for a number that does not exist.
+    Raise InvalidOption for a number that does not exist.
     """
     chosen = _choose_axis(weights, 1, head, align.head if align else None, "head")
     return np.ascontiguousarray(_choose_axis(chosen, 0, layer, align.layer if align else None, "layer"))

@@ -18,7 +18,7 @@ def alone(align: AlignmentHead) -> AlignmentHead:
 
 
 def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wanted:
-    """Return what a view needs; raises InvalidOption for a kind, layer or head that the model does not have."""
+    """Return what a view needs; raise InvalidOption for a kind, layer or head that the model does not have."""
     align = (spec.align.layer, spec.align.head)
     size = _size(options, spec, model)
     if options.kind == "cross":
@@ -58,7 +58,7 @@ def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
 
 
 def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
-    """Return what is wanted of the scores of a translation, in arrays of its own; raises InvalidOption."""
+    """Return what is wanted of the scores of a translation, in arrays of its own; raise InvalidOption."""
     if wanted is None:
         return result
     layer, head = wanted.align

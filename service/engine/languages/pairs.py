@@ -50,7 +50,7 @@ class Pairs(Generic[AnyServed]):
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
 
-        Raises UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         pair = self._languages.pair(source, target)
         fitting = self._translators.get(pair, []) if pair is not None else []

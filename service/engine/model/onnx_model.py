@@ -35,7 +35,7 @@ FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one forced run
 def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
     """Open a bundle's graphs where the settings say.
 
-    Raises DeviceUnavailable, BundleIncompatible or BundleCorrupt.
+    Raise DeviceUnavailable, BundleIncompatible or BundleCorrupt.
     """
     graphs = bundle.manifest.graphs
     try:

@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
     """Choose device and precision for a bundle.
 
-    `available` are the providers of this installation (default: what ONNX Runtime says). Raises DeviceUnavailable
+    `available` are the providers of this installation (default: what ONNX Runtime says). Raise DeviceUnavailable
     when cuda is demanded and not there, BundleIncompatible when the bundle has no graphs for the device.
     """
     providers = onnxruntime.get_available_providers() if available is None else available
@@ -60,7 +60,7 @@ def say_once(level: int, message: str) -> None:
 
 
 def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
-    """Open one graph; raises BundleCorrupt when it cannot be read, DeviceUnavailable when it would run elsewhere."""
+    """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable when it would run elsewhere."""
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads

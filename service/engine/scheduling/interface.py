@@ -105,7 +105,7 @@ def sentence_stages(
 
 
 async def within(deadline: float | None, work: Coroutine[object, object, Result]) -> Result:
-    """Wait for work until the deadline, even if the worker hangs; raises DeadlineExceeded."""
+    """Wait for work until the deadline, even if the worker hangs; raise DeadlineExceeded."""
     if deadline is None:
         return await work
     try:

@@ -164,7 +164,7 @@ class RequestTable:
             self._require(self.queue_status(sentences, tokens), deadline)
 
     def submit(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
-        """Queue the sentences of one request, all or none; raises as check_room does."""
+        """Queue the sentences of one request, all or none; raise as check_room does."""
         tokens = sum(len(job.source_ids) for job in jobs)
         deadline = min((job.deadline for job in jobs if job.deadline is not None), default=None)
         with self._lock:
@@ -184,7 +184,7 @@ class RequestTable:
         return [request.future for request in requests]
 
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
-        """Queue the scoring of a given translation; raises as check_room does."""
+        """Queue the scoring of a given translation; raise as check_room does."""
         with self._lock:
             require_running(self._name, self._life.state)
             full = len(self._scoring) >= self._settings.budget.queued_sentences

@@ -79,7 +79,7 @@ class Worker:
     def submit_all(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
         """Queue the sentences of one request, all or none; cancelling a future frees its rows before the next step.
 
-        Raises InvalidInput (empty or too long, a bad option), Overloaded (no room in the queue, or it moves too slowly
+        Raise InvalidInput (empty or too long, a bad option), Overloaded (no room in the queue, or it moves too slowly
         for the deadline) or NotReady. The futures fail with DeadlineExceeded, EngineFailure or NotReady.
         """
         limit = self._model.target_limit

@@ -14,7 +14,7 @@ def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> Sentenc
     """Return the job with its maximum length cut to what the model takes.
 
     A translation that is cut off gets an </s> before it is scored, which needs a place.
-    Raises EmptyInput, InputTooLong or InvalidOption.
+    Raise EmptyInput, InputTooLong or InvalidOption.
     """
     check_length("source", job.source_ids, source_limit)
     check_search(job.search)

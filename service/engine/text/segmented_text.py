@@ -48,7 +48,7 @@ class SegmentResult:
 
 
 def segment_text(text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> SegmentedText:
-    """Return a text cut into segments of at most `max_tokens`; raises InvalidText for lone surrogates."""
+    """Return a text cut into segments of at most `max_tokens`; raise InvalidText for lone surrogates."""
     check_text(text)
     spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
     segments = [

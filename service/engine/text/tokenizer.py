@@ -85,7 +85,7 @@ class Tokenizer:
         return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a text, ending with </s> if texts are closed; raises InvalidText for lone surrogates."""
+        """Return the ids of a text, ending with </s> if texts are closed; raise InvalidText for lone surrogates."""
         check_text(text)
         composed = normalize_nfc(text).text
         encoding = self._library.encode(composed, add_special_tokens=False)
@@ -180,7 +180,7 @@ def asking_for(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tok
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:
-    """Load a bundle's tokenizers; raises BundleCorrupt or BundleIncompatible when they do not fit the manifest."""
+    """Load a bundle's tokenizers; raise BundleCorrupt or BundleIncompatible when they do not fit the manifest."""
     manifest = bundle.manifest
     library = _load(bundle.tokenizer_path, manifest)
     source = Tokenizer(library, manifest.special_ids, manifest.source_end)

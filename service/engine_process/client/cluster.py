@@ -56,7 +56,7 @@ class EngineCluster:
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
         """Have every process load a bundle, all at once.
 
-        Raises BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
+        Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
         bundle takes longer than it may.
         """
         processes = [process for process in self._processes if not process.given_up]
