@@ -1,7 +1,7 @@
-"""From attention weights to what people read: chosen layers and heads, tokens without the special ones, words.
+"""From attention weights to readable ones: chosen layers and heads, tokens without the special ones, words.
 
-Weights are [..., R, C]: rows attend, columns are attended to. How links are read from them is in
-`service.bundle.alignment`, which training follows too.
+Weights are [..., R, C]: rows attend, columns are attended to. `service.bundle.alignment`, which training uses too,
+reads links from them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from service.engine.types import FloatArray, Selector, Specials, Token
 
 
 def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignmentHead | None) -> FloatArray:
-    """Choose from [L, H, R, C]: a layer or head that is chosen or averaged loses its axis, with "all" it stays.
+    """Choose from [L, H, R, C]: the axis of a chosen or averaged layer or head is removed; "all" keeps it.
 
     "align" is the layer or head of `align`; without one (attention that aligns nothing) it is the mean.
     Raise InvalidOption for a number that does not exist.
@@ -43,9 +43,9 @@ def _choose_axis(weights: FloatArray, axis: int, selector: Selector, aligning: i
 def limit_specials(
     weights: FloatArray, rows: Sequence[Token], columns: Sequence[Token], specials: Specials
 ) -> FloatArray:
-    """Leave rows and columns of special tokens in, take them out, or take them out and let rows sum to 1 again.
+    """Keep the rows and columns of special tokens, remove them, or remove them and rescale the rows to sum to 1.
 
-    A row that attends to special tokens only (a decoder's first) has nothing to rescale and stays zero.
+    A row that attends only to special tokens (a decoder's first) has nothing to rescale and stays zero.
     """
     if specials == "keep":
         return weights
@@ -58,12 +58,12 @@ def limit_specials(
 
 
 def plain_groups(tokens: Sequence[Token]) -> Groups:
-    """Return every token that is not special a group of its own."""
+    """Return groups in which every token that is not special has its own."""
     return [[number] for number, token in enumerate(tokens) if not token.special]
 
 
 def words(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Return the ranges of the words that people look at.
+    """Return the ranges of the words for readers.
 
     Rule: white space separates words; within, letters, digits and marks make one word, with an apostrophe, hyphen or
     full stop between two of them; every other character (punctuation, emoji) is a word of its own. A token that spans
@@ -74,7 +74,7 @@ def words(text: str, tokens: Sequence[Token]) -> list[Span]:
 
 
 def _runs(text: str, continues: Callable[[int, int], bool]) -> list[Span]:
-    """Cut text at white space and wherever `continues(place, begin of the run)` is false."""
+    """Cut a text at white space and at each place where `continues(place, begin of the run)` is false."""
     spans: list[Span] = []
     begin: int | None = None
     for place, character in enumerate(text):
@@ -106,26 +106,26 @@ def _is_letter(character: str) -> bool:
 
 
 def _attaches(character: str) -> bool:
-    """Return whether a character only changes the one before: marks, joiners, skin tones, style selectors."""
+    """Return whether a character only modifies the previous one: marks, joiners, skin tones, style selectors."""
     return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Groups:
     """Return the indices of the tokens of each word; special tokens belong to none.
 
-    `shift` is where the text of the spans begins in the text of the tokens.
+    `shift` is the position at which the text of the spans begins in the text of the tokens.
     """
     return word_groups([None if token.special else token.start - shift for token in tokens], spans)
 
 
 def with_specials(groups: Groups, tokens: Sequence[Token]) -> Groups:
-    """Return every special token a group of its own, all groups in the order of their first token, none empty."""
+    """Return the groups with one more for every special token, by their first token, without empty groups."""
     own = [[number] for number, token in enumerate(tokens) if token.special]
     return sorted([group for group in groups if group] + own)
 
 
 def word_tokens(tokens: Sequence[Token], groups: Groups, text: str) -> tuple[Token, ...]:
-    """Return one token for each group, spanning its pieces, with the id of the first and all pieces joined."""
+    """Return one token for each group, which spans its subwords, with the id of the first and all pieces joined."""
     merged = []
     for indices in groups:
         first, last = tokens[indices[0]], tokens[indices[-1]]

@@ -1,4 +1,4 @@
-"""Turns the attention of a scored pair into the view of it that was asked for: pure."""
+"""Turns the attention of a scored pair into the requested view of it, without side effects."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from service.engine.types import AttentionMap, AttentionOptions, FloatArray, Mod
 AXES = {
     "cross": ("target", "source"),
     "encoder": ("source", "source"),
-    "decoder": ("target", "target_input"),  # what the decoder had read: <s> and the target tokens before the row's own
+    "decoder": ("target", "target_input"),  # <s> and the target tokens before the row's own, as the decoder read
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """A sentence, a translation of it, and what the model says about the two."""
+    """A sentence, a translation of it, and the model's scores of the two."""
 
     source_text: str
     target_text: str
     source_tokens: tuple[Token, ...]  # S
-    target_tokens: tuple[Token, ...]  # T, maybe one less than in `scores`: a translation that was cut off has no </s>
+    target_tokens: tuple[Token, ...]  # T, or one less than in `scores`: a translation that was cut off has no </s>
     scores: ScoringResult
     score: float
     token_logprobs: tuple[float, ...]  # T
@@ -34,7 +34,7 @@ class ScoredPair:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """The tokens that a view shows along one axis, and which of the model's tokens each is made of."""
+    """The tokens that a view shows along one axis, and the model's tokens that each consists of."""
 
     shown: tuple[Token, ...]
     groups: Groups
@@ -46,14 +46,14 @@ class _Axis:
 
     @property
     def plain(self) -> Groups:
-        """Return the groups with those of special tokens emptied, so that nothing links to them."""
+        """Return the groups, empty for special tokens, so that no link leads to them."""
         return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
 
 def view(
     pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignmentHead, info: ModelInfo
 ) -> AttentionMap:
-    """Return the attention of a pair as asked for.
+    """Return the requested attention of a pair.
 
     The scores have the weights that selection.wanted_for names, and `align` is selection.alone of the aligning head.
     `begin` is <s>, which the decoder reads first. A word's log-probability is the sum over its subwords, its rank that
@@ -95,7 +95,7 @@ def view(
 
 
 def _resolved(options: AttentionOptions) -> AttentionOptions:
-    """Only cross-attention has a layer and a head that align; the others are averaged instead."""
+    """Return the options with "align" as the mean where no head aligns: outside of cross-attention."""
     if options.kind == "cross":
         return options
     layer, head = ("mean" if chosen == "align" else chosen for chosen in (options.layer, options.head))
@@ -103,14 +103,14 @@ def _resolved(options: AttentionOptions) -> AttentionOptions:
 
 
 def _step(options: AttentionOptions, align: AlignmentHead) -> Step | None:
-    """Return the step of the decoder that a row belongs to; only the aligning head is read at the step that aligns."""
+    """Return the decoder step of a row; only the alignment head is read at the step that aligns."""
     if options.kind == "encoder":
         return None
     return align.step if options.kind == "cross" and options.layer == options.head == "align" else "produce"
 
 
 def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
-    """Return weights [T, S] with NaN in the row of the model's last token: no step reads it, so it has no row."""
+    """Return weights [T, S] with NaN in the row of the model's last token, which no step reads."""
     unread = [row for row, group in enumerate(rows.groups) if last in group]
     known = weights.copy()
     known[unread] = np.nan
@@ -119,7 +119,7 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
 
 def _weights(scores: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
     if options.kind == "cross" and options.layer == options.head == "align":
-        # At the step that aligns, as everything else that says "align".
+        # At the step that aligns, as everywhere else for "align".
         return alignment_weights(scores.cross_attention, align)
     assert scores.selected is not None
     return scores.selected

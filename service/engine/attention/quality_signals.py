@@ -1,4 +1,4 @@
-"""Signs that a translation went wrong, from what is known of it anyway: no text, no reference translation. Pure."""
+"""Reference-free signs of a bad translation, from its ids and attention weights, without side effects."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ LEAST_ATTENTION = 0.2
 
 
 def repeats(ids: Sequence[int]) -> bool:
-    """Return whether four tokens in a row occur twice, as they do where a search runs in circles."""
+    """Return whether four tokens in a row occur twice, as in a search that repeats itself."""
     count = len(ids) - REPEATED_TOKENS + 1
     return count > 1 and len(set(zip(*(ids[start:] for start in range(REPEATED_TOKENS)), strict=False))) < count
 
 
 def coverage(weights: FloatArray) -> float:
-    """Return the share of the source tokens that were looked at, from cross-attention weights [T, S], </s> in both.
+    """Return the share of the source tokens that were attended to, from cross-attention weights [T, S], </s> in both.
 
     A token counts when its attention, summed over the target (as in the coverage penalty of Wu et al. 2016, arXiv
-    1609.08144, section 7), is at least LEAST_ATTENTION. The source's </s>, which attention rests on where there is
-    nothing to look at, does not count; a source that is nothing else is covered.
+    1609.08144, section 7), is at least LEAST_ATTENTION. The source's </s> does not count, because attention rests on it
+    if there is no relevant token. A source of </s> alone is covered.
     """
     attended = weights.sum(axis=0)[:-1]
     return float((attended >= LEAST_ATTENTION).mean()) if len(attended) else 1.0

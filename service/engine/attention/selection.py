@@ -1,4 +1,4 @@
-"""What is returned of a scored translation: one head and one view of its weights, instead of all of them."""
+"""Selects the weights of a scored translation to return: one head and one view, instead of all of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from service.engine.types import AttentionOptions, ScoringResult, Selector, Want
 
 
 def alone(align: AlignmentHead) -> AlignmentHead:
-    """Return the aligning head as it is found in the results of a Wanted, which hold no other."""
+    """Return the alignment head by its place in the results of a Wanted, which hold no other."""
     return replace(align, layer=0, head=0)
 
 
 def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wanted:
-    """Return what a view needs; raise InvalidOption for a kind, layer or head that the model does not have."""
+    """Return the weights that a view needs; raise InvalidOption for a kind, layer or head that the model lacks."""
     align = (spec.align.layer, spec.align.head)
     size = _size(options, spec, model)
     if options.kind == "cross":
@@ -36,7 +36,7 @@ def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wa
 
 
 def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) -> WeightLimit | None:
-    """Return what limits a view to `most` weights; None: there is no limit."""
+    """Return the limit of a view to `most` weights; None: there is no limit."""
     if most is None:
         return None
     size = _size(options, spec, "")
@@ -45,7 +45,7 @@ def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) 
 
 
 def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
-    """Raise TooManyWeights where a view of so many tokens has more weights than its limit allows."""
+    """Raise TooManyWeights if a view of so many tokens has more weights than its limit allows."""
     if limit is None:
         return
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[limit.kind]
@@ -58,7 +58,7 @@ def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
 
 
 def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
-    """Return what is wanted of the scores of a translation, in arrays of its own; raise InvalidOption."""
+    """Return the wanted scores of a translation, in arrays of their own; raise InvalidOption."""
     if wanted is None:
         return result
     layer, head = wanted.align

@@ -1,1 +1,1 @@
-"""Language tags, and which of several models translates a pair by default."""
+"""Language tags, and the default model of a pair."""

@@ -1,8 +1,8 @@
-"""Which of several models of one pair translates it when none is named.
+"""Chooses the default model of a pair, which translates it if none is named.
 
-First those that the operator names, in that order. Then the model with the best measured score: models are compared on
-one test set and metric, the one that most of them have in their cards, and on the precision that runs, where it was
-measured. A model without a score on it never comes before one with a score. Among equals the name decides.
+The models that the operator names come first, in that order. Then comes the model with the best measured score. Models
+are compared on one test set and metric, the one that most of their cards have, and on the precision that runs, if it
+was measured. A model without a score on it never precedes one with a score. Ties are broken by name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from service.engine.types import ModelInfo
 
-# Metrics of which more is better; others, such as TER, are not compared.
+# Metrics with higher values for better translations; others, such as TER, are not compared.
 METRICS = frozenset({"bleu", "chrf", "chrf++", "comet"})
 
 # Test set, metric, and sacreBLEU's signature without the version that wrote it.
@@ -36,9 +36,9 @@ def in_order(models: Sequence[ModelInfo], preferred: Sequence[str] = ()) -> list
 
 
 def scores(info: ModelInfo) -> dict[Test, float]:
-    """Return the scores of a model's card in their order, each of the precision that runs if it has been measured."""
+    """Return the scores of a model's card in their order, for the precision that runs if it was measured."""
     found: dict[Test, float] = {}
-    measured: set[Test] = set()  # those of which `found` has the precision that runs
+    measured: set[Test] = set()  # the tests for which `found` has the precision that runs
     for entry in info.card.get("scores") or ():
         metric, score = str(entry["metric"]).casefold(), float(entry["score"])
         if metric not in METRICS or not math.isfinite(score):
@@ -54,7 +54,7 @@ def scores(info: ModelInfo) -> dict[Test, float]:
 
 
 def yardstick(cards: Sequence[Mapping[Test, float]]) -> Test | None:
-    """Return what models are compared on: what most cards have, then the richest card, then what stands first in it."""
+    """Return the test for the comparison: the one on most cards, then on the longest card, then the first on it."""
     counts = Counter(test for card in cards for test in card)
 
     def key(test: Test) -> tuple[int, int, int, Test]:

@@ -1,4 +1,4 @@
-"""What is served, by language pair: made once for each change of the models, asked by every request."""
+"""The served translators by language pair: made once for each change of the models, used by every request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.engine.types import ModelInfo
 
 
 class Served(Protocol):
-    """A translator, as far as choosing one needs to know it."""
+    """The part of a translator that the choice needs."""
 
     @property
     def name(self) -> str:
@@ -21,7 +21,7 @@ class Served(Protocol):
 
     @property
     def info(self) -> ModelInfo:
-        """Return what the model says about itself."""
+        """Return the description of the model."""
         ...
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
@@ -33,10 +33,10 @@ AnyServed = TypeVar("AnyServed", bound=Served)
 
 
 class Pairs(Generic[AnyServed]):
-    """The translators of each pair, its default first; tags are matched as `languages.tags` does it."""
+    """The translators of each pair, its default first; tags are matched by `languages.tags`."""
 
     def __init__(self, served: tuple[AnyServed, ...], preferred: Sequence[str] = ()) -> None:
-        """Take the translators that are served, and the names of bundles that are to be defaults."""
+        """Take the served translators, and the names of the bundles that are preferred as defaults."""
         self.served = served
         infos = [translator.info for translator in served]
         self._languages = Languages.of(infos)
@@ -48,7 +48,7 @@ class Pairs(Generic[AnyServed]):
         }
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
-        """Return the translator for a pair: the one named by its bundle or architecture, else the pair's default.
+        """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """

@@ -1,8 +1,8 @@
-"""Language tags (BCP 47) and which of the served languages a tag means.
+"""Language tags (BCP 47), and the served languages that they mean.
 
-Tags are compared in any case and with `_` for `-`. A tag that is not served falls back by RFC 4647, section 3.4: its
-last subtag is left out until a served language is found, so `en-US` finds `en`. LibreTranslate's short codes are
-understood, too: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`.
+Tags are compared without regard to case, and `_` equals `-`. A tag that is not served falls back by RFC 4647, section
+3.4: its last subtag is removed until a served language is found, so `en-US` finds `en`. LibreTranslate's short codes
+are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from service.engine.types import ModelInfo
 
-# Tags that mean the same: LibreTranslate's short codes, and regions that say how Chinese is written (CLDR, likely
+# Tags with the same meaning: LibreTranslate's short codes, and regions that imply a script of Chinese (CLDR, likely
 # subtags). A tag is looked up under the first of its group, then under the others.
 GROUPS = (
     ("pt-BR", "pb"),
@@ -20,7 +20,7 @@ GROUPS = (
     ("zh-Hant", "zt", "zh-TW", "zh-HK", "zh-MO"),
 )
 
-LONGEST = 64  # characters of a tag; the longest that are registered have half as many
+LONGEST = 64  # characters of a tag; the longest registered ones have half as many
 
 
 def canonical(tag: str) -> str:
@@ -36,7 +36,7 @@ def _spelled(subtag: str) -> str:
 
 
 def fallbacks(tag: str) -> Iterator[str]:
-    """Yield the tags that may stand for a tag, the best first and itself before all; none for what is no tag."""
+    """Yield the tag itself, then the tags that may stand for it, the best first; none for an invalid tag."""
     tag = canonical(tag) if len(tag) <= LONGEST else ""
     while tag:
         yield tag
@@ -44,7 +44,7 @@ def fallbacks(tag: str) -> Iterator[str]:
         yield from group
         tag = group[0].rpartition("-")[0]
         if tag == "zh":
-            return  # Traditional Chinese is no Simplified Chinese, which `zh` means; the groups have named the rest
+            return  # `zh` means Simplified Chinese, which cannot stand for Traditional; the groups have named the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Languages:
         return tag in self.targets
 
     def matches(self, tag: str) -> list[str]:
-        """Return the served languages that a tag may mean, the best first; none where there is none."""
+        """Return the served languages that a tag may mean, the best first; the list may be empty."""
         return list(dict.fromkeys(each for each in fallbacks(tag) if each in self.targets))
 
     def match(self, tag: str) -> str | None:
@@ -74,7 +74,7 @@ class Languages:
         return next(iter(self.matches(tag)), None)
 
     def pair(self, source: str, target: str) -> tuple[str, str] | None:
-        """Return the best served pair that two tags mean; a language and itself only where both mean it first."""
+        """Return the best served pair that two tags mean; twice one language only if it is the best match of both."""
         sources, targets = self.matches(source), self.matches(target)
         if sources and targets and sources[0] == targets[0]:
             return sources[0], targets[0]

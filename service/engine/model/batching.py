@@ -14,18 +14,18 @@ from service.engine.types import IntArray
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
-RUN_TOKENS = 12  # starting an encoder run takes as long as so many more tokens in one (0.95 ms, 83 µs a token)
-# Source positions are padded to a multiple of this: capacities change seldom, and a context is summed up in the same
-# order in any company (ONNX Runtime's product of one row adds the last seven of eight positions otherwise than eight).
+RUN_TOKENS = 12  # the start of an encoder run costs as much as so many tokens in it (0.95 ms, 83 µs a token)
+# Source positions are padded to a multiple of this. Capacities then change seldom, and a context is summed in the same
+# order in any batch (ONNX Runtime's product of one row adds seven remaining positions in another order than eight).
 SOURCE_STEP = 8
 
 
 class EncodedSentences:
-    """Memory and initial state of sentences, in the runs they were computed in."""
+    """Memory and initial state of sentences, grouped by the run that computed them."""
 
     def __init__(self, sources: Sequence[Sequence[int]]) -> None:
         self.lengths = [len(source) for source in sources]
-        self.listed = [0] * len(sources)  # tokens of the shortlist of each
+        self.listed = [0] * len(sources)  # the length of each sentence's shortlist
         self._runs: list[dict[str, Any]] = []
         self._places: list[tuple[int, int]] = [(-1, -1)] * len(sources)  # sentence → run, row
 
@@ -33,7 +33,7 @@ class EncodedSentences:
         return len(self._places)
 
     def add(self, sentences: Sequence[int], arrays: dict[str, Any], listed: Sequence[int] = ()) -> None:
-        """Take in a run over these sentences: arrays [B, ...] of the host or of a device, and shortlists' lengths."""
+        """Add a run over these sentences: arrays [B, ...] of the host or of a device, and the lengths of shortlists."""
         for row, sentence in enumerate(sentences):
             self._places[sentence] = (len(self._runs), row)
         for sentence, length in zip(sentences, listed, strict=bool(listed)):
@@ -41,7 +41,7 @@ class EncodedSentences:
         self._runs.append(arrays)
 
     def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], IntArray, IntArray]]:
-        """Give, run by run, its arrays, the wanted rows of it in order, and where in `sentences` each stands."""
+        """Yield for each run its arrays, the wanted rows of it in order, and their positions in `sentences`."""
         for number, arrays in enumerate(self._runs):
             chosen = [(at, self._places[sentence][1]) for at, sentence in enumerate(sentences)]
             here = [
@@ -53,7 +53,7 @@ class EncodedSentences:
 
 
 def side_by_side(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) -> tuple[IntArray, IntArray]:
-    """Lay sequences of ids into one array [B, S], S a multiple of `step`, padded at the end; give their lengths [B]."""
+    """Return ids as one array [B, S], S a multiple of `step`, padded at the end, and their lengths [B]."""
     lengths = np.array([len(ids) for ids in sequences], np.int64)
     padded = np.full((len(sequences), rounded_up(int(lengths.max()), step)), pad, np.int64)
     for row, ids in zip(padded, sequences, strict=True):
@@ -64,13 +64,13 @@ def side_by_side(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) ->
 def groups_of_like_length(lengths: Sequence[int], most: Callable[[int], int]) -> Iterator[list[int]]:
     """Split sentences into groups of similar length, longest first; a group holds at most `most(longest)`.
 
-    The split is the one with the fewest tokens, where padding counts like text and every group RUN_TOKENS more.
+    The split has the least cost: the tokens of all groups, with padding, and RUN_TOKENS more for every group.
     """
     if not lengths:
         return
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    # A group begins only where the length changes; least[end] is the cost of the first `end` sentences and the
-    # beginning of the last group among them.
+    # A group begins only where the length changes. least[end] holds the cost of the first `end` sentences and the
+    # start of the last group among them.
     steps = [at for at in range(1, len(order)) if lengths[order[at]] != lengths[order[at - 1]]]
     least = {0: (0, 0)}
     for end in [*steps, len(order)]:

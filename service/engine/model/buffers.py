@@ -1,4 +1,4 @@
-"""Arrays that grow geometrically, so that adding sentences one by one stays cheap, and how gaps in them are closed."""
+"""Arrays that grow geometrically, so that single sentences are added at low cost, and the removal of entries."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LEAST_CAPACITY = 4
 
 
 def capacity_for(needed: int, present: int) -> int:
-    """Return the capacity to allocate when `needed` entries must fit and `present` did until now."""
+    """Return the capacity to allocate for `needed` entries, given the `present` capacity."""
     return present if needed <= present else max(needed, 2 * present, LEAST_CAPACITY)
 
 
 def rounded_up(needed: int, step: int) -> int:
-    """Return the least multiple of `step` that holds `needed` entries; at least one step, so that no array is empty."""
+    """Return the least multiple of `step` for `needed` entries, at least one step, so that no array is empty."""
     return max(-(-needed // step), 1) * step
 
 
 def grow(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
-    """Return the array itself if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
+    """Return the array if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
     capacity = capacity_for(needed, array.shape[axis])
     return array if capacity == array.shape[axis] else resized(array, capacity, axis)
 
@@ -42,9 +42,9 @@ def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
 
 
 def plan_swap_remove(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """Return which entries go where when `removed` (ascending, distinct) leave an array of `size`: (holes, movers).
+    """Return (holes, movers): the moves that remove the entries `removed` (ascending, distinct) of an array of `size`.
 
-    The last entries move into the holes; what remains is the first `size - len(removed)`. No hole is also a mover.
+    The last entries move into the holes, and the first `size - len(removed)` remain. No hole is also a mover.
     """
     left = size - len(removed)
     gone = set(removed)
@@ -54,7 +54,7 @@ def plan_swap_remove(size: int, removed: Sequence[int]) -> tuple[IntArray, IntAr
 
 
 def swap_remove(records: list[Any], removed: int, holes: IntArray, movers: IntArray) -> None:
-    """Do to a list what closing_moves says for so many removed entries."""
+    """Apply the moves of `plan_swap_remove` to a list with so many removed entries."""
     for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
         records[hole] = records[mover]
     del records[len(records) - removed :]

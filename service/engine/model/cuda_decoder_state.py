@@ -1,7 +1,7 @@
-"""Memory and state of running sentences on a GPU: nothing but tokens goes down and nothing but candidates comes up.
+"""Memory and state of running sentences on a GPU: each step transfers only tokens to it and candidates from it.
 
-The arrays are OrtValues that never leave the device; what moves them are small graphs (row_ops) on the same device.
-Here an array is replaced rather than written into, because on a GPU a copy costs less than a launch per row.
+The arrays are OrtValues that never leave the device; small graphs (row_ops) on the same device move their rows. An
+array is replaced instead of changed in place, because on a GPU a copy costs less than a launch per row.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run_on_device(session: Session, feeds: dict[str, Value | Array], device: str
 
 
 class DeviceRows:
-    """Takes, appends and lengthens arrays on a device; sessions are opened as they are needed."""
+    """Takes rows of arrays on a device, appends and lengthens arrays; sessions are opened at the first use."""
 
     def __init__(self, device: str, open_graph: Callable[[bytes], Session]) -> None:
         self.device = device
@@ -60,7 +60,7 @@ class DeviceRows:
         return self._run("append", dtype, {"data": value, "more": more})
 
     def lengthen(self, value: Value, dtype: str, axis: int, size: int) -> Value:
-        """Return the array with its axis cut, or filled with zeros, to `size`."""
+        """Return the array with its axis cut, or padded with zeros, to `size`."""
         shape = value.shape()
         if shape[axis] == size:
             return value
@@ -82,14 +82,14 @@ class CudaDecoderState:
         self._session, self._rows, self._beam_size = session, rows, shape[0]
         self._taken = {entry.name for entry in session.get_inputs()}
         self._memory, self._state = graphs.memory, graphs.state
-        self._values: dict[str, Value] = {}  # every memory and state array, exactly as large as there are sentences
-        self._following: dict[str, Value] = {}  # fixed states after the step just taken
+        self._values: dict[str, Value] = {}  # every memory and state array, exactly as large as the sentences need
+        self._following: dict[str, Value] = {}  # fixed states after the last step
         self._source_lengths: IntArray = np.zeros(0, np.int64)
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._candidates = np.array([shape[1]], np.int64)
 
     def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
-        """Append these of the encoded sentences."""
+        """Append the encoded sentences with these indices."""
         assert isinstance(encoded, EncodedSentences)
         if not sentences:
             return
@@ -102,11 +102,11 @@ class CudaDecoderState:
         self._source_lengths = np.concatenate([self._source_lengths, np.array(added, np.int64)])
         self._lengths = np.concatenate([self._lengths, np.zeros(len(added) * self._beam_size, np.int32)])
         self._fit_caches(before * self._beam_size)
-        # Runs came one after the other; put the newcomers into the order that was asked for.
+        # The runs were appended one after the other: put the new sentences into the requested order.
         self._keep(np.concatenate([np.arange(before), before + np.argsort(arrived)]))
 
     def step(self, tokens: IntArray) -> Candidates:
-        """Feed every row its token, [B, K], and give what may follow."""
+        """Give every row its token, [B, K], and return the candidates for the next."""
         self._fit_caches(len(self._lengths))
         host: dict[str, Array] = {
             "tokens": np.ascontiguousarray(tokens),
@@ -136,7 +136,7 @@ class CudaDecoderState:
         return Candidates(ids.numpy(), logprobs.numpy())
 
     def reorder(self, parents: IntArray | None) -> None:
-        """Make every row, [B * K], continue row `parents` of the step just taken."""
+        """Make every row, [B * K], continue row `parents` of the last step."""
         moves = parents is not None and bool((parents != np.arange(len(parents))).any())
         for spec in self._state:
             value = self._following[spec.name] if spec.kind == "fixed" else self._values[spec.name]
@@ -145,7 +145,7 @@ class CudaDecoderState:
             )
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
-        """Forget sentences; the last ones move into the holes."""
+        """Remove sentences; the last ones move into the holes."""
         order = np.arange(len(self._source_lengths))
         order[holes] = movers
         order = order[: len(order) - len(removed)]
@@ -176,7 +176,7 @@ class CudaDecoderState:
         self._values[spec.name] = more if present is None else self._rows.append(present, spec.dtype, more)
 
     def _fit_caches(self, rows: int) -> None:
-        """Have caches hold every row, of which the first `rows` are in use, and the next entry of each."""
+        """Fit caches to all rows, of which the first `rows` are in use, and to the next entry of each."""
         needed = int(self._lengths.max()) + 1
         for spec in self._state:
             if spec.kind != "cache":
@@ -186,14 +186,14 @@ class CudaDecoderState:
                 shape = [axis if isinstance(axis, int) else LEAST_TOKENS for axis in spec.axes]
                 value = self._rows.zeros([len(self._lengths), *shape[1:]], spec.dtype)
             elif len(self._lengths) > rows:
-                # What new rows hold does not matter, as none of it counts yet: copies of a row are as good as zeros.
+                # The content of new rows has no effect yet, so copies of a row are as good as zeros.
                 filler = np.zeros(len(self._lengths) - rows, np.int64)
                 value = self._rows.take(value, spec.dtype, np.concatenate([np.arange(rows), filler]))
             size = capacity_for(needed, value.shape()[axis])
             self._values[spec.name] = self._rows.lengthen(value, spec.dtype, axis, size)
 
     def _keep(self, order: IntArray) -> None:
-        """Put sentences into this order, forgetting those that are not named."""
+        """Put sentences into this order and remove those that it does not contain."""
         for specs, index in ((self._memory, order), (self._state, self._rows_of(order))):
             for spec in specs:
                 value = self._values[spec.name]

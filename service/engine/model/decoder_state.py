@@ -1,9 +1,9 @@
-"""Memory and state of running sentences in the computer's own memory, bound to the decoder graph.
+"""Memory and state of running sentences in host memory, bound to the decoder graph.
 
-Buffers have room for more sentences, tokens and source positions than are in use and are bound by address, so a step
-hands over no arrays: it writes the new tokens into their buffer and runs. A cache is input and output at once: the
-graph adds one entry per row in place. Only three things ever move: rows that change their parent, sentences that fill
-a hole, and everything when a capacity is outgrown.
+Buffers have room for more sentences, tokens and source positions than are in use. They are bound by address, so a step
+passes no arrays: it writes the new tokens into their buffer and runs. A cache is both input and output: the graph adds
+one entry per row in place. Data moves in three cases only: a row changes its parent, a sentence fills a hole, or a
+capacity is exceeded and everything moves.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with
 MOST_TOKENS = 2**31 - 1  # the capacity of a state without caches
-KEPT_BYTES = 3 * 2**24  # of buffers that an empty state may keep
-STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # what every axis of memory that varies is padded to a multiple of
+KEPT_BYTES = 3 * 2**24  # of buffers that an empty state keeps at most
+STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # each variable axis of memory is padded to a multiple of this
 
 
 class CpuDecoderState:
@@ -36,7 +36,7 @@ class CpuDecoderState:
         self._session, self._beam_size = session, beam_size
         self._binding = session.io_binding()
         self._taken = {entry.name for entry in session.get_inputs()}
-        self._bound = False  # whether addresses and shapes given to the binding are still true
+        self._bound = False  # whether the addresses and shapes in the binding are still valid
         self._size = 0
         self._graphs = graphs
         self._allocate()
@@ -117,7 +117,7 @@ class CpuDecoderState:
             self._allocate()
 
     def _allocate(self) -> None:
-        """Begin with empty buffers."""
+        """Create empty buffers."""
         graphs = self._graphs
         fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
         self._memory = {spec.name: _Buffer(spec, 1) for spec in graphs.memory}
@@ -127,7 +127,7 @@ class CpuDecoderState:
         self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
 
     def _lengthen_caches(self, needed: int) -> None:
-        """Have every cache hold so many tokens; there may be no caches, whose length then never matters."""
+        """Make room for so many tokens in every cache; without caches, the length has no effect."""
         for buffer in self._caches.values():
             if buffer.grow_length(needed):
                 self._bound = False
@@ -138,7 +138,7 @@ class CpuDecoderState:
             yield from group.values()
 
     def _move_caches(self, to: IntArray, rows: IntArray) -> None:
-        """Copy cached entries between rows; none of `to` is read after it is written."""
+        """Copy cached entries between rows; no row of `to` is read after it is written."""
         if len(to):
             used = int(self._lengths[rows].max())
             for buffer in self._caches.values():
@@ -149,7 +149,7 @@ class CpuDecoderState:
         return rows
 
     def _make_room(self) -> None:
-        """Have every buffer hold the present number of sentences."""
+        """Make room for the present number of sentences in every buffer."""
         size, rows = self._size, self._size * self._beam_size
         self._bound = False
         for buffer in self._memory.values():
@@ -163,9 +163,9 @@ class CpuDecoderState:
         self._top = (grow(self._top[0], size), grow(self._top[1], size))
 
     def _fit_memory(self, empty: bool = False) -> None:
-        """Give memory as many entries along S and O as the longest sentence needs.
+        """Fit memory to the longest sentence along S and O.
 
-        What has more is cut when it has twice as many, or when nothing is in it yet.
+        A longer buffer is cut if it has twice as many entries, or if it is empty.
         """
         needed = {}
         for axis, step in STEPS.items():
@@ -175,7 +175,7 @@ class CpuDecoderState:
                 self._bound = False
 
     def _bind(self) -> None:
-        """Tell the binding where everything lies; every array named here is held by this object."""
+        """Set the addresses of all arrays in the binding; this object holds every array named here."""
         size, rows = self._size, self._size * self._beam_size
         self._binding.clear_binding_inputs()
         self._binding.clear_binding_outputs()
@@ -199,7 +199,7 @@ class CpuDecoderState:
 
 
 class _Buffer:
-    """An array with room to spare: entries along axis 0, and perhaps an axis of varying length (S, T or O)."""
+    """An array with spare capacity: entries along axis 0, and perhaps an axis of variable length (S, T or O)."""
 
     def __init__(self, spec: ArraySpec, length: int) -> None:
         varying = [index for index, axis in enumerate(spec.axes) if index and isinstance(axis, str)]
@@ -211,18 +211,18 @@ class _Buffer:
 
     @property
     def length(self) -> int:
-        """Return the capacity of the varying axis; 0 without one."""
+        """Return the capacity of the variable axis; 0 without one."""
         return 0 if self.axis is None else self.array.shape[self.axis]
 
     def grow_length(self, needed: int) -> bool:
-        """Have the varying axis hold `needed` entries and say whether that moved the array."""
+        """Make room for `needed` entries along the variable axis and return whether the array moved."""
         assert self.axis is not None
         before = self.array
         self.array = grow(before, needed, self.axis)
         return self.array is not before
 
     def fit(self, needed: int, empty: bool) -> bool:
-        """Have the varying axis hold `needed` entries, `empty` or not much more; say whether that moved the array."""
+        """Fit the variable axis to `needed` entries, cut if `empty` or much longer; return whether it moved."""
         assert self.axis is not None
         before = self.length
         if needed == before or (before // 2 < needed < before and not empty):
@@ -233,24 +233,24 @@ class _Buffer:
         return True
 
     def put(self, at: IntArray, values: Array) -> None:
-        """Write entries, cut or filled up with padding along the varying axis where the lengths differ."""
+        """Write entries, cut or padded along the variable axis if the lengths differ."""
         if self.axis is None:
             self.array[at] = values
             return
         given = values.shape[self.axis]
         part = self._inner(min(given, self.length))
-        to = self.array[at[0] : at[0] + 1] if len(at) == 1 else self.array  # a view: no list of places to go through
+        to = self.array[at[0] : at[0] + 1] if len(at) == 1 else self.array  # a view, which needs no list of indices
         rows = slice(None) if len(at) == 1 else at
         to[(rows, *part)] = values[(slice(None), *part)]
         if self._padding is not None and given < self.length:
             to[(rows, *self._inner(self.length, given))] = self._padding
 
     def move(self, to: IntArray, rows: IntArray, used: int) -> None:
-        """Copy the first `used` entries of the varying axis from `rows` to `to`."""
+        """Copy the first `used` entries of the variable axis from `rows` to `to`."""
         part = self._inner(used)
         self.array[(to, *part)] = self.array[(rows, *part)]
 
     def _inner(self, used: int, begin: int = 0) -> tuple[Any, ...]:
-        """Index the axes behind the first up to the varying one, of which only entries `begin` to `used`."""
+        """Return the index of the axes after the first, up to entries `begin` to `used` of the variable one."""
         assert self.axis is not None
         return (*(slice(None),) * (self.axis - 1), slice(begin, used))

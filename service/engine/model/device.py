@@ -1,4 +1,4 @@
-"""Where and how models run: what was asked for and what came of it. Knows no ONNX Runtime, which is slow to import."""
+"""The requested device and precision of models, and the chosen ones; without ONNX Runtime, which loads slowly."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class ModelSettings:
 
     device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
     precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
-    threads: int = 1  # of ONNX Runtime within one run of one model
+    threads: int = 1  # threads of ONNX Runtime within one run of one model
     gpu_memory_bytes: int | None = None  # most that one session may take on a GPU
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a bundle's graphs run."""
+    """The device and precision of a bundle's graphs."""
 
     device: Literal["cpu", "cuda"]
     provider: str

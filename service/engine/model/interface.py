@@ -1,8 +1,8 @@
-"""What the engine asks of a model, whatever it is made of: encode sentences, then step them.
+"""The engine's interface of a model: encode sentences, then decode them step by step.
 
 A decoder state holds the running sentences of one beam width K. Its rows are sentence-major: row b * K + k is
-hypothesis k of sentence b. Sentences join at the end; when some leave, the last ones move into the holes. Search and
-scheduler see no more of a model than this, so they cannot depend on its architecture.
+hypothesis k of sentence b. Sentences join at the end; if some leave, the last ones move into the holes. Search and
+scheduler use only this interface, so they cannot depend on a model's architecture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Candidates(NamedTuple):
 
 
 class Encoded(Protocol):
-    """The encoder output of some sentences, which the decoder states they join take over."""
+    """The encoder output of some sentences, for the decoder states that they join."""
 
     def __len__(self) -> int:
         """Return the number of sentences."""
@@ -32,46 +32,46 @@ class DecoderState(Protocol):
     """Memory and state of B running sentences with K rows each."""
 
     def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
-        """Append these of the encoded sentences, in this order, with nothing decoded yet."""
+        """Append the encoded sentences with these indices, in this order, with nothing decoded yet."""
         ...
 
     def step(self, tokens: IntArray) -> Candidates:
-        """Feed every row its token, [B, K], and give what may follow."""
+        """Give every row its token, [B, K], and return the candidates for the next."""
         ...
 
     def reorder(self, parents: IntArray | None) -> None:
-        """Make every row, [B * K], continue row `parents` of the step just taken; None: each continues itself."""
+        """Make every row, [B * K], continue row `parents` of the last step; None: each continues itself."""
         ...
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
-        """Forget sentences; `holes` and `movers` are those of closing_moves."""
+        """Remove sentences; `holes` and `movers` are those of `plan_swap_remove`."""
         ...
 
 
 class Model(Protocol):
     """A translation model.
 
-    `encode`, `score_batch` and each decoder state may run at the same time, each in one thread.
+    `encode`, `score_batch` and each decoder state may run concurrently, each in one thread.
     """
 
     @property
     def bos(self) -> int:
-        """Return the token every hypothesis begins with."""
+        """Return the first token of every hypothesis."""
         ...
 
     @property
     def eos(self) -> int:
-        """Return the token every finished hypothesis and every source ends with."""
+        """Return the last token of every finished hypothesis and every source."""
         ...
 
     @property
     def source_limit(self) -> int:
-        """Return the longest source the graphs take, in tokens, </s> counted."""
+        """Return the longest source that the graphs accept, in tokens, </s> counted."""
         ...
 
     @property
     def target_limit(self) -> int:
-        """Return the longest target the graphs take, in tokens, </s> counted."""
+        """Return the longest target that the graphs accept, in tokens, </s> counted."""
         ...
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Encoded:
@@ -79,7 +79,7 @@ class Model(Protocol):
         ...
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
-        """Return an empty decoder state whose steps give so many candidates a row."""
+        """Return an empty decoder state whose steps return so many candidates per row."""
         ...
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:

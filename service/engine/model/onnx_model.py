@@ -28,12 +28,12 @@ from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
 from service.engine.types import ScoringResult
 
-ENCODED_TOKENS = 2048  # most tokens, padding counted, of one encoder run
-FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one forced run
+ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
+FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one scoring run
 
 
 def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
-    """Open a bundle's graphs where the settings say.
+    """Open a bundle's graphs on the device of the settings.
 
     Raise DeviceUnavailable, BundleIncompatible or BundleCorrupt.
     """
@@ -49,12 +49,12 @@ def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
 
 
 class OnnxModel:
-    """Runs a bundle's graphs; satisfies model.Model."""
+    """Runs a bundle's graphs; satisfies interface.Model."""
 
     def __init__(
         self, bundle: Bundle, placement: Placement, settings: ModelSettings, rows: DeviceRows | None = None
     ) -> None:
-        """Open the graphs; ``rows`` keeps the decoder state on its device also where that is the CPU."""
+        """Open the graphs; ``rows`` keeps the decoder state on its device, even if that is the CPU."""
         manifest = bundle.manifest
         self.placement = placement
         self.bos, self.eos = manifest.special_ids.bos, manifest.special_ids.eos
@@ -70,7 +70,7 @@ class OnnxModel:
         self._check_arrays()
 
     def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSentences:
-        """Run the encoder over sentences, those of similar length together."""
+        """Run the encoder over sentences, grouped by similar length."""
         encoded = EncodedSentences(sources)
         names = [output.name for output in self._encoder.get_outputs()]
         for group in groups_of_like_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
@@ -92,7 +92,7 @@ class OnnxModel:
         return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
-        """Score given translations, those of similar length together; results are cut to their true lengths."""
+        """Score given translations, grouped by similar length; results are cut to their true lengths."""
         longer = [max(len(source), len(target)) for source, target in pairs]
         results: dict[int, ScoringResult] = {}
         for group in groups_of_like_length(longer, self._forced_together):
@@ -112,7 +112,7 @@ class OnnxModel:
 
     @functools.cached_property
     def _forced(self) -> onnxruntime.InferenceSession:
-        # Opened when first needed: most deployments only translate, and each session holds its own packed weights.
+        # Opened at the first use: most deployments only translate, and each session holds its own packed weights.
         return self._open(self._bundle.path(self.placement.graphs.forced))
 
     def _forced_together(self, longest: int) -> int:
@@ -132,7 +132,7 @@ class OnnxModel:
         return open_session(graph, self.placement, self._settings)
 
     def _check_arrays(self) -> None:
-        """Raise BundleIncompatible when the graphs lack an array that the manifest names."""
+        """Raise BundleIncompatible if the graphs lack an array of the manifest."""
         graphs = self.placement.graphs
         memory, state = [spec.name for spec in graphs.memory], [spec.name for spec in graphs.state]
         fixed = [f"initial_{spec.name}" for spec in graphs.state if spec.kind == "fixed"]
@@ -145,7 +145,7 @@ class OnnxModel:
 
 
 def _cut(arrays: Arrays, row: int, source: int, target: int) -> ScoringResult:
-    """Take one row of a forced run without its padding; copies, so that the run's arrays can go."""
+    """Return one row of a scoring run without its padding, as copies, so that the run's arrays can be freed."""
 
     def weights(name: str, height: int, width: int) -> Array | None:
         return np.ascontiguousarray(arrays[name][row, :, :, :height, :width]) if name in arrays else None

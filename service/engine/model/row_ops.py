@@ -1,7 +1,7 @@
-"""Three one-node graphs that move rows about on a device: take rows, append rows, lengthen an axis.
+"""Three one-node graphs that move rows on a device: take rows, append rows, lengthen an axis.
 
-ONNX Runtime offers nothing to index an array that lives on a GPU, but it runs graphs there. These are written here in
-the wire format of onnx.proto3, field by field, so that serving does not need the onnx package.
+ONNX Runtime has no function to index an array on a GPU, but it runs graphs there. This module writes them in the wire
+format of onnx.proto3, field by field, so that the service does not need the onnx package.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ _VARINT, _BYTES = 0, 2  # wire types
 def row_graph(operation: RowOperation, dtype: str) -> bytes:
     """Return a graph from `data` to `result`.
 
-    take: also takes `rows` int64 [M], gives data[rows]. append: also takes `more`, gives both along axis 0.
-    lengthen: also takes `pads` int64 [2 * rank], zeros to add before and after each axis (negative: to cut).
+    take: has another input `rows` int64 [M] and returns data[rows]. append: has another input `more` and returns both
+    along axis 0. lengthen: has another input `pads` int64 [2 * rank], the zeros to add before and after each axis
+    (negative: to cut).
     """
     element = ELEMENT_TYPES[dtype]
     integers = ELEMENT_TYPES["int64"]
@@ -37,12 +38,12 @@ def row_graph(operation: RowOperation, dtype: str) -> bytes:
 
 
 def _axis_zero() -> bytes:
-    """NodeProto.attribute: axis = 0."""
+    """Return the NodeProto.attribute: axis = 0."""
     return _bytes(5, _text(1, "axis") + _number(3, 0) + _number(20, _ATTRIBUTE_INT))
 
 
 def _value(name: str, element: int) -> bytes:
-    """ValueInfoProto of a tensor of any shape."""
+    """Return the ValueInfoProto of a tensor of any shape."""
     return _text(1, name) + _bytes(2, _bytes(1, _number(1, element)))
 
 

@@ -1,6 +1,6 @@
-"""Chooses where and in which precision a bundle runs, and opens ONNX Runtime sessions that truly run there.
+"""Chooses the device and precision of a bundle, and opens ONNX Runtime sessions that really use them.
 
-ONNX Runtime falls back to the CPU without a word, so every session is asked afterwards what it got.
+ONNX Runtime falls back to the CPU silently, so the provider of every session is checked after it is opened.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnava
 from service.engine.model.device import ModelSettings, Placement
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # first what is faster
+PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # fastest first
 _LOG = logging.getLogger(__name__)
 
 
 def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
     """Choose device and precision for a bundle.
 
-    `available` are the providers of this installation (default: what ONNX Runtime says). Raise DeviceUnavailable
-    when cuda is demanded and not there, BundleIncompatible when the bundle has no graphs for the device.
+    `available` are the providers of this installation (default: those of ONNX Runtime). Raise DeviceUnavailable
+    if cuda is required and not available, BundleIncompatible if the bundle has no graphs for the device.
     """
     providers = onnxruntime.get_available_providers() if available is None else available
     if settings.device == "cpu":
@@ -47,29 +47,29 @@ def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Se
     if settings.device == "cuda":
         raise DeviceUnavailable(f"device=cuda is set, but {reason}.")
     if missing:
-        say_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime has no CUDA")
+        log_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime has no CUDA")
     else:
-        say_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
+        log_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
     return _place_on("cpu", graphs, settings.precision)
 
 
 @functools.cache
-def say_once(level: int, message: str) -> None:
-    """Log a message the first time it is said in this process: what is true of one model is true of all of them."""
+def log_once(level: int, message: str) -> None:
+    """Log a message once in this process, because it applies to all models."""
     _LOG.log(level, message)
 
 
 def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
-    """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable when it would run elsewhere."""
+    """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable if it would run elsewhere."""
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    # Shapes change from run to run, so a plan of memory made for one of them is of no use.
+    # Shapes change from run to run, so a memory plan for one of them has no use.
     options.enable_mem_pattern = False
     options.log_severity_level = 3
-    # Weights are stored as int8 for every precision; this has float graphs expand them once, while loading.
+    # Weights are stored as int8 for every precision; with this, float graphs expand them once, at load time.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     providers: list[Any] = [CPU]
     if placement.device == "cuda":
@@ -80,7 +80,7 @@ def open_session(graph: Path | bytes, placement: Placement, settings: ModelSetti
         session = onnxruntime.InferenceSession(
             graph if isinstance(graph, bytes) else name, options, providers=providers
         )
-    except Exception as error:  # ONNX Runtime raises classes of its own that it does not export
+    except Exception as error:  # ONNX Runtime raises its own classes, which it does not export
         if placement.device == "cuda":
             raise DeviceUnavailable(f"{name}: cannot be run on CUDA ({_first_line(error)}).") from error
         raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
@@ -90,13 +90,13 @@ def open_session(graph: Path | bytes, placement: Placement, settings: ModelSetti
 
 @functools.cache
 def load_cuda_libraries() -> None:
-    """Load the CUDA libraries that were installed as Python packages, which the system's loader knows nothing of."""
-    with contextlib.redirect_stdout(sys.stderr):  # it prints what it does not find; standard output may be translations
+    """Load the CUDA libraries that were installed as Python packages, which the system's loader cannot find."""
+    with contextlib.redirect_stdout(sys.stderr):  # it prints warnings; standard output may be translations
         onnxruntime.preload_dlls(directory="")
 
 
 def check_provider(providers: Sequence[str], placement: Placement, name: str) -> None:
-    """Raise DeviceUnavailable when a session did not get the provider it was opened for."""
+    """Raise DeviceUnavailable if a session does not have the requested provider."""
     if placement.provider not in providers:
         raise DeviceUnavailable(
             f"{name}: {placement.provider} was requested, but the session runs on {', '.join(providers)}; "
@@ -105,10 +105,10 @@ def check_provider(providers: Sequence[str], placement: Placement, name: str) ->
 
 
 def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelSettings:
-    """Return settings that stay on the CPU when `auto` found a GPU that does not work; re-raises for `cuda`."""
+    """Return settings for the CPU if `auto` found a GPU that does not work; raise the error again for `cuda`."""
     if settings.device != "auto":
         raise reason
-    say_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")
+    log_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")
     return replace(settings, device="cpu")
 
 

@@ -1,8 +1,8 @@
-"""Which target tokens a sentence's translation may need: the few hundred that its source tokens call for.
+"""The target tokens that a sentence's translation may need: a few hundred, chosen by its source tokens.
 
-A list depends on its own sentence alone. The steps of a bundle with a shortlist score these tokens, and perhaps some
-that its graph scores for every sentence, and no others, so log-probabilities from steps are among them; scoring
-is over the whole vocabulary.
+A list depends only on its own sentence. The steps of a bundle with a shortlist score these tokens, perhaps some that
+the graph scores for every sentence, and no others. So log-probabilities of steps are over these tokens; scoring is over
+the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities cha
 
 
 class Shortlist:
-    """Makes each sentence's list from a bundle's shortlist file."""
+    """Builds each sentence's list from a bundle's shortlist file."""
 
     def __init__(self, arrays: ShortlistArrays, pad: int) -> None:
         self._pad = pad
-        self._likely = arrays.likely  # [V, E]: what each source token calls for
+        self._likely = arrays.likely  # [V, E]: the likely target tokens of each source token
         self._always = np.zeros(len(arrays.likely), bool)
         self._always[arrays.always] = True
 
     def of(self, source: Sequence[int]) -> IntArray:
-        """Return a sentence's own tokens, ascending, [O]; there may be none."""
+        """Return a sentence's own tokens, ascending, [O]; the list may be empty."""
         allowed = self._always.copy()
         allowed[self._likely[np.asarray(source)]] = True
         allowed[self._pad] = False

@@ -19,7 +19,7 @@ from service.engine.model.session import (
     on_cpu_instead,
     open_session,
     place,
-    say_once,
+    log_once,
 )
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
@@ -31,7 +31,7 @@ BOTH, ONLY_CPU = [CUDA, CPU], [CPU]
 
 @pytest.fixture(autouse=True)
 def _nothing_said_yet() -> None:
-    say_once.cache_clear()
+    log_once.cache_clear()
 
 
 @pytest.mark.parametrize(

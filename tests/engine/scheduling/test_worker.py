@@ -573,7 +573,7 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
 
 
 def test_every_decoder_must_have_rows_for_the_widest_beam() -> None:
-    with pytest.raises(ValueError, match="3 decoders need 8 rows each"):
+    with pytest.raises(ValueError, match="3 decode threads need 8 rows each"):
         WorkerSettings(Budget(rows=16), decoders=3)
 
 
