@@ -16,10 +16,10 @@ from service.engine.model.session import (
     CUDA,
     check_provider,
     load_cuda_libraries,
+    log_once,
     on_cpu_instead,
     open_session,
     place,
-    log_once,
 )
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
