@@ -1,7 +1,7 @@
-"""How word alignments are read from cross-attention.
+"""Reads word alignments from cross-attention.
 
-Weights are [T, S]: target tokens attend, source tokens are attended to. Subwords become words by summing over the
-attended tokens and averaging over the attending ones, so each row still sums to 1.
+Weights are [T, S]: target tokens attend, source tokens are attended to. The weights of words are sums over the attended
+subwords and means over the attending ones, so each row still sums to 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Links = tuple[tuple[int, int], ...]  # (source, target), 0-based
 
 
 def merge(weights: FloatArray, rows: Groups, columns: Groups) -> FloatArray:
-    """Turn piece weights [..., R, C] into word weights: sums over columns, means over rows; empty groups give 0."""
+    """Return word weights of subword weights [..., R, C]: sums over columns, means over rows; 0 for empty groups."""
     attended = _membership(columns, weights.shape[-1])
     attending = _membership(rows, weights.shape[-2])
     sizes = np.maximum(attending.sum(axis=1, keepdims=True), 1)
@@ -36,7 +36,7 @@ def _membership(groups: Groups, size: int) -> FloatArray:
 
 
 def alignment_weights(cross: FloatArray, align: AlignmentHead) -> FloatArray:
-    """Return [T, S], the weights that alignment is read from: of the aligning head [L, H, T, S] at the better step.
+    """Return [T, S], the weights for alignment: those of the alignment head in [L, H, T, S], at its step.
 
     "consume" reads a token in the row of the step after it, which has that token as its input; the last token is
     never an input and keeps its own row.
@@ -48,9 +48,9 @@ def alignment_weights(cross: FloatArray, align: AlignmentHead) -> FloatArray:
 
 
 def links(weights: FloatArray, sources: Groups, targets: Groups, threshold: float | None) -> Links:
-    """Link each target group to the source group with most weight, if that is at least `threshold`.
+    """Link each target group to the source group with the most weight, if that is at least `threshold`.
 
-    Groups leave special tokens out: what the end token draws is no link. A group without tokens gets no link.
+    Groups leave out special tokens: the weight on the end token is no link. A group without tokens gets no link.
     """
     weighted = weighted_links(weights, sources, targets)
     return tuple((source, target) for source, target, weight in weighted if threshold is None or weight >= threshold)
@@ -69,19 +69,19 @@ def weighted_links(weights: FloatArray, sources: Groups, targets: Groups) -> Ite
 
 
 def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
-    """Write links as "0-0 1-2", source–target, in order."""
+    """Return links as "0-0 1-2", source–target, in order."""
     return " ".join(f"{source}-{target}" for source, target in sorted(pairs))
 
 
 def white_space_words(text: str) -> list[Span]:
-    """Return the ranges of the words of a line: what white space separates."""
+    """Return the ranges of the words of a line, which white space separates."""
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 
 def word_groups(starts: Iterable[int | None], words: Sequence[Span]) -> Groups:
-    """Return the indices of the tokens of each word, from where each token begins; None belongs to no word.
+    """Return the indices of the tokens of each word, from the start of each token; None belongs to no word.
 
-    A token belongs to the word that it begins in, one without text to the word that begins there or else ends there.
+    A token belongs to the word that it begins in; a token without text to the word that begins, or else ends, there.
     """
     groups: Groups = [[] for _ in words]
     current = 0

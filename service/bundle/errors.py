@@ -1,4 +1,4 @@
-"""What can be wrong with a bundle, and the root of all errors, whose tree is in `service.engine.errors`."""
+"""The errors of a bundle, and the root of all errors, whose tree is in `service.engine.errors`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ class BundleCorrupt(BundleError):
 
 
 class BundleIncompatible(BundleError):
-    """The bundle is well formed but not of a format this engine reads."""
+    """The bundle is well formed, but the engine does not read its format."""
 
     code = "bundle_incompatible"

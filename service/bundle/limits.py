@@ -1,11 +1,11 @@
-"""Limits of lengths and of the search that both sides keep; every count includes the end token."""
+"""Limits of lengths and of the search, for the service and for training; every count includes the end token."""
 
 from __future__ import annotations
 
 WRAP_TOKENS = 128
 """Sentences of more tokens are translated in parts, unless the manifest gives another number.
 
-Models take more, but have seen few sentences of that length.
+Models accept more, but have been trained on few sentences of that length.
 """
 
 SPARE_TOKENS = 8
@@ -16,7 +16,7 @@ LOOKAHEAD_TOKENS = 2
 
 
 def length_limit(source_tokens: int, target_limit: int, wanted: int | None = None) -> int:
-    """Return the most tokens that a search may choose: ``wanted``, or a limit that follows from the source.
+    """Return the most tokens that a search may choose: ``wanted``, or a limit that depends on the source.
 
     One of the ``target_limit`` places that the model has is kept for the end token of a translation that is cut off:
     attention is computed over a closed one.

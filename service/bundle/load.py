@@ -1,6 +1,6 @@
 """Reads a bundle: a folder with a manifest, and the files that the manifest lists with their SHA-256.
 
-Nothing here opens a graph; the model does.
+This module opens no graph; the model does.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Bundle:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Return whether the folder means to be a bundle, which is: has a manifest, whatever is in it.
+    """Return whether a folder is meant as a bundle, that is, whether it has a manifest with any content.
 
-    Hidden folders do not: an export that is under way, or was broken off, has one.
+    Hidden folders do not count: an export that is in progress or was interrupted has one.
     """
     return not folder.name.startswith(".") and (folder / MANIFEST_NAME).is_file()
 
 
 def load_bundle(folder: Path) -> Bundle:
-    """Read and check a bundle, every file of it.
+    """Read a bundle and check every file of it.
 
     Raise BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
     or a wrong checksum) or BundleIncompatible (another format_version).

@@ -1,4 +1,4 @@
-"""The manifest of a bundle: `manifest.json`, whose format is `manifest.schema.json` beside this file."""
+"""The manifest of a bundle: `manifest.json`, whose format is in `manifest.schema.json` next to this file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import jsonschema
 
 FORMAT_VERSIONS = (1, 2)
-"""What is read: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
+"""Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
 `targets`, `target_tokenizer`, `source_end` and `special_ids.unk`."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
@@ -28,12 +28,12 @@ Step = Literal["produce", "consume"]  # the step that writes a token, or the nex
 
 @dataclass(frozen=True, slots=True)
 class SpecialIds:
-    """Ids of the tokens that are no text."""
+    """Ids of the special tokens, which are not text."""
 
     pad: int
     bos: int
     eos: int
-    unk: int | None = None  # what has no piece; None: nothing is unknown
+    unk: int | None = None  # for characters without a piece; None: no text is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class TargetLanguage:
     """A language that a model translates into."""
 
     language: str
-    prefix: tuple[int, ...] = ()  # the ids in front of every source that ask for it
+    prefix: tuple[int, ...] = ()  # the ids that request it, before every source
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The longest sides the graphs take, in tokens, </s> counted."""
+    """The most tokens of each side that the graphs accept, </s> counted."""
 
     source_tokens: int
     target_tokens: int
@@ -60,12 +60,12 @@ class ArraySpec:
     dtype: str
     axes: tuple[str | int, ...]
     kind: Literal["memory", "cache", "fixed"]
-    padding: float | None = None  # what has to stand beyond a sentence's own entries; None: anything
+    padding: float | None = None  # the value after a sentence's own entries; None: any value
 
 
 @dataclass(frozen=True, slots=True)
 class GraphSet:
-    """The three graphs of one precision and the arrays that travel between them."""
+    """The three graphs of one precision and the arrays that they exchange."""
 
     device: Literal["cpu", "cuda", "any"]
     encoder: str
@@ -78,7 +78,7 @@ class GraphSet:
 
 @dataclass(frozen=True, slots=True)
 class AttentionSize:
-    """How many layers and heads of one kind of attention the forced graph returns."""
+    """The numbers of layers and heads of one kind of attention that the forced graph returns."""
 
     layers: int
     heads: int
@@ -101,13 +101,13 @@ class AlignmentHead:
     threshold: float | None = None  # least weight of a link
     aer: float | None = None  # alignment error rate, in percent
     measured_on: str | None = None
-    against: Literal["silver", "gold"] | None = None  # what aer was measured against: an aligner's links, or people's
-    gold: GoldRate | None = None  # the error of the same head against people's links, where there are any
+    against: Literal["silver", "gold"] | None = None  # the reference of aer: links of an aligner, or of people
+    gold: GoldRate | None = None  # the error of the same head against links of people, if there are any
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionSpec:
-    """What attention there is; encoder and decoder are None where the architecture has none."""
+    """The model's attention; encoder and decoder are None if the architecture has none."""
 
     cross: AttentionSize
     encoder: AttentionSize | None
@@ -121,7 +121,7 @@ class DecodingDefaults:
 
     beam_size: int = 4
     length_penalty: float = 1.0
-    wrap_tokens: int | None = None  # sentences of more source tokens are translated in parts
+    wrap_tokens: int | None = None  # sentences with more source tokens are translated in parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,8 @@ class Manifest:
     files: Mapping[str, str]
     card: Mapping[str, Any]
     raw: Mapping[str, Any]  # the document as written
-    target_tokenizer: str | None = None  # the file that cuts the target's text; None: tokenizer.json
-    source_end: bool = True  # whether a source is closed by </s>
+    target_tokenizer: str | None = None  # the tokenizer of the target's text; None: tokenizer.json
+    source_end: bool = True  # whether a source ends with </s>
 
     @property
     def source_language(self) -> str:
@@ -187,7 +187,7 @@ def _validator(schema: Path) -> jsonschema.Draft202012Validator:
 
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
-    """Yield what a schema cannot say: references between parts of a manifest that lead nowhere."""
+    """Yield contradictions that a schema cannot express, such as references between parts that lead nowhere."""
     if "source_language" in document and "source_languages" in document:
         yield "give source_language or source_languages, not both: format_version 2 has source_languages"
     if ("target_language" in document) == ("targets" in document):

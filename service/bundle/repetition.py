@@ -1,7 +1,7 @@
-"""The rule that keeps a translation from repeating itself for ever.
+"""The rule that prevents endless repetition in a translation.
 
-A hypothesis ends in a cycle of period p when each of its last tokens equals the one p places before it. For every
-period up to MAX_PERIOD it is counted for how many tokens in a row that has held. A token is forbidden that would bring
+A hypothesis ends in a cycle of period p if each of its last tokens equals the one p positions before it. For every
+period up to MAX_PERIOD the rule counts for how many tokens in a row that has held. It forbids a token that would bring
 the count to the limit of its period, one more copy and FURTHER tokens: no four tokens in a row occur a third time. A
 source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: the limits are then raised to twice its own
 longest run. The end token is never forbidden, because it never occurs inside a hypothesis.
@@ -26,9 +26,9 @@ def run_limits(source_ids: Sequence[int]) -> npt.NDArray[np.int32]:
 
 
 def longest_run(ids: Sequence[int]) -> int:
-    """Return the most consecutive tokens that equal the one p places before them, over all p; 0 for short runs.
+    """Return the most consecutive tokens that equal the one p positions before them, over all p; 0 for short runs.
 
-    Runs of fewer than three tokens could not raise any limit: they count as 0.
+    Runs of fewer than three tokens count as 0, because they could not raise any limit.
     """
     if len(ids) - len(set(ids)) < 3:
         return 0

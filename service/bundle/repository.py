@@ -1,4 +1,4 @@
-"""The models folder: which bundles are in it, and what has changed in it since they were loaded."""
+"""The folder of models: its bundles, and the changes in it since they were loaded."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A bundle that lies in the folder, unchecked: its manifest was only looked at."""
+    """A bundle in the folder, unchecked: only its manifest was read."""
 
     path: Path
-    name: str  # as its manifest says; that of the folder where the manifest cannot be read
+    name: str  # from its manifest; that of the folder if the manifest cannot be read
     digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one bundle when the folder was looked through again; `error` says why one was refused."""
+    """The outcome for one bundle when the folder was scanned again; `error` is the reason of a refusal."""
 
     name: str
     outcome: Literal["added", "replaced", "unchanged", "refused", "missing"]
-    digest: str  # of the bundle that is served under this name now; empty for none
+    digest: str  # of the bundle that is now served under this name; empty for none
     error: EngineError | None = None
 
 
@@ -60,7 +60,7 @@ def find_bundles(folder: Path) -> list[Bundle]:
 
 
 def look_through(folder: Path) -> list[Found]:
-    """Return every bundle of a folder by the bytes of its manifest alone, which pin all its other files.
+    """Return every bundle of a folder by the bytes of its manifest alone, which pin all of its other files.
 
     Raise BundleMissing when there is no folder.
     """
@@ -70,7 +70,7 @@ def look_through(folder: Path) -> list[Found]:
 
 
 def open_found(found: Found, others: Mapping[str, Path]) -> Bundle:
-    """Read and check a bundle that was found; `others` says which folder each name belongs to.
+    """Read and check a bundle that was found; `others` holds the folder of each name.
 
     Raise BundleError.
     """
@@ -86,5 +86,5 @@ def _look_at(path: Path) -> Found:
         content = (path / MANIFEST_NAME).read_bytes()
         name = str(json.loads(content)["name"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        content, name = b"", path.name  # load_bundle says what is wrong with it
+        content, name = b"", path.name  # load_bundle reports the error
     return Found(path, name, "sha256:" + hashlib.sha256(content).hexdigest())

@@ -1,8 +1,8 @@
-"""The shortlist file of a bundle: which target tokens each source token calls for.
+"""The shortlist file of a bundle: the likely target tokens of each source token.
 
-It is an .npz of two arrays. ``likely`` [V, E]: what each source token calls for; padding where there is less.
-``always`` [A]: what every sentence may use besides. Bundles of today write it empty, because their steps score such
-tokens without a list.
+It is an .npz of two arrays. ``likely`` [V, E]: the target tokens for each source token, padded to the same length.
+``always`` [A]: the tokens that every sentence may use in addition. It is empty in present bundles, because their steps
+score such tokens without a list.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ SHORTLIST_NAME = "shortlist.npz"
 
 
 class ShortlistArrays(NamedTuple):
-    """What a shortlist file holds."""
+    """The content of a shortlist file."""
 
     always: npt.NDArray[np.int64]  # [A]
     likely: npt.NDArray[np.int64]  # [V, E]
 
 
 def write_shortlist(path: Path, likely: npt.NDArray[np.uint16]) -> None:
-    """Write a shortlist file from what each source token calls for, [V, E]."""
+    """Write a shortlist file from the likely target tokens of each source token, [V, E]."""
     np.savez_compressed(path, always=np.zeros(0, np.uint16), likely=likely)
 
 
 def read_shortlist(path: Path, vocabulary: int) -> ShortlistArrays:
-    """Return what a shortlist file holds; raise BundleCorrupt if it does not fit the vocabulary."""
+    """Return the content of a shortlist file; raise BundleCorrupt if it does not fit the vocabulary."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             always, likely = (arrays[name].astype(np.int64) for name in ("always", "likely"))

@@ -1,4 +1,4 @@
-"""The vocabulary of a bundle: special tokens, byte tokens, and the characters that the normaliser writes alike."""
+"""The vocabulary of a bundle: special tokens, byte tokens, and the characters that the normaliser unifies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INVISIBLE = "\u00ad\u200b\ufeff"
 
 
 def read_tokenizer(path: Path) -> Tokenizer:
-    """Return the tokenizer in a file, which reads special tokens in a text as text.
+    """Return the tokenizer of a file, which reads special tokens in a text as text.
 
     It neither cuts nor pads. Raise whatever the library raises, which is a plain Exception.
     """
@@ -35,7 +35,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 
 def as_plain_text(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer, set so that nothing in a text becomes a special token, and nothing is cut or padded."""
+    """Return the tokenizer, set so that no text becomes a special token, and no text is cut or padded."""
     tokenizer.encode_special_tokens = True
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,6 +1,6 @@
-"""Which parts of a sentence are translated, and how a sentence that is too long for a model is cut.
+"""Finds the parts of a sentence that are translated, and cuts sentences that are too long for a model.
 
-A text is never altered: parts are ranges over it, and all that lies outside them is copied as it is.
+A text is never altered: parts are ranges over it, and all text outside of them is copied as it is.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
 
 
 class SentenceTokenizer(Protocol):
-    """The tokenizer of a model, as it is needed to cut a sentence."""
+    """The part of a model's tokenizer that is needed to cut a sentence."""
 
     def encode(self, text: str) -> Sequence[int]:
         """Return the ids of a text, the end token last."""
         ...
 
     def token_spans(self, text: str) -> list[Span]:
-        """Return where the text of each token lies, without the end token and without white space before it."""
+        """Return the range of each token's text, without the end token and without white space before it."""
         ...
 
 
@@ -48,24 +48,24 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A text put together from translations and gaps, and where each translation begins in it."""
+    """A text joined from translations and gaps, and the start of each translation in it."""
 
     text: str
     starts: tuple[int, ...]
 
 
 def whole_text(text: str) -> list[Span]:
-    """Return the text as one sentence, without white space at its ends; nothing if it holds nothing to translate."""
+    """Return the text as one sentence, without white space at its ends; none if there is nothing to translate."""
     return trimmed(text, 0, len(text))
 
 
 def is_translatable(text: str) -> bool:
-    """Return whether there is anything to translate: a letter, outside of an address."""
+    """Return whether there is anything to translate: a letter outside of an address."""
     return any(map(str.isalpha, LINK.sub("", text) if "." in text else text))
 
 
 def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joined:
-    """Put each translation in the place of its range and leave all the rest of the text as it is."""
+    """Replace each range by its translation and keep the rest of the text as it is."""
     parts: list[str] = []
     starts: list[int] = []
     length = position = 0
@@ -107,7 +107,7 @@ def _segments(
     if parts == [(0, len(sentence))]:
         parts = [part for part in wrap(sentence, tokens, limit) if is_translatable(sentence[slice(*part)])]
         here //= 2
-        if parts == [(0, len(sentence))]:  # one character of more tokens than the model takes
+        if parts == [(0, len(sentence))]:  # one character has more tokens than the model accepts
             return
     for begin, finish in parts:
         yield from _segments(text, (start + begin, start + finish), tokenizer, (here, whole), max_tokens)
@@ -147,7 +147,7 @@ def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
 
 
 def outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]) -> list[Span]:
-    """Return what is worth translating of a range between these parts of it, which stay as they are."""
+    """Return the translatable ranges between these parts of a range, which stay as they are."""
     spans: list[Span] = []
     for part in left_alone:
         spans.extend(trimmed(text, start, part.start()))
@@ -156,7 +156,7 @@ def outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]
 
 
 def trimmed(text: str, start: int, end: int) -> list[Span]:
-    """Narrow a range to what is worth translating: no white space or emoji at its ends; empty if nothing is left."""
+    """Return the translatable part of a range, without white space or emoji at its ends; none if it is empty."""
     while start < end and _is_decoration(text[start]):
         start += 1
     while end > start and _is_decoration(text[end - 1]):
@@ -189,7 +189,7 @@ def _stripped(text: str, start: int, end: int) -> list[Span]:
 
 
 def _best_cut(text: str, starts: Sequence[int], begin: int, first: int, limit: int) -> int:
-    """Choose where to end a range that begins at `begin`, whose first token is `first`: a position in the text."""
+    """Return the position in the text where a range that begins at `begin`, with the token `first`, should end."""
     left = len(starts) - first
     target = first + math.ceil(left / math.ceil(left / limit))
     last = max(starts[first + limit], begin + 1)

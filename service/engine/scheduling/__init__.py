@@ -1,1 +1,1 @@
-"""Continuous batching: which sentences run, in which thread, and when a request is refused."""
+"""Continuous batching: the choice of sentences and threads, and the refusal of requests."""

@@ -1,4 +1,4 @@
-"""Admission control: decides whether a request may be queued, from how much waits and how fast the queue moves."""
+"""Admission control: decides whether a request may be queued, by the length and the speed of the queue."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from service.engine.errors import NotReady, Overloaded
 from service.engine.types import WorkerState
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds after which a refused caller should try again
-LATER = 0.5  # which part of the queue should have gone by then
-LONGEST_WAIT = 0.5  # the share of its time a request may wait: the measured throughput may be wrong by half
-MEMORY_SECONDS = 10.0  # after which a measurement of the throughput counts a third
-LEAST_SECONDS = 0.5  # of a waiting queue, before its throughput is known
+LATER = 0.5  # the part of the queue that should have left it by then
+LONGEST_WAIT = 0.5  # the share of its time that a request may wait: the measured throughput may be wrong by half
+MEMORY_SECONDS = 10.0  # after this time a measurement of the throughput counts a third
+LEAST_SECONDS = 0.5  # time with a queue that is needed before its throughput is known
 REFUSING = {
     WorkerState.NEW: "is not ready",
     WorkerState.DRAINING: "is stopping",
@@ -23,10 +23,10 @@ REFUSING = {
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """How much waits for a model."""
+    """The state of a model's queue."""
 
-    full: bool = False  # there is no place for more
-    seconds: float | None = None  # until what waits now has left the queue; None: nothing waits, or it is not known
+    full: bool = False  # there is no room for more
+    seconds: float | None = None  # until the present queue is empty; None: the queue is empty, or the time is not known
 
 
 def require_running(model: str, state: WorkerState) -> None:
@@ -38,7 +38,7 @@ def require_running(model: str, state: WorkerState) -> None:
 
 
 def admission_error(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
-    """Return why a request may not be queued, if so: the queue is full, or too slow for the deadline.
+    """Return the error of a request that may not be queued: the queue is full, or too slow for the deadline.
 
     `deadline` and `now` are on the same clock.
     """
@@ -48,23 +48,23 @@ def admission_error(model: str, queue_status: QueueStatus, deadline: float | Non
 
 
 def overloaded(model: str, wait: float | None) -> Overloaded:
-    """Return the error of a caller that has to try again; `wait` are the seconds that the queue will take."""
+    """Return the error of a caller that has to try again; `wait` is the time that the queue takes, in seconds."""
     seconds = min(max(LATER * (wait or 0.0), LEAST_RETRY), MOST_RETRY)
     return Overloaded(f"The queue of the model {model} is full; try again later.", retry_after=seconds)
 
 
 class ThroughputEstimator:
-    """Estimates how fast a queue moves: the tokens that leave it over the time that takes.
+    """Estimates the speed of a queue: the tokens that leave it, divided by the time.
 
-    It learns only while the queue is not empty, because only a full batch shows what a model can do. It reads no clock.
+    It measures only while the queue is not empty: only a full batch shows a model's capacity. It reads no clock.
     """
 
     def __init__(self) -> None:
         self._tokens = self._seconds = 0.0
-        self._since: float | None = None  # when the queue was last seen with something left in it
+        self._since: float | None = None  # the last time at which the queue was known not to be empty
 
     def round(self, now: float, left: int, waiting: int) -> None:
-        """Learn that so many tokens have left the queue just now and so many still wait."""
+        """Record that `left` tokens have left the queue just now and that `waiting` tokens remain."""
         if self._since is not None:
             seconds = max(now - self._since, 0.0)
             share = math.exp(-seconds / MEMORY_SECONDS)
@@ -73,7 +73,7 @@ class ThroughputEstimator:
         self._since = now if waiting else None
 
     def seconds_for(self, tokens: int) -> float | None:
-        """Return how long so many waiting tokens will take to leave the queue; None where that is not known yet."""
+        """Return the time that so many waiting tokens need to leave the queue; None if it is not known yet."""
         if self._seconds < LEAST_SECONDS or self._tokens < 1:
             return None
         return tokens * self._seconds / self._tokens

@@ -1,7 +1,7 @@
 """The running sentences of one beam width: their records, their hypotheses and their decoder state.
 
 A sentence has the same index in all three: the list of records, the arrays of the beam, the decoder state of the model.
-Nothing here reads a clock or waits.
+This module neither reads a clock nor waits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Finished(Generic[Owner]):
 
 
 class Batch(Generic[Owner]):
-    """Sentences of one beam width being decoded together; an owner is whatever the caller knows a sentence by."""
+    """Sentences of one beam width that are decoded together; an owner is the caller's own record of a sentence."""
 
     def __init__(self, model: Model, beam_size: int) -> None:
         self.beam_size = beam_size
@@ -41,7 +41,7 @@ class Batch(Generic[Owner]):
 
     @property
     def rows(self) -> int:
-        """Return the number of rows a step computes."""
+        """Return the number of rows of a step."""
         return len(self._owners) * self.beam_size
 
     @property
@@ -50,14 +50,14 @@ class Batch(Generic[Owner]):
         return self._owners
 
     def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
-        """Add the encoded sentences with these indices; `joining` says whose they are."""
+        """Add the encoded sentences with these indices; `joining` holds their owners and jobs."""
         self._decoder_state.join(encoded, sentences)
         for owner, job in joining:
             self._beam.add(job.search, job.source_ids)
             self._owners.append(owner)
 
     def step(self) -> list[Finished[Owner]]:
-        """Decode one token of every row; sentences that are done leave and are returned."""
+        """Decode one token of every row; remove the finished sentences and return them."""
         candidates = self._decoder_state.step(self._beam.tokens)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
@@ -70,7 +70,7 @@ class Batch(Generic[Owner]):
         return self._beam.latest(index)
 
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
-        """Let sentences go before they are done and return their owners."""
+        """Remove sentences before they are finished and return their owners."""
         removed = [index for index, owner in enumerate(self._owners) if unwanted(owner)]
         dropped = [self._owners[index] for index in removed]
         self._remove(removed)

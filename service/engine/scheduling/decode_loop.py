@@ -1,6 +1,6 @@
 """The decode loop of one thread: schedule, run, update, once for each step.
 
-There is one batch for each beam width in use; they take turns. Everything here runs in the thread itself.
+There is one batch for each beam width in use; they take turns. All of this runs in the thread itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class DecodeLoop:
-    """Runs batches of its own until the request table says that the worker ends."""
+    """Runs its own batches until the request table says that the worker ends."""
 
     def __init__(
         self,
@@ -34,16 +34,16 @@ class DecodeLoop:
         clock: Callable[[], float],
         number: int,
     ) -> None:
-        """Begin with nothing running; `number` tells the loops of one model apart."""
+        """Create a loop without running sentences; `number` identifies it among the loops of one model."""
         self._name, self._model, self._number = name, model, number
         self._table, self._on_event, self._clock = table, on_event, clock
-        self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # kinds of run that may fail
+        self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # the kinds of run that may fail
         self._batches: dict[int, RunningBatch] = {}
-        self._next_deadline = float("inf")  # no running sentence expires before
+        self._next_deadline = float("inf")  # no running sentence expires before this
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}-{number}", daemon=True)
 
     def step(self) -> None:
-        """Schedule what runs, run one step of it, and update the requests by what came out."""
+        """Schedule sentences, run one step, and update the requests with its results."""
         now = self._clock()
         self._drop_expired(now)
         self._drop_cancelled()
@@ -55,7 +55,7 @@ class DecodeLoop:
         for batch in [batch for batch in self._batches.values() if len(batch)]:
             finished = self._run_step(batch)
             if finished is None:
-                break  # the run failed, and nothing runs any more
+                break  # the run failed, and no sentence is left
             self._update(batch, finished)
 
         if not self._rows:
@@ -72,7 +72,7 @@ class DecodeLoop:
         self._next_deadline = min(map(_deadline, owners), default=float("inf"))
 
     def _drop_cancelled(self) -> None:
-        """Drop the sentences whose callers left, queued or running."""
+        """Drop the sentences of disconnected callers, queued or running."""
         left, queued = self._table.take_departed(self._number)
         if not left:
             return
@@ -82,7 +82,7 @@ class DecodeLoop:
             self._on_event(SentencesCancelled(self._name, queued + running, rows - self._rows))
 
     def _admit(self, requests: Sequence[PendingSentence]) -> None:
-        """Let encoded sentences join the batches of their beam widths."""
+        """Add encoded sentences to the batches of their beam widths."""
         if not requests:
             return
         now = self._clock()
@@ -100,7 +100,7 @@ class DecodeLoop:
         self._table.run_succeeded(self._join_run)
 
     def _run_step(self, batch: RunningBatch) -> list[Finished[PendingSentence]] | None:
-        """Decode one token of every row and return the sentences that are done; None where the run failed."""
+        """Decode one token of every row and return the finished sentences; None if the run failed."""
         rows, began = batch.rows, self._clock()
         try:
             finished = batch.step()
@@ -112,7 +112,7 @@ class DecodeLoop:
         return finished
 
     def _update(self, batch: RunningBatch, finished: Sequence[Finished[PendingSentence]]) -> None:
-        """Hand over the sentences that are done, and the chosen tokens of those that are streamed."""
+        """Deliver the finished sentences, and the chosen tokens of streamed ones."""
         now = self._clock()
         for sentence in finished:
             self._deliver(sentence.owner, sentence.hypotheses, now)
@@ -122,8 +122,8 @@ class DecodeLoop:
                     request.job.listener(*batch.latest(index))
 
     def _deliver(self, request: PendingSentence, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
-        """Answer a request with its translation, or have that scored first where it asks for it."""
-        # A sentence waits for the encoder and, encoded, for its place in the batch.
+        """Answer a request with its translation, or queue the translation for scoring if the request needs scores."""
+        # A sentence waits for the encoder, and then for its place in the batch.
         queued = request.joined - request.submitted - request.encode_seconds
         computed = now - request.joined + request.encode_seconds
         best = hypotheses[0]
@@ -153,14 +153,14 @@ class DecodeLoop:
         self._table.queue_scoring(request, result, closed)
 
     def _clear(self) -> list[PendingSentence]:
-        """Take every sentence out of every batch; no array of theirs is trusted any more."""
+        """Remove every sentence from every batch, because their arrays may be invalid."""
         batches, self._batches = self._batches, {}
         return [request for batch in batches.values() for request in batch.owners]
 
     @property
     def _rows(self) -> int:
         rows = 0
-        for batch in self._batches.values():  # asked several times a step: a generator took three times as long
+        for batch in self._batches.values():  # called several times per step: a generator took three times as long
             rows += batch.rows
         return rows
 
@@ -173,7 +173,7 @@ class DecodeLoop:
 
     @property
     def alive(self) -> bool:
-        """Return whether the thread runs."""
+        """Return whether the thread is running."""
         return self._thread.is_alive()
 
     def start(self) -> None:
@@ -181,7 +181,7 @@ class DecodeLoop:
         self._thread.start()
 
     def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, if it was ever started."""
+        """Wait until the thread has ended, if it was started."""
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -191,14 +191,14 @@ class DecodeLoop:
             while self._table.wait_for_work(self._number, busy=bool(self._rows)):
                 self.step()
         except BaseException:
-            # Nothing above this thread could do better than record it.
+            # No caller is above this thread, so the error can only be recorded.
             _LOG.exception("The engine thread %d of %s ended unexpectedly", self._number, self._name)
         finally:
             self._table.decoder_ended()
 
 
 def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> dict[tuple[int, int], list[PendingSentence]]:
-    """Return the sentences that can join together: of one beam width and one encoder run."""
+    """Return groups of sentences that can join together: those of one beam width and one encoder run."""
     groups: dict[tuple[int, int], list[PendingSentence]] = {}
     for request in requests:
         assert request.memory is not None

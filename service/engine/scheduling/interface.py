@@ -1,4 +1,4 @@
-"""What a translator asks of a worker, and how a call waits for its results on the event loop."""
+"""The interface of a worker for translators, and the wait of a call for its results on the event loop."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class SentenceWorker(Protocol):
 
     @property
     def heartbeat(self) -> float:
-        """Return when it last showed that it lives, on the monotonic clock."""
+        """Return the time of its last heartbeat, on the monotonic clock."""
         ...
 
     @property
     def alive(self) -> bool:
-        """Return whether it is at work."""
+        """Return whether it is working."""
         ...
 
     @property
@@ -36,7 +36,7 @@ class SentenceWorker(Protocol):
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Return how much waits."""
+        """Return the state of the queue."""
         ...
 
     def start(self) -> None:
@@ -44,19 +44,19 @@ class SentenceWorker(Protocol):
         ...
 
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more, give what is in hand `drain` seconds, fail the rest; blocks."""
+        """Accept no more requests, let running ones finish within `drain` seconds, and fail the others; this blocks."""
         ...
 
     def retire(self) -> None:
-        """Stop without waiting for anything; no result will be asked for any more."""
+        """Stop without a wait; no result is needed any more."""
         ...
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise what submit_all would raise for the smallest request."""
+        """Raise the error that submit_all would raise for the smallest request."""
         ...
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
-        """Queue sentences, all or none; cancelling a future frees its rows."""
+        """Queue all sentences, or none; a cancelled future frees its rows."""
         ...
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
@@ -65,12 +65,12 @@ class SentenceWorker(Protocol):
 
 
 async def run_sentences(worker: SentenceWorker, jobs: Sequence[SentenceJob]) -> list[SentenceResult]:
-    """Have all sentences translated; cancelling gives them up, and one that fails gives up the others."""
+    """Translate all sentences; cancellation, or the failure of one, cancels the others."""
     return await _finish(worker.submit_all(jobs))
 
 
 async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:
-    """Have all given translations scored; cancelling gives them up, and one that fails gives up the others."""
+    """Score all given translations; cancellation, or the failure of one, cancels the others."""
     futures: list[Future[ScoringResult]] = []
     try:
         futures.extend(worker.submit_scoring(job) for job in jobs)
@@ -83,9 +83,9 @@ async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) ->
 def sentence_stages(
     began: float, sources: Sequence[Sequence[int]], results: Sequence[SentenceResult], model: str | None = None
 ) -> list[CallStage]:
-    """Return queue, encode, decode and score of a call whose sentences were submitted at `began` (time.monotonic).
+    """Return the stages queue, encode, decode and score of a call that began at `began` (time.monotonic).
 
-    Each stage lasts from the first sentence that enters it to the last that leaves it, so that those of a call with
+    Each stage lasts from the first sentence that enters it to the last that leaves it, so the stages of a call with
     many sentences overlap.
     """
     waited = [result.queue_seconds for result in results]

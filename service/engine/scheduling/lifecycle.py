@@ -1,4 +1,4 @@
-"""When a worker accepts requests, and when it ends. It takes no lock: the request table does."""
+"""The states of a worker: when it accepts requests and when it ends. The request table holds the lock."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from service.engine.types import WorkerState
 
 
 class Lifecycle:
-    """The state of a worker, the decode threads that are left, and the failed runs in a row."""
+    """The state of a worker, the number of its decode threads, and its consecutive failed runs."""
 
     def __init__(self, decoders: int, failures: int) -> None:
-        """Begin as new, with so many decode threads; so many failed runs in a row end the worker."""
+        """Begin in the first state, with so many decode threads; so many consecutive failed runs end the worker."""
         self.state = WorkerState.NEW
         self.decoders_left = decoders
         self._most_failures = failures
@@ -17,8 +17,8 @@ class Lifecycle:
         self._broken = False
 
     @property
-    def goes_on(self) -> bool:
-        """Return whether the decode threads go on: the worker was not stopped, and nothing is broken."""
+    def continues(self) -> bool:
+        """Return whether the decode threads continue: the worker was not stopped and has not failed."""
         return self.state in (WorkerState.RUNNING, WorkerState.DRAINING) and not self._broken
 
     def start(self) -> None:
@@ -36,20 +36,20 @@ class Lifecycle:
             self.state = WorkerState.STOPPED
 
     def run_succeeded(self, kind: str) -> None:
-        """Note that a run of this kind has succeeded; each kind belongs to one thread."""
+        """Record that a run of this kind has succeeded; each kind belongs to one thread."""
         self._failures.pop(kind, None)
 
     def run_failed(self, kind: str) -> None:
-        """Note that a run has failed. Each kind is counted by itself: other runs do not mend a broken decoder."""
+        """Record that a run has failed. Each kind has its own count: other runs do not repair a broken decoder."""
         self._failures[kind] = self._failures.get(kind, 0) + 1
         self._broken = self._broken or self._failures[kind] >= self._most_failures
 
     def stage_died(self) -> None:
-        """Note that a stage thread has ended unexpectedly."""
+        """Record that a stage thread has ended unexpectedly."""
         self._broken = True
 
     def decoder_ended(self) -> None:
-        """Note that a decode thread has ended; unless the worker was stopped, it is dead."""
+        """Record that a decode thread has ended; unless the worker was stopped, it is dead."""
         self.decoders_left -= 1
         if self.state is not WorkerState.STOPPED:
             self.state = WorkerState.DEAD

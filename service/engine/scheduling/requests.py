@@ -1,4 +1,4 @@
-"""The requests in flight of one model, behind one lock: accepted, queued, handed to the threads, and answered once."""
+"""The requests in flight of one model, under one lock: accepted, queued, given to the threads, and answered once."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ from service.engine.types import (
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-IDLE_SECONDS = 1.0  # how often an idle decode thread shows that it lives
+IDLE_SECONDS = 1.0  # the time between two heartbeats of an idle decode thread
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How much a worker takes on, and how many failures it survives."""
+    """The capacity of a worker, and the number of failures after which it ends."""
 
-    budget: Budget = field(default_factory=Budget)  # shared out among the decode threads
-    decoders: int = 0  # decode threads, each with batches of its own; 0: chosen by device, or 1
-    scoring: BatchLimits = SCORING_LIMITS  # in one run
-    failures: int = 3  # in a row, after which the worker is dead
+    budget: Budget = field(default_factory=Budget)  # divided among the decode threads
+    decoders: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
+    scoring: BatchLimits = SCORING_LIMITS  # of one run
+    failures: int = 3  # consecutive failures after which the worker is dead
 
     def __post_init__(self) -> None:
-        """Raise ValueError where a decode thread could not take the widest beam."""
+        """Raise ValueError if a decode thread could not run the widest beam."""
         if not 0 <= self.decoders <= self.budget.rows // MAX_BEAM_SIZE:
             raise ValueError(
                 f"{self.decoders} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
@@ -72,7 +72,7 @@ class PendingRequest(Generic[Job, Result]):
     job: Job
     submitted: float
     encode_seconds: float = 0.0
-    memory: tuple[Any, int] | None = None  # the encoder's output for several sentences, and which of them this is
+    memory: tuple[Any, int] | None = None  # the encoder's output for several sentences, and the index of this one
     joined: float = 0.0
     future: Future[Result] = field(default_factory=Future)
 
@@ -84,17 +84,17 @@ AnyRequest = PendingRequest[Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueuedScoring:
-    """A translation that waits to be scored, and the request that is answered then."""
+    """A translation that waits for scoring, and the request that is answered after it."""
 
     request: AnyRequest
     job: ScoringRequest
     queued: float
-    translation: SentenceResult | None = None  # given where the request wanted a translation and its scores
+    translation: SentenceResult | None = None  # set if the request needs both a translation and its scores
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a worker has in hand at one moment."""
+    """The work of a worker at one moment."""
 
     queued: int  # sentences waiting
     scoring: int  # translations waiting to be scored
@@ -119,11 +119,11 @@ class RequestTable:
         self._name, self._settings, self._on_event, self._clock = name, settings, on_event, clock
         decoders = settings.decoders or 1
         self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)  # for the decode threads, and those who wait for the end
+        self._changed = threading.Condition(self._lock)  # for the decode threads, and for callers that wait for the end
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
         self._numbers = itertools.count()
         self._open: dict[int, AnyRequest] = {}
-        self._departed: list[set[AnyRequest]] = [set() for _ in range(decoders)]  # each decode thread drops its own
+        self._departed: list[set[AnyRequest]] = [set() for _ in range(decoders)]  # one set for each decode thread
         self._scheduler: Scheduler[PendingSentence] = Scheduler(settings.budget)
         self._fair_share = FairShare(self._scheduler, decoders)
         self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
@@ -132,7 +132,7 @@ class RequestTable:
         self._heartbeats = [clock()] * decoders
         self._stages_end = False
 
-    # What callers ask for.
+    # Calls from outside.
 
     @property
     def state(self) -> WorkerState:
@@ -141,17 +141,17 @@ class RequestTable:
 
     @property
     def heartbeat(self) -> float:
-        """Return when the decode threads last showed that they live; at most IDLE_SECONDS ago unless a run hangs."""
+        """Return the time of the decode threads' last heartbeat; at most IDLE_SECONDS ago unless a run hangs."""
         return min(self._heartbeats)
 
     @property
     def load(self) -> Load:
-        """Return how much waits and runs."""
+        """Return the numbers of waiting and running sentences."""
         share = self._fair_share
         return Load(len(self._scheduler), len(self._scoring), share.sentences, share.rows)
 
     def queue_status(self, sentences: int = 1, tokens: int = 1) -> QueueStatus:
-        """Return how much waits, as seen by a request of this size."""
+        """Return the state of the queue for a request of this size."""
         with self._lock:
             waiting = len(self._scheduler)
             wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if waiting else None
@@ -164,7 +164,7 @@ class RequestTable:
             self._require(self.queue_status(sentences, tokens), deadline)
 
     def submit(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
-        """Queue the sentences of one request, all or none; raise as check_room does."""
+        """Queue all sentences of one request, or none; raise the errors of check_room."""
         tokens = sum(len(job.source_ids) for job in jobs)
         deadline = min((job.deadline for job in jobs if job.deadline is not None), default=None)
         with self._lock:
@@ -184,7 +184,7 @@ class RequestTable:
         return [request.future for request in requests]
 
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
-        """Queue the scoring of a given translation; raise as check_room does."""
+        """Queue the scoring of a given translation; raise the errors of check_room."""
         with self._lock:
             require_running(self._name, self._life.state)
             full = len(self._scoring) >= self._settings.budget.queued_sentences
@@ -196,11 +196,11 @@ class RequestTable:
         return request.future
 
     def cancel(self, request_id: int) -> None:
-        """Cancel a request, if it is still open; its rows are free before the next step."""
+        """Cancel a request, unless it was answered; its rows are free before the next step."""
         if request := self._open.get(request_id):
             request.future.cancel()
 
-    # What the life of the worker brings.
+    # The life cycle of the worker.
 
     def start(self) -> None:
         """Accept requests from now on."""
@@ -208,7 +208,7 @@ class RequestTable:
             self._life.start()
 
     def drain(self, seconds: float) -> None:
-        """Accept nothing more, wait until every request is answered, at most so long, and tell the threads to end."""
+        """Accept no more requests, wait for all answers for at most this time, and tell the threads to end."""
         with self._lock:
             self._life.drain()
             self._changed.wait_for(lambda: not self._open or self._life.state is not WorkerState.DRAINING, seconds)
@@ -216,19 +216,19 @@ class RequestTable:
             self._changed.notify_all()
 
     def retire(self) -> None:
-        """Tell the threads to end, without waiting for anything."""
+        """Tell the threads to end, without a wait."""
         with self._lock:
             self._life.stop()
             self._changed.notify_all()
 
     def stage_died(self) -> None:
-        """Note that a stage thread ended unexpectedly: the worker ends too."""
+        """Record that a stage thread ended unexpectedly, which ends the worker."""
         with self._lock:
             self._life.stage_died()
             self._changed.notify_all()
 
     def decoder_ended(self) -> None:
-        """Note that a decode thread has ended: the worker is stopped, or dead, and then the other threads end too."""
+        """Record that a decode thread has ended: the worker is stopped or dead, so the other threads end too."""
         with self._lock:
             self._life.decoder_ended()
             dead, last = self._life.state is WorkerState.DEAD, not self._life.decoders_left
@@ -242,11 +242,11 @@ class RequestTable:
             self.fail_all(NotReady(f"The model {self._name} has been stopped."))
 
     def run_succeeded(self, kind: str) -> None:
-        """Note that a run of this kind has succeeded; each kind belongs to one thread, so this needs no lock."""
+        """Record that a run of this kind has succeeded; each kind belongs to one thread, so this needs no lock."""
         self._life.run_succeeded(kind)
 
     def run_failed(self, kind: str, requests: Sequence[AnyRequest]) -> None:
-        """Record the exception being handled as a failed run and fail its requests; several in a row end the worker."""
+        """Record the current exception as a failed run and fail its requests; several in a row end the worker."""
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(requests))
         with self._lock:
             self._life.run_failed(kind)
@@ -258,12 +258,12 @@ class RequestTable:
         with self._lock:
             self._changed.notify_all()  # the worker may have to end
 
-    # What the threads take.
+    # Work for the threads.
 
     def wait_for_work(self, number: int, busy: bool) -> bool:
-        """Wait until a decode thread has something to do; False when it has to end."""
+        """Wait for work for a decode thread; return False if the thread must end."""
         with self._lock:
-            while self._life.goes_on:
+            while self._life.continues:
                 self._heartbeats[number] = self._clock()
                 if busy or self._scheduler.has_ready() or self._departed[number]:
                     return True
@@ -271,7 +271,7 @@ class RequestTable:
         return False
 
     def take_departed(self, number: int) -> tuple[set[AnyRequest], int]:
-        """Return the requests whose callers left since the last call, and how many of them were still queued."""
+        """Return the requests that were cancelled since the last call, and how many of them were still queued."""
         if not self._departed[number]:
             return set(), 0
         with self._lock:
@@ -279,7 +279,7 @@ class RequestTable:
             return left, len(self._scheduler.discard(left))
 
     def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan[PendingSentence]:
-        """Return which sentences join a decode thread that runs so much."""
+        """Return the sentences that join a decode thread with this load."""
         with self._lock:
             plan = self._fair_share.plan(number, now, rows, sentences)
             self._report_load()
@@ -288,13 +288,13 @@ class RequestTable:
         return plan
 
     def idle(self, number: int) -> None:
-        """Note that a decode thread runs nothing."""
+        """Record that a decode thread is idle."""
         with self._lock:
             self._fair_share.note(number, 0, 0)
             self._report_load()
 
     def take_to_encode(self) -> list[PendingSentence]:
-        """Wait for sentences that are encoded next, together; none when there will be none any more."""
+        """Wait for the next sentences to encode together; return none at the end."""
         with self._lock:
             while not self._stages_end:
                 if requests := self._scheduler.to_encode():
@@ -303,20 +303,20 @@ class RequestTable:
         return []
 
     def encoded(self, requests: Sequence[PendingSentence]) -> None:
-        """Note that these are encoded; those whose callers left meanwhile are no longer queued."""
+        """Record that these are encoded; those that were cancelled meanwhile are no longer queued."""
         with self._lock:
             self._scheduler.make_ready(set(requests))
             self._changed.notify_all()
 
     def queue_scoring(self, request: PendingSentence, translation: SentenceResult, target: tuple[int, ...]) -> None:
-        """Have the translation of a sentence scored, then answer with both; it was admitted with its sentence."""
+        """Queue the translation of a sentence for scoring before the answer; it was admitted with its sentence."""
         job = request.job
         scoring = ScoringRequest(job.source_ids, target, job.deadline, job.score)
         with self._lock:
             self._queue_scoring(QueuedScoring(request, scoring, self._clock(), translation))
 
     def take_to_score(self) -> list[QueuedScoring]:
-        """Wait for translations that are scored next, together; none when there will be none any more."""
+        """Wait for the next translations to score together; return none at the end."""
         with self._lock:
             while not self._stages_end:
                 if taken := self._scoring.take(self._clock()):
@@ -324,27 +324,27 @@ class RequestTable:
                 self._to_score.wait()
         return []
 
-    # How requests are answered.
+    # Answers.
 
     def resolve(self, request: PendingRequest[Job, Result], result: Result) -> None:
-        """Hand a result over, unless the caller has left."""
+        """Answer a request with a result, unless it was cancelled."""
         if self._close(request):
             request.future.set_result(result)
 
     def fail(self, request: AnyRequest, error: EngineError) -> bool:
-        """Hand an error over and return True, unless the caller has left."""
+        """Answer a request with an error and return True, unless it was cancelled."""
         closed = self._close(request)
         if closed:
             request.future.set_exception(error)
         return closed
 
     def expire(self, request: AnyRequest) -> None:
-        """Tell a caller that the time is up."""
+        """Answer a request with DeadlineExceeded."""
         if self.fail(request, DeadlineExceeded("The translation was not finished in the time allowed.")):
             self._on_event(RequestRejected(self._name, DeadlineExceeded.code))
 
     def fail_all(self, error: EngineError) -> None:
-        """Hand an error over to every caller that still waits."""
+        """Answer every open request with an error."""
         with self._lock:
             requests = list(self._open.values())
         for request in requests:
@@ -367,7 +367,7 @@ class RequestTable:
             self._to_score.notify()
 
     def _report_load(self) -> None:
-        """Report what runs and waits if it has changed; inside the lock, so that reports keep their order."""
+        """Report the load if it has changed; this runs inside the lock, so that reports keep their order."""
         with self._lock:
             load = (self._fair_share.rows, self._fair_share.sentences, len(self._scheduler))
             if load != self._reported:

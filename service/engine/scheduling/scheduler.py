@@ -1,11 +1,11 @@
 """Decides which sentences join the running batches between two steps, and which translations are scored together.
 
-It reads no clock and takes no lock: the request table does both. The rules:
+It reads no clock and takes no lock; the request table does both. The rules:
 
-1. Sentences are encoded oldest first, a few ahead of those that may join.
+1. Sentences are encoded oldest first, and a few more than can join now.
 2. Encoded sentences join oldest first, while the budget of rows lasts.
-3. A sentence of few rows may pass an older one of many rows that does not fit yet. Sentences of short requests pass
-   those of long requests that are not encoded yet, and a few rows are kept for them.
+3. A sentence of few rows may overtake an older one of many rows that does not fit yet. Sentences of short requests
+overtake those of long requests that are not encoded yet, and a few rows are kept for them.
 4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
@@ -23,19 +23,20 @@ from service.engine.types import MAX_BEAM_SIZE
 
 Owner = TypeVar("Owner")
 
-DEFAULT_ROWS = 160  # a step of more is no faster a row on a CPU, and longer to wait for
-SCAN_LIMIT = 64  # sentences looked at behind the first that does not fit; bounds the work of a round
+DEFAULT_ROWS = 160  # on a CPU, a step of more rows takes longer and is no faster per row
+SCAN_LIMIT = 64  # sentences that are considered after the first that does not fit; limits the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
-# One encoder run: long enough to be worth its start, and short (20 ms on one core without VNNI) for the next sentence.
+# One encoder run: long enough to justify its start, short enough (20 ms on one core without VNNI) for the next one.
 RUN_SENTENCES, RUN_TOKENS = 32, 256
-# Source tokens that may be encoded and wait before more of a long request are (2 MB), before a short one is (4 MB).
+# Encoded source tokens that may wait: at most so many before more of a long request is encoded (2 MB), and before a
+# short request is encoded (4 MB).
 READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much may run and wait at once."""
+    """The limits of running and waiting work."""
 
     rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width
     queued_sentences: int = 8192
@@ -43,7 +44,7 @@ class Budget:
     max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
 
     def __post_init__(self) -> None:
-        """Raise ValueError where a sentence could wait for ever."""
+        """Raise ValueError if a sentence could wait for ever."""
         if self.rows < MAX_BEAM_SIZE:
             raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
         if min(self.queued_sentences, self.queued_tokens) < 1 or self.max_overtakes < 0:
@@ -54,35 +55,35 @@ class Budget:
 
 @dataclass(slots=True, eq=False)
 class Waiting(Generic[Owner]):
-    """A sentence in the queue: what it will cost and until when it is wanted."""
+    """A sentence in the queue, with its cost and its deadline."""
 
     owner: Owner
     rows: int
     tokens: int
     deadline: float | None = None
-    short: bool = False  # its request
-    taken: bool = False  # by the encoder
-    ready: bool = False  # encoded
-    passed: int = 0  # by younger ones
+    short: bool = False  # whether its request is short
+    taken: bool = False  # whether the encoder has taken it
+    ready: bool = False  # whether it is encoded
+    passed: int = 0  # how often younger ones have overtaken it
 
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[Owner]):
-    """What to do before the next step."""
+    """The changes before the next step."""
 
     admitted: list[Owner]
     expired: list[Owner]
-    rows: int = field(default=0, compare=False)  # of those admitted
+    rows: int = field(default=0, compare=False)  # of the admitted sentences
 
 
 class Scheduler(Generic[Owner]):
-    """The queue of waiting sentences and the rule by which they leave it."""
+    """The queue of waiting sentences and the rules by which they leave it."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
         self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
-        self._next_deadline = float("inf")  # no waiting sentence expires before
+        self._next_deadline = float("inf")  # no waiting sentence expires before this
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -104,9 +105,9 @@ class Scheduler(Generic[Owner]):
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
     def plan(self, now: float, rows_in_use: int, most: int | None = None, fair: int | None = None) -> Plan[Owner]:
-        """Take the expired sentences out of the queue, and the encoded ones that may join now.
+        """Remove from the queue the expired sentences and the encoded ones that may join now.
 
-        Where several decoders ask, `most` are the rows of this one, and with its `fair` share in use it takes no more.
+        With several decode threads, `most` is the number of rows of this one, and it takes at most its `fair` share.
         """
         if not self._queue:
             return Plan([], [])
@@ -132,15 +133,15 @@ class Scheduler(Generic[Owner]):
         return Plan(admitted, expired, most - rows_in_use - free)
 
     def has_ready(self) -> bool:
-        """Return whether a queued sentence is encoded; the first one is then."""
+        """Return whether a queued sentence is encoded; if so, the first one is."""
         return bool(self._queue) and self._queue[0].ready
 
     def ready_rows(self) -> int:
-        """Return the rows of the encoded sentences that wait."""
+        """Return the number of rows of the encoded sentences that wait."""
         return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
     def to_encode(self) -> list[Owner]:
-        """Return the sentences to encode next, together, until `make_ready`; none while enough are encoded."""
+        """Return the sentences to encode next, together, before `make_ready`; none while enough are encoded."""
         found: list[Owner] = []
         ready = tokens = 0
         for entry in self._queue:
@@ -156,18 +157,18 @@ class Scheduler(Generic[Owner]):
         return found
 
     def make_ready(self, owners: Container[object]) -> None:
-        """Note that these are encoded, as far as they still wait; they are the first that were not."""
+        """Record that these are encoded, if they still wait; they are the first that were not encoded."""
         for entry in self._queue:
             if not entry.ready and entry.owner not in owners:
                 break
             entry.ready = True
 
     def discard(self, owners: Container[object]) -> list[Owner]:
-        """Take these out of the queue, those of them that are in it."""
+        """Remove these from the queue, if they are in it."""
         return self._take_out([entry for entry in self._queue if entry.owner in owners])
 
     def _place(self, entry: Waiting[Owner]) -> int:
-        """Return where in the queue a newcomer stands, and note whom it passes."""
+        """Return the position of a new sentence in the queue, and record the sentences that it overtakes."""
         place = len(self._queue)
         while entry.short and place and self._lets_pass(self._queue[place - 1]):
             place -= 1
@@ -195,7 +196,7 @@ class Scheduler(Generic[Owner]):
 
 
 class FairShare(Generic[Owner]):
-    """Divides the waiting sentences among the decode threads of one model, and learns how fast the queue moves."""
+    """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
 
     def __init__(self, scheduler: Scheduler[Owner], threads: int) -> None:
         self.throughput = ThroughputEstimator()
@@ -204,16 +205,16 @@ class FairShare(Generic[Owner]):
 
     @property
     def rows(self) -> int:
-        """Return the number of rows that run."""
+        """Return the number of running rows."""
         return sum(rows for rows, _ in self._running)
 
     @property
     def sentences(self) -> int:
-        """Return the number of sentences that run."""
+        """Return the number of running sentences."""
         return sum(sentences for _, sentences in self._running)
 
     def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[Owner]:
-        """Return what joins a thread that runs so much: at most its fair share of all that runs and is ready."""
+        """Return the sentences that join a thread with this load: at most its fair share of running and ready ones."""
         self.note(number, rows, sentences)
         before, size = self._scheduler.tokens, len(self._running)
         fair = math.ceil((self.rows + self._scheduler.ready_rows()) / size) if size > 1 else None
@@ -223,22 +224,22 @@ class FairShare(Generic[Owner]):
         return plan
 
     def note(self, number: int, rows: int, sentences: int) -> None:
-        """Note what a thread runs."""
+        """Record the load of a thread."""
         self._running[number] = (rows, sentences)
 
 
 class BatchLimits(NamedTuple):
-    """How much is scored in one run."""
+    """The limits of one scoring run."""
 
     jobs: int
-    tokens: int  # of both sides; a single job may have more
+    tokens: int  # of both sides together; a single job may have more
 
 
 SCORING_LIMITS = BatchLimits(jobs=16, tokens=2048)
 
 
 class ScoringQueue(Generic[Owner]):
-    """The translations that wait to be scored, in the order they came."""
+    """The translations that wait for scoring, in the order of arrival."""
 
     def __init__(self, limits: BatchLimits) -> None:
         self._limits = limits
@@ -247,21 +248,21 @@ class ScoringQueue(Generic[Owner]):
         self._throughput = ThroughputEstimator()
 
     def __len__(self) -> int:
-        """Return the number of translations that wait."""
+        """Return the number of waiting translations."""
         return len(self._queue)
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the queue will take; None where it is empty, or where that is not known."""
+        """Return the time that the queue takes; None if it is empty, or if the time is not known."""
         return self._throughput.seconds_for(self._tokens) if self._queue else None
 
     def add(self, entry: Owner, tokens: int) -> None:
-        """Put a translation at the end of the queue; its tokens are those of both sides."""
+        """Add a translation at the end of the queue; its tokens are those of both sides."""
         self._queue.append((entry, tokens))
         self._tokens += tokens
 
     def take(self, now: float) -> list[Owner]:
-        """Take out what is scored next, together."""
+        """Remove and return the translations to score next, together."""
         taken: list[Owner] = []
         tokens = 0
         while self._queue and len(taken) < self._limits.jobs:

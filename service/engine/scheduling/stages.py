@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class StageThread(Generic[Item]):
-    """A thread that does what there is to do, several items at once."""
+    """A thread that works on items as they arrive, several at once."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class StageThread(Generic[Item]):
         work: Callable[[list[Item], float], None],
         died: Callable[[], None],
     ) -> None:
-        """Take the parts: `take` waits for the next items, none at the end; `work` gets them and when it began."""
+        """Set the functions: `take` waits for the next items, none at the end; `work` gets them and its start time."""
         self._name, self._clock = name, clock
         self._take, self._work, self._died = take, work, died
         self._began: float | None = None
@@ -43,7 +43,7 @@ class StageThread(Generic[Item]):
 
     @property
     def began(self) -> float | None:
-        """Return when the present run began, if there is one."""
+        """Return the start time of the current run, if there is one."""
         return self._began
 
     def start(self) -> None:
@@ -51,7 +51,7 @@ class StageThread(Generic[Item]):
         self._thread.start()
 
     def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, if it was ever started."""
+        """Wait until the thread has ended, if it was started."""
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -62,7 +62,7 @@ class StageThread(Generic[Item]):
                 self._work(items, self._began)
                 self._began = None
         except BaseException:
-            # Nothing above this thread could do better than record it; the worker ends too.
+            # No caller is above this thread, so the error can only be recorded; the worker ends too.
             _LOG.exception("The thread %s ended unexpectedly", self._name)
             self._died()
 
@@ -77,11 +77,11 @@ class EncoderStage:
         self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
 
     def _encode(self, requests: list[PendingSentence], began: float) -> None:
-        """Encode sentences together; one whose caller leaves meanwhile is no longer queued."""
+        """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
         try:
             encoded = self._model.encode([request.job.source_ids for request in requests])
         except Exception:
-            # The running sentences are untouched, and so are those behind these in the queue.
+            # The running sentences are unaffected, and so are later ones in the queue.
             self._table.run_failed("encoder", requests)
             return
         self._table.run_succeeded("encoder")
@@ -93,7 +93,7 @@ class EncoderStage:
 
 
 class ScoringStage:
-    """Scores translations in the order they came, several at once."""
+    """Scores translations in the order of arrival, several at once."""
 
     def __init__(
         self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
@@ -102,7 +102,7 @@ class ScoringStage:
         self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
 
     def _score(self, taken: list[QueuedScoring], began: float) -> None:
-        """Score translations together and hand the results over."""
+        """Score translations together and deliver the results."""
         wanted: list[QueuedScoring] = []
         for scoring in taken:
             if scoring.job.deadline is not None and scoring.job.deadline <= began:

@@ -1,8 +1,8 @@
-"""One model's worker: accepts requests from any thread, decodes them together, and resolves every future it gave out.
+"""One model's worker: accepts requests from any thread, decodes them together, and resolves every future it returned.
 
-One thread encodes waiting sentences, one or more decode, one scores translations. A run that fails fails the requests
-in it. After several failures in a row, or when a thread ends unexpectedly, the worker is dead: every waiting request
-gets an error, and nothing is accepted any more.
+One thread encodes waiting sentences, one or more threads decode, and one scores translations. If a run fails, its
+requests fail. After several consecutive failures, or if a thread ends unexpectedly, the worker is dead: every waiting
+request gets an error, and no more requests are accepted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JOIN_SECONDS = 10.0  # for a thread to end
 
 
 class Worker:
-    """Runs one model in threads of its own; all public methods may be called from any thread."""
+    """Runs one model in its own threads; all public methods may be called from any thread."""
 
     def __init__(
         self,
@@ -52,24 +52,24 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Return whether the worker is at work: started, not stopped, not dead."""
+        """Return whether the worker is working: started, not stopped, not dead."""
         at_work = self.state in (WorkerState.RUNNING, WorkerState.DRAINING)
         return at_work and all(decoder.alive for decoder in self._decoders)
 
     @property
     def heartbeat(self) -> float:
-        """Return when the model last showed that it lives; about a second ago at most, unless a run hangs."""
+        """Return the time of the last heartbeat; about a second ago at most, unless a run hangs."""
         began = (self._encoder.began, self._scoring.began)
         return min([self._table.heartbeat, *(moment for moment in began if moment is not None)])
 
     @property
     def load(self) -> Load:
-        """Return how much waits and runs now."""
+        """Return the numbers of waiting and running sentences."""
         return self._table.load
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Return how much waits, as the smallest request finds it."""
+        """Return the state of the queue for the smallest request."""
         return self._table.queue_status()
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
@@ -77,25 +77,25 @@ class Worker:
         return self.submit_all([job])[0]
 
     def submit_all(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
-        """Queue the sentences of one request, all or none; cancelling a future frees its rows before the next step.
+        """Queue all sentences of one request, or none; a cancelled future frees its rows before the next step.
 
-        Raise InvalidInput (empty or too long, a bad option), Overloaded (no room in the queue, or it moves too slowly
+        Raise InvalidInput (empty or too long, a bad option), Overloaded (the queue has no room, or is too slow
         for the deadline) or NotReady. The futures fail with DeadlineExceeded, EngineFailure or NotReady.
         """
         limit = self._model.target_limit
         return self._table.submit([check_job(job, self._model.source_limit, limit) for job in jobs], ids)
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise what submit_all would raise for the smallest request: worth asking before a text is worked on."""
+        """Raise the error that submit_all would raise for the smallest request; call this before any work on a text."""
         self._table.check_room(deadline)
 
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
-        """Queue the scoring of a given translation; raises and fails as submit_all."""
+        """Queue the scoring of a given translation; the errors are those of submit_all."""
         check_scoring(job, self._model.source_limit, self._model.target_limit)
         return self._table.submit_scoring(job, request_id)
 
     def cancel(self, request_id: int) -> None:
-        """Cancel the request that was submitted under this id, if it is not answered yet."""
+        """Cancel the request that was submitted under this id, unless it was answered."""
         self._table.cancel(request_id)
 
     def start(self) -> None:
@@ -107,7 +107,7 @@ class Worker:
             decoder.start()
 
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more, give running requests `drain` seconds to finish, fail the rest with NotReady; blocks."""
+        """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
         self._table.drain(drain)
         for decoder in self._decoders:
             decoder.join(JOIN_SECONDS)
@@ -116,5 +116,5 @@ class Worker:
         self._table.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
     def retire(self) -> None:
-        """Stop without waiting for anything; requests that still wait get NotReady."""
+        """Stop without a wait; open requests get NotReady."""
         self._table.retire()

@@ -1,1 +1,1 @@
-"""Beam search: hypotheses, their scores, and when a search ends."""
+"""Beam search: hypotheses, their scores, and the end of a search."""

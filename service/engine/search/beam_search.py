@@ -1,22 +1,22 @@
-"""Beam search over many sentences at once: pure, without a clock, a thread or a model.
+"""Beam search over many sentences at once, without side effects, clocks, threads or models.
 
 A hypothesis y of a sentence scores sum(log p(y_t)) / |y| ** length_penalty, where |y| counts </s>; the penalty 0 is the
 plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., arXiv 1609.08144, use ((5 + |y|) / 6).)
 
-A step looks at the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
-with </s> are finished and leave; the best K others live on, so a finished hypothesis is replaced by a live one. The
+A step considers the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
+with </s> are finished and leave. The best K others stay live, so a live hypothesis replaces each finished one. The
 search of a sentence ends
 - when no live hypothesis could beat the worst of the n best finished even if its next LOOKAHEAD_TOKENS tokens were
   certain;
 - when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
   too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
 - at the maximum length, where the best K are finished as they stand;
-- when nothing may follow.
+- when no token may follow.
 
-A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences never look at each other.
+A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences are independent.
 
-Live hypotheses stay in the slot of the hypothesis they continue wherever they can (the best child has the first claim),
-so that few rows of the model's state change place.
+A live hypothesis stays in the slot of the hypothesis it continues if possible (the best child takes precedence),
+so that few rows of the model's state move.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write lar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advance:
-    """What follows from a step for the model: its next inputs, how rows move, and which sentences are finished."""
+    """The results of a step for the model: its next inputs, the moves of rows, and the finished sentences."""
 
     tokens: IntArray  # [B, K]
     parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
@@ -48,15 +48,15 @@ class Advance:
 
 
 def candidates_for(beam_size: int) -> int:
-    """Return how many candidates a row the search needs: enough to replace every finished hypothesis.
+    """Return the number of candidates per row that the search needs: enough to replace every finished hypothesis.
 
-    Three for a single one, which may have to pass over both a repetition and an end that comes too early.
+    A single hypothesis needs three, because both a repetition and an early end may have to be skipped.
     """
     return max(2 * beam_size, 3)
 
 
 class Beam:
-    """The search state of B sentences with K hypotheses each; sentences are known by their index, 0 to B - 1."""
+    """The search state of B sentences with K hypotheses each; a sentence is identified by its index, 0 to B - 1."""
 
     def __init__(self, beam_size: int, eos: int, bos: int) -> None:
         self.beam_size = beam_size
@@ -65,8 +65,8 @@ class Beam:
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
-        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN nothing can be a repetition
-        self._has_shortest = False  # whether a sentence has had a least length since the beam was empty
+        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
+        self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
@@ -90,7 +90,7 @@ class Beam:
         return tokens
 
     def add(self, search: SearchOptions, source_ids: Sequence[int]) -> int:
-        """Begin a sentence and return its index."""
+        """Add a sentence and return its index."""
         index = self.size
         self.size += 1
         if self.size > len(self._own_rows):
@@ -105,7 +105,7 @@ class Beam:
         arrays["shortest"][index] = search.min_length
         self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
         arrays["to_beat"][index] = -np.inf
-        # All slots hold the same empty hypothesis; only the first counts, else the beam would fill with copies.
+        # All slots hold the same empty hypothesis. Only the first counts, otherwise the beam would fill with copies.
         arrays["scores"][index] = -np.inf
         arrays["scores"][index, 0] = 0.0
         arrays["tokens"][index] = self._bos
@@ -115,7 +115,7 @@ class Beam:
         return index
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
-        """Forget sentences `removed`; `holes` and `movers` are those of closing_moves."""
+        """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
         self.size -= len(removed)
         for array in self._arrays.values():
             array[holes] = array[movers]
@@ -124,7 +124,7 @@ class Beam:
             swap_remove(records, len(removed), holes, movers)
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
-        """Take one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
+        """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
         if self.beam_size == 1:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
@@ -145,9 +145,9 @@ class Beam:
         return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
 
     def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
-        """Take a step of single hypotheses whose likeliest tokens are all allowed; None where one is not.
+        """Advance single hypotheses whose likeliest tokens are all allowed; return None if one is not allowed.
 
-        The same as the general way, which has to look further: what follows </s> can never beat it.
+        The result is that of the general method, which considers more; no continuation of </s> can ever beat it.
         """
         size, arrays = self.size, self._arrays
         steps, tokens, token_logprobs = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
@@ -170,7 +170,7 @@ class Beam:
         return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
 
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
-        """Return the best finished hypotheses of a sentence that is done, best first, as many as were asked for."""
+        """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
         found = sorted(self._finished[index], key=lambda finished: -finished.score)
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
@@ -180,13 +180,13 @@ class Beam:
         token_logprobs = self._allowed(ids, logprobs)
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
         totals = (scores + token_logprobs).reshape(size, -1)
-        # Stable, so that equal scores are taken in the order of slot and candidate, whatever the company.
+        # Stable, so that ties are broken by slot and candidate, independent of other sentences.
         order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
-        at = order + self._own_rows[:size] * totals.shape[1]  # in the flat arrays: a third of the price of two indices
+        at = order + self._own_rows[:size] * totals.shape[1]  # flat: a third of the cost of two indices
         return BeamCandidates(order // width, ids.take(at), token_logprobs.take(at), totals.take(at))
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
-        """Return the log-probabilities with -inf for what must not be chosen, [B, K, C]."""
+        """Return the log-probabilities with -inf for tokens that must not be chosen, [B, K, C]."""
         forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
         if self._has_shortest:
             early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
@@ -199,7 +199,7 @@ class Beam:
         return token_logprobs
 
     def _finish(self, best: BeamCandidates, closing: npt.NDArray[np.bool_]) -> None:
-        """Record the hypotheses that end here, those marked among the best K, [B, K]."""
+        """Record the hypotheses that end here: those marked among the best K, [B, K]."""
         steps, penalty = self._arrays["steps"], self._arrays["penalty"]
         for index, rank in np.argwhere(closing).tolist():
             step, token = int(steps[index]), int(best.tokens[index, rank])
@@ -209,7 +209,7 @@ class Beam:
             self._record(index, Finished(score, step, parent, token, gain, reason))
 
     def _strand(self, stranded: list[int]) -> None:
-        """Close sentences that nothing may follow: where no hypothesis is finished, the best live one as it stands."""
+        """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""
         for index in stranded:
             if not self._finished[index]:
                 self._record(index, self._as_it_stands(index, int(self._arrays["scores"][index].argmax())))
@@ -233,26 +233,26 @@ class Beam:
         return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
     def _placed(self, candidates: BeamCandidates) -> BeamCandidates:
-        """Assign slots to the live hypotheses, best first: the best child gets its parent's, others get free ones."""
+        """Assign slots to the live hypotheses, best first: the best child gets its parent's, the others free ones."""
         size, beam_size = candidates.tokens.shape
         if beam_size == 1:
             return candidates
         own, rows = self._own_slots[:size], self._own_rows[:size]
-        # Worst first, so that of several claims to one slot the best child's stays.
+        # Worst first, so that the best child keeps a slot that several claim.
         occupant = np.full((size, beam_size), -1)
         occupant[rows, candidates.parents[:, ::-1]] = own[:, ::-1]
         placed = occupant[rows, candidates.parents] == own
         if np.count_nonzero(placed) < placed.size:
-            # As many slots of a sentence are free as it has live hypotheses without one: both in order.
+            # A sentence has as many free slots as live hypotheses without a slot; both are in order.
             occupant[occupant < 0] = own[~placed]
         candidates = candidates.taken(occupant + rows * beam_size)
-        # Before the first token all slots are alike, and an empty slot has no parent: neither needs to move.
+        # Before the first token all slots are the same, and an empty slot has no parent: neither needs to move.
         still = (candidates.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
         np.copyto(candidates.parents, own, where=still)
         return candidates
 
     def _remember(self, candidates: BeamCandidates) -> None:
-        """Write the step into the history and make it the present."""
+        """Write the step into the history and make it the current one."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
         needed = self._deepest = int(steps.max()) + 1
@@ -276,14 +276,14 @@ class Beam:
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
         steps = arrays["steps"][:size]
-        # A sum of log-probabilities only falls: this is the most a live hypothesis can reach so soon.
+        # A sum of log-probabilities never rises, so this is the most that a live hypothesis can reach so soon.
         hopeless = to_beat >= best / np.minimum(steps + LOOKAHEAD_TOKENS, arrays["longest"][:size]) ** penalty
         enough = (closed >= self.beam_size) & (to_beat >= best / steps**penalty)
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 
     def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray | None:
-        """Turn slots within sentences into rows of the batch; sentences that leave need no moves."""
+        """Convert slots within sentences to rows of the batch; sentences that leave need no moves."""
         if self.beam_size == 1:
             return None
         if np.count_nonzero(done):

@@ -1,4 +1,4 @@
-"""The records of a beam search: hypotheses that have ended, and those that live on."""
+"""The records of a beam search: finished hypotheses and live ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service.engine.types import FinishReason, FloatArray, IntArray
 
 
 class Finished(NamedTuple):
-    """A hypothesis that has ended: its last token was chosen at `step` after the hypothesis in slot `parent`."""
+    """A finished hypothesis: its last token was chosen at `step`, after the hypothesis in slot `parent`."""
 
     score: float
     step: int
@@ -22,7 +22,7 @@ class Finished(NamedTuple):
 
 
 class BeamCandidates(NamedTuple):
-    """The K hypotheses of each sentence that live on, [B, K] each, best first or by slot."""
+    """The K live hypotheses of each sentence, [B, K] each, best first or by slot."""
 
     parents: IntArray
     tokens: IntArray
@@ -30,14 +30,14 @@ class BeamCandidates(NamedTuple):
     scores: npt.NDArray[np.float64]
 
     def taken(self, at: IntArray) -> BeamCandidates:
-        """Pick the entries at these places of the flattened arrays; copies."""
+        """Return copies of the entries at these positions of the flattened arrays."""
         return BeamCandidates(
             self.parents.take(at), self.tokens.take(at), self.token_logprobs.take(at), self.scores.take(at)
         )
 
 
 def first_living(best: BeamCandidates, living: npt.NDArray[np.bool_], beam_size: int) -> BeamCandidates:
-    """Pick the best K that live on, in order; where there are fewer, the rest score -inf."""
+    """Return the best K live ones, in order; if there are fewer, the others score -inf."""
     first = living[:, :beam_size]
     if np.count_nonzero(first) == first.size:
         slots = np.s_[:, :beam_size]

@@ -1,6 +1,6 @@
-"""Counts the cycles of all hypotheses of a batch and forbids what would prolong one too far.
+"""Counts the cycles of all hypotheses of a batch and forbids tokens that would prolong one too far.
 
-The rule itself is in `service.bundle.repetition`; training follows it too.
+The rule itself is in `service.bundle.repetition`; training uses it too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from service.bundle.repetition import MAX_PERIOD, run_limits
 from service.engine.model.buffers import grow
 from service.engine.types import IntArray
 
-_NOTHING = -1  # stands for the places before the first token: equal to no id
+_NOTHING = -1  # the value of the positions before the first token: equal to no id
 
 
 class RepetitionGuard:
@@ -26,7 +26,7 @@ class RepetitionGuard:
         self._limits = np.empty((0, MAX_PERIOD), np.int32)
 
     def reset(self, index: int, source_ids: Sequence[int]) -> None:
-        """Start sentence `index` anew, with limits that suit its source."""
+        """Reset sentence `index`, with the limits of its source."""
         self._recent = grow(self._recent, index + 1)
         self._runs = grow(self._runs, index + 1)
         self._limits = grow(self._limits, index + 1)
@@ -35,7 +35,7 @@ class RepetitionGuard:
         self._limits[index] = run_limits(source_ids)
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
-        """Return which of the candidates [B, K, C] would prolong a cycle too far; None when there is none."""
+        """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""
         size = len(ids)
         near = self._runs[:size] + 1 >= self._limits[:size, None, :]
         if not np.count_nonzero(near):
@@ -45,7 +45,7 @@ class RepetitionGuard:
         return prolonging
 
     def advance(self, parents: IntArray, tokens: IntArray) -> None:
-        """Append to every row [B, K] its token, the row continuing the one in slot `parents` of its sentence."""
+        """Append its token to every row [B, K], which continues the row in slot `parents` of its sentence."""
         size, beam_size = tokens.shape
         recent, runs = self._recent[:size], self._runs[:size]
         if beam_size > 1:
@@ -58,6 +58,6 @@ class RepetitionGuard:
         self._runs[:size] = runs
 
     def move(self, holes: IntArray, movers: IntArray) -> None:
-        """Put sentences `movers` in the places `holes`."""
+        """Move the sentences `movers` to the positions `holes`."""
         for array in (self._recent, self._runs, self._limits):
             array[holes] = array[movers]

@@ -1,4 +1,4 @@
-"""Checks jobs before they are queued, so that nothing the caller did can make a step fail."""
+"""Checks jobs before they are queued, so that no input of a caller can make a step fail."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from service.engine.types import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, ScoringReque
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
-    """Return the job with its maximum length cut to what the model takes.
+    """Return the job with its maximum length cut to the model's limit.
 
-    A translation that is cut off gets an </s> before it is scored, which needs a place.
+    A translation that is cut off gets an </s> before it is scored, and needs a position for it.
     Raise EmptyInput, InputTooLong or InvalidOption.
     """
     check_length("source", job.source_ids, source_limit)
@@ -26,13 +26,13 @@ def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> Sentenc
 
 
 def check_scoring(job: ScoringRequest, source_limit: int, target_limit: int) -> None:
-    """Raise EmptyInput or InputTooLong where one side does not suit the model."""
+    """Raise EmptyInput or InputTooLong if one side does not fit the model."""
     check_length("source", job.source_ids, source_limit)
     check_length("target", job.target_ids, target_limit)
 
 
 def check_search(search: SearchOptions) -> None:
-    """Raise InvalidOption where an option lies outside what the search accepts."""
+    """Raise InvalidOption if an option is outside the range that the search accepts."""
     if not 1 <= search.beam_size <= MAX_BEAM_SIZE:
         raise InvalidOption(f"beam_size is {search.beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
     if not (math.isfinite(search.length_penalty) and 0 <= search.length_penalty <= MAX_LENGTH_PENALTY):

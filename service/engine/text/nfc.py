@@ -1,10 +1,10 @@
-"""Where each character of NFC-normalised text comes from in the text as it was written.
+"""NFC normalisation with a map from each character to its origin in the original text.
 
-The tokenizer library composes characters too, but its offsets then cover only the first code point of what was
-composed. Normalising here first leaves it nothing to compose, and this map leads back exactly.
+The tokenizer library composes characters too, but its offsets then cover only the first code point of a composed
+character. After normalisation here the library has nothing to compose, and this map leads back exactly.
 
-Sorting a run of combining marks takes quadratic time in many versions of CPython (python/cpython#149079). So long runs
-are cut first, as Unicode's Stream-Safe Text Format has it (UAX 15, section 13): with U+034F between them.
+In many versions of CPython the sort of a run of combining marks takes quadratic time (python/cpython#149079). So long
+runs are cut first, as in Unicode's Stream-Safe Text Format (UAX 15, section 13): with U+034F between the parts.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 LONGEST_RUN = 30  # combining marks in a row
-JOINER = "\u034f"  # COMBINING GRAPHEME JOINER, which is shown as nothing and which no mark is sorted across
-_MARKS_IN_DISGUISE = "\u0f73\u0f75\u0f81"  # the only characters that are no marks and consist of nothing else
-# No mark that is sorted is a word character, so that one pass finds every text that may have long runs.
+JOINER = "\u034f"  # COMBINING GRAPHEME JOINER: it is invisible, and marks are not sorted across it
+_MARKS_IN_DISGUISE = "\u0f73\u0f75\u0f81"  # the only characters that are not marks but consist of marks
+# No sortable mark is a word character, so one pass finds every text that may have long runs.
 _MAY_BE_LONG = re.compile(rf"[^\w\s\x00-\u02ff]{{{LONGEST_RUN + 1},}}")
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """NFC text and, when it differs from the text as written, the code points each of its characters came from."""
+    """NFC text and, if it differs from the original text, the original position of each character."""
 
     text: str
     starts: tuple[int, ...] | None = None  # [len(text)]; None: same text, same positions
     ends: tuple[int, ...] | None = None
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Translate a non-empty range of `text` into the range of the written text that it came from."""
+        """Return the range of the original text that a non-empty range of `text` comes from."""
         if self.starts is None or self.ends is None:
             return start, end
         return self.starts[start], self.ends[end - 1]
 
 
 def normalize_nfc(text: str) -> NormalizedText:
-    """Normalise to NFC, remembering where each character came from; takes time in proportion to the text."""
+    """Return a text in NFC with the origin of each character, in time proportional to its length."""
     cuts = _cuts(text)
     if not cuts:
         return _compose(text)
     parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     composed = _compose(JOINER.join(parts))
-    # Where each character of the text with joiners came from; a joiner came from nothing, between two characters.
+    # The origin of each character of the text with joiners; a joiner has an empty origin between two characters.
     joiners = [0] * (len(text) + len(cuts))
     for number, cut in enumerate(cuts):
         joiners[cut + number] = 1
@@ -55,12 +55,12 @@ def normalize_nfc(text: str) -> NormalizedText:
 
 
 def has_long_run(text: str) -> bool:
-    """Return whether the text has a run of combining marks that no language writes."""
+    """Return whether the text has a run of combining marks that is too long for any language."""
     return bool(_cuts(text))
 
 
 def _cuts(text: str) -> list[int]:
-    """Return the places where a run of combining marks has to be cut."""
+    """Return the positions at which runs of combining marks must be cut."""
     cuts: list[int] = []
     for suspicious in _MAY_BE_LONG.finditer(text):
         run = 0
@@ -92,7 +92,7 @@ def _compose(text: str) -> NormalizedText:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut text where normalisation of the left cannot touch the right."""
+    """Cut a text at each position where normalisation of the left part cannot affect the right part."""
     starts = [0]
     for position in range(1, len(text)):
         if _begins_cluster(text, starts[-1], position):
@@ -102,7 +102,7 @@ def _clusters(text: str) -> list[tuple[int, int]]:
 
 def _begins_cluster(text: str, start: int, position: int) -> bool:
     character = text[position]
-    if character < "\u0300":  # nothing below composes with what stands before it
+    if character < "\u0300":  # no lower character composes with the one before it
         return True
     if unicodedata.combining(character) or unicodedata.combining(unicodedata.normalize("NFD", character)[0]):
         return False

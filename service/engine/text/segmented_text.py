@@ -1,6 +1,6 @@
 """A segmented text: cut into segments that the model takes, and joined again from their translations.
 
-Everything here is pure and free of clocks; the translator decides when and where it runs.
+The functions have no side effects and read no clock; the translator decides when and where they run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, 
 
 @dataclass(frozen=True, slots=True)
 class SegmentationOptions:
-    """How texts are segmented; token counts include </s>."""
+    """The options of segmentation; token counts include </s>."""
 
     language: str
     wrap_tokens: int  # longer sentences are wrapped
@@ -28,7 +28,7 @@ class SegmentationOptions:
 
 @dataclass(frozen=True, slots=True)
 class SegmentedText:
-    """A text and the segments of it that are translated; everything between them is copied."""
+    """A text and its segments, which are translated; the text between them is copied."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -48,7 +48,7 @@ class SegmentResult:
 
 
 def segment_text(text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> SegmentedText:
-    """Return a text cut into segments of at most `max_tokens`; raise InvalidText for lone surrogates."""
+    """Return a text with its segments of at most `max_tokens`; raise InvalidText for lone surrogates."""
     check_text(text)
     spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
     segments = [
@@ -66,9 +66,9 @@ def assemble(
     threshold: float | None,
     alternatives: int,
 ) -> Translation:
-    """Return the best hypotheses joined with the text between them; details where `weights` are given.
+    """Return the best hypotheses joined with the text between them, with details if there are `weights`.
 
-    The n-th alternative takes the n-th best hypothesis of every segment that has so many, and the best of the others.
+    The n-th alternative takes the n-th best hypothesis of every segment that has one, and the best of the others.
     """
     located = [tokenizers.target.locate(result.hypotheses[0].ids) for result in results]
     joined = join(segmented.text, segmented.spans, [decoded.text for decoded in located])
@@ -127,13 +127,13 @@ def _detail(
     )
 
 
-Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and where the text begins in the text of the tokens
+Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
 
 
 def token_links(
     weights: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
 ) -> Links:
-    """Return the links between tokens, special ones left out."""
+    """Return the links between tokens, without special ones."""
     return links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
 
 

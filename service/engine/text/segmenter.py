@@ -1,9 +1,9 @@
-"""Which parts of a text are translated, and how the parts and what lies between them become one text again.
+"""Finds the sentences of a text that are translated; the text between them is copied.
 
-Text is never altered: sentences are ranges over it, and all that lies outside them (spaces, line breaks, tabs, list
-markers, emoji, bare numbers, addresses, which a model of subwords would misspell, and words with more than 30 combining
-marks in a row) is copied as it is. A line break or a tab always ends a sentence, and so does an address; within a line
-`sentencex` decides, except that no sentence ends inside a word. Everything here is pure.
+Text is never altered: sentences are ranges over it, and all text outside of them is copied as it is: spaces, line
+breaks, tabs, list markers, emoji, bare numbers, addresses (models of subwords misspell them), and words with more
+than 30 combining marks in a row. A line break or a tab always ends a sentence, and so does an address. Within a line
+`sentencex` decides, except that no sentence ends inside a word. The functions have no side effects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
 
 
 def split_sentences(text: str, language: str) -> list[Span]:
-    """Return the ranges of the sentences that are worth translating, in order, without white space at their ends."""
+    """Return the ranges of the translatable sentences, in order, without white space at their ends."""
     spans: list[Span] = []
     for line in _LINE.finditer(text):
         start, end = line.span()
@@ -38,7 +38,7 @@ def split_sentences(text: str, language: str) -> list[Span]:
 def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[Span]:
     line = text[start:end]
     parts = sentencex.segment(language, line) if line.strip() else []
-    if "".join(parts) != line:  # never seen; a text that lost a character would be worse than a long sentence
+    if "".join(parts) != line:  # not known to happen; but a lost character would be worse than a long sentence
         parts = [line]
     spans: list[Span] = []
     begin = position = start
@@ -51,7 +51,7 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
 
 
 def _left_alone(text: str, start: int, end: int) -> list[re.Match[str]]:
-    """Return what stays as it is: addresses, and words with more combining marks in a row than any language writes."""
+    """Return the parts that stay as they are: addresses, and words with too many combining marks in a row."""
     links = list(LINK.finditer(text, start, end))
     if not has_long_run(text[start:end]):
         return links

@@ -1,12 +1,12 @@
-"""Text to token ids and back, with every token's place in the text.
+"""Converts text to token ids and back, with the range of every token in the text.
 
-Encoding: a token's span is the exact range of the caller's own text that it stands for, without the space before it.
-The byte tokens of one character share that character's span; a decomposed character is one character. A piece that
-is only a space has an empty span in front of what follows.
+Encoding: a token's span is its exact range of the caller's own text, without the space before it. The byte tokens of
+one character share that character's span; a decomposed character is one character. A piece that is only a space has an
+empty span before the next token.
 
-Decoding: pieces are joined, white space in any spelling becomes one plain space, none is kept at either end. Bytes
-that spell no character, which a model may produce, are left out: their tokens have empty spans and the text never
-gets a replacement character that the model did not spell.
+Decoding: pieces are joined, any white space becomes one plain space, and none is kept at either end. A model may
+produce bytes that form no character. They are left out: their tokens have empty spans, and the text never gets a
+replacement character that the model did not produce.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The text of a row of ids and one token for each id, located in that text."""
+    """The text of a sequence of ids, and one token for each id, located in that text."""
 
     text: str
     tokens: tuple[Token, ...]
 
 
 class Tokenizer:
-    """How the texts of one side become ids; safe to use from several threads, and the GIL is free while it encodes."""
+    """Converts the texts of one side to ids; it is thread-safe and releases the GIL while it encodes."""
 
     def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True) -> None:
-        """Take over a loaded library tokenizer and set it so that nothing a user types becomes a special token.
+        """Wrap a tokenizer of the library, so that no text of a user becomes a special token.
 
         `end`: whether a text is closed by </s>.
         """
@@ -50,7 +50,7 @@ class Tokenizer:
         self._prefix: tuple[int, ...] = ()
         self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
-        # Entries that no text is cut into are named with a space in front (training.imports.subwords).
+        # Entries that no text is cut into have names with a leading space (training.imports.subwords).
         self._pieces = {number: piece.removeprefix(" ") for piece, number in vocabulary.items()}
         self._by_name = {} if self._unk is None else {piece: number for number, piece in self._pieces.items()}
         self._specials = {
@@ -62,7 +62,7 @@ class Tokenizer:
         }
 
     def asking_for(self, prefix: Sequence[int]) -> Tokenizer:
-        """Return the same tokenizer with ids in front of every text, which ask for a language."""
+        """Return the same tokenizer with ids before every text that request a language."""
         view = copy.copy(self)
         view._prefix = tuple(prefix)
         view._specials = self._specials | {number: self._pieces[number] for number in prefix}
@@ -74,13 +74,13 @@ class Tokenizer:
         return self._eos
 
     def holds_text(self, ids: Sequence[int]) -> bool:
-        """Return whether a row of ids that `encode` gave holds more than what is put around every text."""
+        """Return whether ids from `encode` hold more than the ids that surround every text."""
         return len(ids) > len(self._prefix) + len(self._end)
 
     def surely_has_more_than(self, limit: int, text: str) -> bool:
-        """Return whether a text is so long that it must have more tokens, without tokenising it.
+        """Return whether a text is so long that it must have more tokens, without tokenisation.
 
-        White space may become nothing, and up to four characters are composed into one.
+        White space may be removed, and up to four characters may be composed into one.
         """
         return len(text) > limit and len("".join(text.split())) > 4 * self._longest_piece * limit
 
@@ -95,7 +95,7 @@ class Tokenizer:
         return (*self._prefix, *ids, *self._end)
 
     def _known(self, number: int, span: tuple[int, int], text: str) -> int:
-        """Return the id of a token; what this side has no piece for may be one of the other side's pieces."""
+        """Return the id of a token; a text without a piece on this side may be a piece of the other side."""
         if number != self._unk:
             return number
         surface = text[slice(*span)]
@@ -103,7 +103,7 @@ class Tokenizer:
         return self._by_name.get(normalizer.normalize_str(surface).strip() if normalizer else surface, number)
 
     def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
-        """Return the tokens of a text, </s> last if texts are closed, each located; `shift` is added to every span."""
+        """Return the located tokens of a text, </s> last if texts are closed; `shift` is added to every span."""
         check_text(text)
         composed = normalize_nfc(text)
         encoding = self._library.encode(composed.text, add_special_tokens=False)
@@ -125,19 +125,19 @@ class Tokenizer:
         return tuple(tokens)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the range of each token of a text, special ones left out."""
+        """Return the range of each token of a text, without special ones."""
         return [(token.start, token.end) for token in self.tokens(text) if token.special is None]
 
     def begin_token(self) -> Token:
-        """Return <s>, which stands before the first target token."""
+        """Return <s>, which precedes the first target token."""
         return self._special(self._bos, 0)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of a row of ids."""
+        """Return the text of a sequence of ids."""
         return self.locate(ids).text
 
     def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
-        """Return the text of a row of ids and the place of each in it; `shift` is added to every span."""
+        """Return the text of a sequence of ids and the range of each in it; `shift` is added to every span."""
         writer = _Writer()
         run: list[int] = []
         for number in ids:
@@ -157,7 +157,7 @@ class Tokenizer:
         return Decoded(text, tuple(tokens))
 
     def _piece(self, number: int) -> str:
-        """Return a piece; ids without one, where a vocabulary is padded to a round size, are written as nothing."""
+        """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""
         return self._pieces.get(number, "")
 
     def _special(self, number: int, position: int) -> Token:
@@ -167,7 +167,7 @@ class Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizers:
-    """A bundle's tokenizers: mostly one for both sides."""
+    """A bundle's tokenizers, usually one for both sides."""
 
     source: Tokenizer
     target: Tokenizer
@@ -180,7 +180,7 @@ def asking_for(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tok
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:
-    """Load a bundle's tokenizers; raise BundleCorrupt or BundleIncompatible when they do not fit the manifest."""
+    """Load a bundle's tokenizers; raise BundleCorrupt or BundleIncompatible if they do not fit the manifest."""
     manifest = bundle.manifest
     library = _load(bundle.tokenizer_path, manifest)
     source = Tokenizer(library, manifest.special_ids, manifest.source_end)
@@ -232,7 +232,7 @@ class _Writer:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
-        self._spaced = True  # at the start, as after a space, no further space is written
+        self._spaced = True  # at the start, as after a space, no space is written
         self.spans: list[tuple[int, int]] = []
 
     @property
@@ -252,7 +252,7 @@ class _Writer:
         self.spans.append((start, self._length))
 
     def write_bytes(self, run: Iterable[int]) -> None:
-        """Write a run of byte tokens: those of one character share its span, bytes that spell none write nothing."""
+        """Write a run of byte tokens: those of one character share its span, and invalid bytes write nothing."""
         data = bytes(run)
         position = 0
         while position < len(data):
@@ -268,7 +268,7 @@ class _Writer:
 
 
 def _first_character(data: bytes) -> tuple[int, str]:
-    """Return how many bytes the first character takes and the character; one byte and "" when it is not UTF-8."""
+    """Return the number of bytes of the first character, and the character; one byte and "" if it is not UTF-8."""
     for size in range(1, min(4, len(data)) + 1):
         try:
             return size, data[:size].decode("utf-8")
