@@ -1,1 +1,1 @@
-"""The engine in processes of its own: Python lets one thread of a process run at a time, and HTTP would hold it up."""
+"""Runs the engine in separate processes: Python runs one thread of a process at a time, and HTTP would delay it."""

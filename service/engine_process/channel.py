@@ -1,4 +1,4 @@
-"""One end of a connection between two processes: messages go out in order, without blocking, and come in on a thread.
+"""One end of a connection between two processes: sends messages in order without blocking, and receives in a thread.
 
 The sending thread sends a message itself, as long as the other end keeps up; what it does not
 take at once is sent by a thread, together with all that has gathered by then.
@@ -18,15 +18,15 @@ from typing import Any, BinaryIO, Generic, TypeVar
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
 
-LAST_WORDS_SECONDS = 1.0  # for what waits when one hangs up
-LOOK_SECONDS = 1.0  # at most between two looks for something to send
-MOST_WAITING = 20_000  # messages; an engine that takes nothing more gets no more work
-LENGTH = struct.Struct(">Q")  # of a batch of pickled messages, before it
+LAST_WORDS_SECONDS = 1.0  # time to send the waiting messages when the channel is closed
+LOOK_SECONDS = 1.0  # most time between two checks for messages to send
+MOST_WAITING = 20_000  # messages; beyond, the engine process gets no more work
+LENGTH = struct.Struct(">Q")  # the length of a batch of pickled messages, sent before it
 _LOG = logging.getLogger(__name__)
 
 
 class MessageChannel(Generic[Outgoing, Incoming]):
-    """Sends and receives pickled messages; only ever between processes of one program, which trust each other."""
+    """Sends and receives pickled messages, only between processes of one program, which trust each other."""
 
     def __init__(
         self,
@@ -37,55 +37,55 @@ class MessageChannel(Generic[Outgoing, Incoming]):
     ) -> None:
         """Take a connected socket.
 
-        `receive` gets every message, `closed` is called once nothing more can come, and `undelivered` gets every
-        message that could not be pickled.
+        `receive` gets every message, `closed` is called after the last message, and `undelivered` gets every message
+        that could not be pickled.
         """
         self._socket = end
         self._receive, self._closed, self._undelivered = receive, closed, undelivered
         self._changed = threading.Condition()
-        self._waiting: list[Outgoing] = []  # messages that are in no batch yet
-        self._rest = memoryview(b"")  # what the other end has not taken of a batch; the writer's until it is empty
-        self._batching = self._late = False  # a batch is being made; a message came from inside of that
+        self._waiting: list[Outgoing] = []  # messages that are not in a batch yet
+        self._rest = memoryview(b"")  # the unsent rest of a batch; it belongs to the writer until it is empty
+        self._batching = self._late = False  # a batch is being pickled; a message was sent during that
         self._ended = False
         self._reader = threading.Thread(target=self._read, name="channel-reader", daemon=True)
         self._writer = threading.Thread(target=self._write, name="channel-writer", daemon=True)
 
     @property
     def full(self) -> bool:
-        """Return whether the other end is so far behind that no more work should be sent to it."""
+        """Return whether so many messages wait that no more work should be sent."""
         return len(self._waiting) >= MOST_WAITING
 
     def start(self) -> None:
-        """Begin to send and to receive."""
+        """Start to send and to receive."""
         self._reader.start()
         self._writer.start()
 
     def send(self, message: Outgoing) -> None:
-        """Send a message; once the connection is closed, nothing happens."""
+        """Send a message; after the connection is closed, this has no effect."""
         failed: list[Outgoing] = []
         with self._changed:
             self._waiting.append(message)
             if self._batching:
-                # Sent by a finaliser that runs in this very thread, while it pickles: the writer takes it.
+                # A finaliser sent this in the same thread, during pickling: the writer sends it.
                 self._late = True
                 self._changed.notify()
                 return
             if self._rest or self._ended:
                 return
             self._rest, failed = self._batch()
-            with contextlib.suppress(OSError):  # whether it is full or closed, the writer will see
+            with contextlib.suppress(OSError):  # full or closed: the writer handles both
                 self._rest = self._rest[self._socket.send(self._rest, socket.MSG_DONTWAIT) :]
             if self._rest or self._late:
                 self._changed.notify()
         self._tell(failed)
 
     def send_later(self, message: Outgoing) -> None:
-        """Send a message together with the next that is sent."""
+        """Send a message together with the next one."""
         with self._changed:
             self._waiting.append(message)
 
     def close(self) -> None:
-        """Send what waits, then hang up; the other end learns of it."""
+        """Send the waiting messages, then close the connection; the other end is notified."""
         with self._changed:
             if not self._rest and self._waiting:
                 self._rest, _ = self._batch()
@@ -98,9 +98,9 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             self._socket.close()
 
     def _batch(self) -> tuple[memoryview, list[Outgoing]]:
-        """Return one batch of all messages that wait, and the messages that cannot be sent.
+        """Return one batch of all waiting messages, and the messages that cannot be sent.
 
-        One message that cannot be pickled must not take the others with it: they are another caller's.
+        A message that cannot be pickled must not affect the others, which belong to other callers.
         """
         with self._changed:
             messages, self._waiting = self._waiting, []
@@ -129,8 +129,8 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             self._undelivered(message)
 
     def _write(self) -> None:
-        """Send what was not taken at once, and what has gathered meanwhile."""
-        with contextlib.suppress(OSError):  # the other end has hung up, which the reader learns, too
+        """Send the rest of a batch, and the messages that have come in meanwhile."""
+        with contextlib.suppress(OSError):  # the other end is closed, which the reader notices too
             while self._wait_for_rest():
                 self._socket.sendall(self._rest)
                 failed: list[Outgoing] = []
@@ -157,9 +157,9 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             with self._socket.makefile("rb") as stream:
                 while batch := _next_batch(stream):
                     for message in ForkingPickler.loads(batch):
-                        self._deal_with(message)
+                        self._handle(message)
         except OSError:
-            pass  # the other end has hung up
+            pass  # the other end is closed
         except Exception:
             _LOG.exception("A message from the other process could not be read")
         with self._changed:
@@ -168,27 +168,27 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         self._hang_up()
         self._closed()
 
-    def _deal_with(self, message: Incoming) -> None:
-        """Hand a message on; what goes wrong with one is no reason to lose all that follow."""
+    def _handle(self, message: Incoming) -> None:
+        """Pass a message on; an error in one must not lose the following ones."""
         try:
             self._receive(message)
         except Exception:
             _LOG.exception("A message could not be handled (%s)", type(message).__name__)
 
     def _hang_up(self) -> None:
-        """End both directions, so that reading threads wake up at both ends."""
+        """Shut down both directions, so that the reading threads of both ends wake up."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _framed(messages: list[Any]) -> bytes:
-    """Pickle messages, with the length in front."""
+    """Return pickled messages, preceded by their length."""
     pickled = ForkingPickler.dumps(messages)
     return LENGTH.pack(len(pickled)) + pickled
 
 
 def _next_batch(stream: BinaryIO) -> bytes:
-    """Read one batch; nothing when the other end has hung up, perhaps in the middle of one."""
+    """Return the next batch; an empty one if the other end was closed, perhaps in the middle of a batch."""
     header = stream.read(LENGTH.size)
     if len(header) < LENGTH.size:
         return b""

@@ -1,6 +1,6 @@
-"""The messages between the serving process and an engine process: all can be pickled, none holds text.
+"""The messages between the HTTP process and an engine process: all can be pickled, none holds text.
 
-`worker` numbers a model that a process was asked to open, `number` a job.
+`worker` is the number of a model in a process, `number` that of a job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from service.engine import (
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Load a bundle; `again` after it was lost, and only if its files are still the same."""
+    """Load a bundle; `again` means that it was lost, and is loaded only if its files are the same."""
 
     worker: int
     bundle: Bundle
@@ -41,7 +41,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Let the worker finish what it has within `drain` seconds, then stop it."""
+    """Let the worker finish its requests within `drain` seconds, then stop it."""
 
     worker: int
     drain: float
@@ -49,16 +49,16 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Forget the worker: no result will be asked for any more."""
+    """Remove the worker: no result is needed any more."""
 
     worker: int
 
 
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """Translate the sentences of one request, all or none; a job may ask for scores, which its answer then has.
+    """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
 
-    `heard` are the numbers whose tokens are listened to.
+    `heard` are the numbers of the jobs whose tokens are sent back.
     """
 
     worker: int
@@ -78,7 +78,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Give a job up."""
+    """Cancel a job."""
 
     worker: int
     number: int
@@ -125,7 +125,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A token of a sentence that is listened to has been chosen."""
+    """A token was chosen in a sentence whose tokens are sent back."""
 
     number: int
     token: int
@@ -134,7 +134,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """How a worker is at this moment; the heartbeat is on the machine's monotonic clock."""
+    """The state of a worker at this moment; the heartbeat is on the machine's monotonic clock."""
 
     worker: int
     state: WorkerState
@@ -145,7 +145,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True)
 class EventReport:
-    """An event of a worker's, for its listener."""
+    """An event of a worker, for its listener."""
 
     worker: int
     event: EngineEvent

@@ -1,1 +1,1 @@
-"""Pictures and files of attention: pure functions from engine results to specifications, and the process that draws."""
+"""Pictures and files of attention: functions from engine results to specifications, and the renderer process."""

@@ -16,14 +16,14 @@ from service.engine import AttentionMap, InvalidOption, Token
 from service.figures.figure import DIGITS, column_tokens, row_tokens
 
 COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")
-FORMULA = "=+-@\t\r"  # what a formula begins with
+FORMULA = "=+-@\t\r"  # the first characters of formulas
 Named = Sequence[tuple[str, AttentionMap]]
 
 
 def as_csv(maps: Named) -> bytes:
-    """One line for each weight, UTF-8; `row` and `column` count from 0, `logprob` and `rank` are of a target row.
+    """Return one line for each weight in UTF-8; `row` and `column` count from 0; a target row has `logprob` and `rank`.
 
-    A weight that is not known is empty. `step` is the decoder's step that a row belongs to, empty for the encoder's.
+    An unknown weight is empty. `step` is the decoder step of a row; it is empty for rows of the encoder.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
@@ -55,15 +55,15 @@ def _name(token: Token) -> str:
 
 
 def _cell(token: Token) -> str:
-    """Return a token's name, which no spreadsheet must read as a formula: longer names get an apostrophe in front."""
+    """Return a token's name that no spreadsheet reads as a formula: one of several characters gets an apostrophe."""
     name = _name(token)
     return f"'{name}" if len(name) > 1 and name[0] in FORMULA else name
 
 
 def as_npz(maps: Named) -> bytes:
-    """Named arrays that `numpy.load` takes without pickle; where there are several maps their names stand in front.
+    """Return named arrays that `numpy.load` reads without pickle; with several maps, their names are prefixes.
 
-    Weights that are not known are NaN.
+    Unknown weights are NaN.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, found in maps:
@@ -108,7 +108,7 @@ def _spans(tokens: Sequence[Token]) -> npt.NDArray[np.int64]:
 
 
 def as_bertviz(found: AttentionMap) -> bytes:
-    """BertViz's own names: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
+    """Return BertViz's input: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
 
     Raise InvalidOption unless the map has every layer and head.
     """

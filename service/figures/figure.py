@@ -1,4 +1,4 @@
-"""What a picture shows, whatever draws it: panels of weights, their labels, a heading."""
+"""The content of a picture, independent of the renderer: panels of weights, their labels, a heading."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from service.figures.labels import clean, labels, right_to_left, shorten
 ViewName = Literal["heatmap", "lines", "compare", "contrast"]
 Points = tuple[tuple[int, int], ...]
 
-MOST_TOKENS = 100  # a side of a panel; beyond, labels could not be read
+MOST_TOKENS = 100  # on a side of a panel; with more, labels are unreadable
 MOST_CELLS = 24_000  # of all panels together
 DIGITS = 6
 TITLE_LENGTH = 64
 
 
 class TooLargeToDraw(InvalidOption):
-    """There is too much for a picture; the numbers can be had as JSON, CSV or npz."""
+    """The map is too large for a picture; the numbers are available as JSON, CSV or npz."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What a map does not say about itself."""
+    """Names that a map itself does not contain."""
 
     translations: tuple[str, str] = ("the model’s own", "yours")  # of a contrast
     aligning: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # layer and head, by model
@@ -38,7 +38,7 @@ DEFAULT_NAMING = Naming()
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What the model thinks of one target token."""
+    """The model's score of one target token."""
 
     logprob: float
     rank: int
@@ -49,7 +49,7 @@ class Panel:
     """One matrix: rows attend, columns are attended to."""
 
     title: str
-    weights: npt.NDArray[np.float64]  # [R, C], with as many digits as the JSON has; NaN where nothing is known
+    weights: npt.NDArray[np.float64]  # [R, C], with as many digits as the JSON; NaN for unknown weights
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     row_title: str
@@ -62,12 +62,12 @@ class Panel:
 
     @property
     def unknown(self) -> tuple[int, ...]:
-        """Return the rows that nothing is known of."""
+        """Return the rows without known weights."""
         return tuple(np.flatnonzero(np.isnan(self.weights).all(axis=1)).tolist())
 
     @property
     def largest(self) -> float:
-        """Return the largest weight or difference without its sign; 0 where none is known."""
+        """Return the largest weight or difference without its sign; 0 if none is known."""
         return float(np.nanmax(np.abs(self.weights), initial=0.0))
 
 
@@ -87,7 +87,7 @@ class Figure:
 
 
 def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
-    """Return a map as a heatmap, as small multiples if it has layers or heads left, or as lines between tokens."""
+    """Return a map as a heatmap, as small multiples if it has several layers or heads, or as lines between tokens."""
     panels = _panels(found)
     several = found.weights.ndim > 2
     if view == "lines" and several:
@@ -99,7 +99,7 @@ def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAUL
 
 
 def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
-    """Two models on the same pair of texts, and the second taken from the first."""
+    """Return a figure of two models on the same pair of texts, and the first minus the second."""
     if not comparable(first, second):
         raise InvalidOption("The two models cut these texts into different tokens; compare them with tokens=word.")
     panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
@@ -114,7 +114,7 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
 
 
 def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
-    """Two translations of one text by one model, with what it thinks of every token of them."""
+    """Return a figure of two translations of one text by one model, with its score of every token."""
     panels = [
         _panel(found, f"{name}  ·  {_score(found)}", found.weights, scored=True)
         for found, name in zip((first, second), naming.translations, strict=True)
@@ -140,7 +140,7 @@ def comparable(first: AttentionMap, second: AttentionMap) -> bool:
 
 
 def checked(figure: Figure) -> Figure:
-    """Return the figure itself; raise TooLargeToDraw if it would be too large to read."""
+    """Return the figure; raise TooLargeToDraw if it would be too large to read."""
     for panel in figure.panels:
         if not panel.rows or not panel.columns:
             raise InvalidOption("There is no token left to draw; use specials=keep.")
@@ -165,12 +165,12 @@ def row_tokens(found: AttentionMap) -> tuple[Token, ...]:
 
 
 def digest(found: AttentionMap) -> str:
-    """Enough of a model's digest to know it by."""
+    """Return enough of a model's digest to identify it."""
     return found.digest[:19]
 
 
 def headline(found: AttentionMap) -> tuple[str, ...]:
-    """Return the two texts, on one line if they are short, or the one that attends to itself."""
+    """Return the two texts, on one line if they are short, or the one text of self-attention."""
     source, target = (shorten(clean(text).strip(), TITLE_LENGTH) for text in (found.source_text, found.target_text))
     if found.kind == "encoder":
         return (source,)
@@ -235,7 +235,7 @@ def _what(found: AttentionMap) -> str:
 
 
 def _selected(found: AttentionMap, naming: Naming) -> str:
-    # Short, because drawing takes its time by the letter.
+    # Short, because each letter takes time to draw.
     if found.layer == found.head and found.layer in ("mean", "all"):
         return {"mean": "mean of all heads", "all": "all heads"}[str(found.layer)]
     aligning = naming.aligning.get(found.model)
@@ -258,7 +258,7 @@ def _selector(name: str, chosen: Selector) -> str:
 
 
 def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:
-    """Return the score, and what a reader of the picture has to know."""
+    """Return the score, and the legend for a reader of the picture."""
     score = _score(found) if found.kind == "cross" else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
     marks = "outlined: aligned words" if panel.marked and view == "heatmap" else ""
@@ -266,7 +266,7 @@ def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -
 
 
 def _score(found: AttentionMap) -> str:
-    """Return the score as a heading has it."""
+    """Return the score for a heading."""
     return f"score {found.score:.2f}"
 
 
@@ -275,7 +275,7 @@ def _dashed(panel: Panel) -> str:
 
 
 def _mass(found: AttentionMap) -> str:
-    """How much of the weight lies on the end token: it often is where a head looks that has nothing to look at."""
+    """Return the share of weight on the end token, to which a head without a relevant token often attends."""
     columns = column_tokens(found)
     special = [number for number, token in enumerate(columns) if token.special == "</s>"]
     if special:

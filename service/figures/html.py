@@ -18,7 +18,7 @@ from service.figures.figure import Figure, Panel
 from service.figures.theme import FONT, THEMES, ThemeName
 
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-# What a file allows itself: these very scripts, known by their digests, and styles.
+# The policy of a file: only these scripts, identified by their digests, and styles.
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:"
 CAUTION = "Attention is evidence about what the model computed, not an explanation of why it chose a word."
 
@@ -31,7 +31,7 @@ th, td {{ padding: 0.15rem 0.5rem; text-align: right; border-bottom: 1px solid {
 caption {{ text-align: left; padding: 0.4rem 0; }}
 .scroll {{ overflow-x: auto; }}
 """
-# The interpreter (ast) evaluates expressions without eval, as a strict policy wants.
+# The interpreter (ast) evaluates expressions without eval, as a strict policy requires.
 _DRAW = """
 const specification = JSON.parse(document.getElementById("specification").textContent);
 vegaEmbed("#figure", specification, {renderer: "svg", ast: true, actions: false});
@@ -39,7 +39,7 @@ vegaEmbed("#figure", specification, {renderer: "svg", ast: true, actions: false}
 
 
 def in_script(value: object) -> str:
-    """JSON that may stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_IN_SCRIPTS)
 
 
@@ -77,9 +77,9 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
 
 @functools.lru_cache(1)
 def _library(library: bytes) -> tuple[str, str]:
-    """Return the script as it may stand in HTML, and the policy that allows it and ours."""
+    """Return the script in a form that is safe in HTML, and the policy that allows it and our script."""
     script = library.decode("utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    script = script.replace("\r\n", "\n").replace("\r", "\n")  # as browsers read it before they make its digest
+    script = script.replace("\r\n", "\n").replace("\r", "\n")  # as browsers read it before they compute its digest
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, _DRAW))
     return script, POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
 

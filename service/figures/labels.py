@@ -1,4 +1,4 @@
-"""Text of users made fit for a picture: nothing invisible, nothing that XML or the drawing library cannot bear."""
+"""Prepares texts of users for a picture: nothing invisible, and nothing invalid for XML or the drawing library."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import groupby
 
 from service.engine import Token
 
-LONGEST = 40  # characters of a label; a word may be an address of a page
-# Invisible, but words of some scripts and many emoji (families, flags) are spelled with them.
+LONGEST = 40  # characters of a label; a word may be a URL
+# Invisible, but words of some scripts and many emoji (families, flags) contain them.
 _MARKS = "\u200c\u200d\ufe0e\ufe0f"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -33,7 +33,7 @@ def _visible(character: str) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """At most `longest` characters, the last of them … where something was left out."""
+    """Return at most `longest` characters, the last of which is … if something was left out."""
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
@@ -44,7 +44,7 @@ def label(token: Token) -> str:
 
 
 def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
-    """Return the labels of an axis; tokens that are bytes of one character are numbered, as "🐶 2/4"."""
+    """Return the labels of an axis; tokens that are bytes of one character are numbered, such as "🐶 2/4"."""
     found: list[str] = []
     for _, group in groupby(enumerate(tokens), key=_place):
         same = [token for _, token in group]
@@ -54,7 +54,7 @@ def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
 
 
 def _place(numbered: tuple[int, Token]) -> tuple[int, int, int]:
-    """Where a token stands in the text: only the bytes of one character stand in one place, which is not empty."""
+    """Return the place of a token in the text; only bytes of one character share a place that is not empty."""
     number, token = numbered
     alone = token.special is not None or token.start >= token.end
     return (token.start, token.end, number if alone else -1)
@@ -71,7 +71,7 @@ def pictorial(text: str) -> bool:
 
 
 def width(text: str, font_size: float) -> float:
-    """About how wide a text will be drawn, in pixels."""
+    """Return the approximate width of a text, in pixels."""
     return sum(_em(character) for character in text) * font_size
 
 

@@ -1,4 +1,4 @@
-"""The browser's drawing libraries: bundled by the installed package once a version, then kept in the user's cache."""
+"""The browser's drawing libraries: the installed package bundles them once per version, then a cache keeps them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from service.figures.renderer_process import VEGA_LITE
 
 
 def cache_file() -> Path:
-    """Return where the bundle of the installed version is kept; bundling takes some seconds."""
+    """Return the cache file for the bundle of the installed version, which takes some seconds to make."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(folder) / "translucent" / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
 
 
 def kept() -> bytes | None:
-    """Return the bundle, if it was made before."""
+    """Return the bundle if it was made before."""
     with contextlib.suppress(OSError, RuntimeError):  # no such file, no home
         return cache_file().read_bytes() or None
     return None
 
 
 def keep(script: bytes) -> None:
-    """Keep the bundle for the next start; a place that cannot be written to is no failure."""
+    """Write the bundle for the next start; an unwritable folder is not an error."""
     with contextlib.suppress(OSError, RuntimeError):
         path = cache_file()
         path.parent.mkdir(parents=True, exist_ok=True)

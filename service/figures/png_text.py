@@ -1,8 +1,8 @@
-"""Text as the rasteriser of PNG can draw it: one glyph for each character wherever several fonts have to take part.
+"""Prepares text for the PNG rasteriser: one glyph for each character if several fonts are needed.
 
-Where the main font lacks a character, the rasteriser takes a glyph of another font only if both fonts make as many
-glyphs of the whole text (https://github.com/linebender/resvg/issues/861). One ligature, one combining mark or one emoji
-of several characters elsewhere in the text would leave empty boxes. Browsers, which draw the SVG, need no help.
+If the main font lacks a character, the rasteriser takes a glyph of another font only if both fonts produce the same
+number of glyphs for the whole text (https://github.com/linebender/resvg/issues/861). One ligature, one combining mark
+or one emoji of several characters elsewhere in the text would leave empty boxes. Browsers draw the SVG correctly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NON_JOINER = "\u200c"  # invisible, and a glyph in every font
 
 
 def drawable(svg: str) -> str:
-    """Return an SVG in whose texts no two characters are drawn as one, where a text needs more than one font."""
+    """Return an SVG in which each character of a text with several fonts has its own glyph."""
     return _TEXT.sub(lambda found: _separated(found.group()), svg)
 
 

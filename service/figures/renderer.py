@@ -1,4 +1,4 @@
-"""Supervises the renderer process: started when first needed, replaced when it dies, one job at a time."""
+"""Supervises the renderer process: it starts at the first use, is replaced when it dies, and does one job at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from service.logs import get_logger
 log = get_logger(__name__)
 
 MOST_WAITING = 32
-SECONDS = 60.0  # not less: on a busy machine a process of low priority waits, and starting is work
-IDLE_SECONDS = 5.0  # without an answer for so long, the machine has too little idle time to draw in
+SECONDS = 60.0  # not less: on a busy machine a low-priority process waits, and its start takes time
+IDLE_SECONDS = 5.0  # without an answer for so long, the machine has too little idle time
 
 
 class DrawingFailed(EngineFailure):
@@ -36,7 +36,7 @@ class FigureRenderer:
         self._seconds, self._most_waiting = seconds, most_waiting
         self._waiting = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renderer")
-        self._busy = False  # whether the machine has proved to have too little idle time
+        self._busy = False  # whether the machine was found to have too little idle time
         self._process: subprocess.Popen[bytes] | None = None
         self._script: bytes | None = None
         self._finalizer: Any = None
@@ -71,14 +71,14 @@ class FigureRenderer:
             raise Overloaded("Too many pictures are waiting to be drawn; try again in a moment.", retry_after=2.0)
         self._waiting += 1
         try:
-            # A job that has not begun goes with its client. The thread goes through with one that has, so that question
-            # and answer stay in step.
+            # A job that has not begun is cancelled with its client. The thread finishes one that has begun, so that
+            # requests and answers stay in step.
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, job)
         finally:
             self._waiting -= 1
 
     def _exchange(self, job: dict[str, Any]) -> bytes:
-        """Ask the process, once more if it found no idle time; runs in the thread."""
+        """Send a job to the process, again if it found no idle time; this runs in the thread."""
         seconds = self._seconds if self._busy else min(IDLE_SECONDS, self._seconds)
         answer, in_time = self._ask_once(job, seconds)
         if not in_time and seconds < self._seconds:
@@ -124,10 +124,10 @@ class FigureRenderer:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipes of a process, kill it and wait for its end."""
+    """Close the pipes of a process, kill it, and wait until it has ended."""
     process.kill()
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            with contextlib.suppress(OSError):  # what it had not read any more
+            with contextlib.suppress(OSError):  # input that it had not read
                 stream.close()
     process.wait()

@@ -1,8 +1,8 @@
-"""The renderer process: reads jobs from standard input, writes pictures to standard output, ends when its input does.
+"""The renderer process: reads jobs from standard input until its end, and writes pictures to standard output.
 
-It is a process of its own because the drawing library may abort, and because it takes some 200 MB and a second to
-start. A message is a length in four bytes, big-endian, and as many bytes. A job is JSON; an answer is two messages,
-`ok` or `error` and then the result or a sentence.
+It is a separate process because the drawing library may abort, and because it takes some 200 MB and a second to start.
+A message is a length in four bytes, big-endian, and as many bytes. A job is JSON. An answer is two messages: `ok` or
+`error`, then the result or a sentence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def write(stream: BinaryIO, *messages: bytes) -> None:
 
 
 def renumber_definitions(svg: str) -> str:
-    """Return the same picture with its definitions numbered from 0, because the library counts on."""
+    """Return the same picture with definitions numbered from 0, because the library's counter continues."""
     known: dict[str, int] = {}
 
     def renumbered(found: re.Match[str]) -> str:
@@ -52,22 +52,22 @@ def renumber_definitions(svg: str) -> str:
 
 
 def without_tooltips(spec: Any) -> Any:
-    """Return the specification without what shows only under a pointer: an eighth of the work."""
+    """Return the specification without tooltips, which are an eighth of the work."""
     if isinstance(spec, list):
         return [without_tooltips(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
     kept = {key: value for key, value in spec.items() if key != "tooltip"}
     if all("calculate" in step for step in kept.get("transform", ())):
-        kept.pop("transform", None)  # our specifications calculate nothing but the texts of tooltips
+        kept.pop("transform", None)  # in our specifications only the texts of tooltips are calculated
     return {key: value if key in ("values", "value") else without_tooltips(value) for key, value in kept.items()}
 
 
 class VegaRenderer:
-    """The library, loaded: it knows the fonts of the machine."""
+    """The loaded library, with the fonts of the machine."""
 
     def __init__(self) -> None:
-        """Load it; that takes most of a second."""
+        """Load the library, which takes most of a second."""
         import vl_convert
 
         self._library: Any = vl_convert
@@ -92,7 +92,7 @@ class VegaRenderer:
 
 
 def lower_priority(idle: bool) -> None:
-    """Let translating come first: take only idle time, or a small share where there is no idle time."""
+    """Give translation priority: use only idle time, or a small share if there is no idle time."""
     if idle and hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     else:
@@ -112,7 +112,7 @@ def main() -> None:
         try:
             result = renderer.kinds[job["kind"]](job)
         except Exception as error:
-            # Its text may quote the specification, and so the user's text: only the kind of failure leaves here.
+            # The message may quote the specification and thus the user's text: only the kind of failure is sent.
             write(answers, b"error", type(error).__name__.encode("ascii"))
         else:
             write(answers, b"ok", result)

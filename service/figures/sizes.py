@@ -1,4 +1,4 @@
-"""How large things are drawn, by how many tokens there are and how long they are."""
+"""The sizes in a figure, by the number and the length of tokens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from service.figures.figure import Panel
 from service.figures.labels import width
 
-# Most tokens on a side, pixels of a cell, size of the letters.
+# Most tokens on a side, pixels of a cell, font size.
 _SINGLE = ((8, 44, 13), (14, 36, 13), (24, 27, 12), (40, 20, 11), (64, 15, 10), (1000, 12, 9))
 _BESIDE = ((8, 31, 12), (14, 22, 11), (24, 18, 10), (40, 14, 9), (1000, 11, 9))  # several panels in a row
 _SMALL = ((8, 22, 10), (14, 16, 10), (24, 11, 8), (1000, 9, 8))
-ROOM = 30  # pixels of a cell that a number fits into
+ROOM = 30  # least pixels of a cell with a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Sizes:
     gap: float  # pixels between cells
     angle: int  # of the labels of columns
     numbers: bool  # whether cells hold their weight as a number
-    small: bool  # small multiples, which have no room for titles of their axes
+    small: bool  # small multiples, which have no room for axis titles
 
     @classmethod
     def of(cls, panels: Sequence[Panel], *, small: bool = False) -> Sizes:

@@ -1,4 +1,4 @@
-"""Colours and type of the pictures: two themes, ramps of monotone lightness, so that hues need not be distinguished."""
+"""Colours and fonts of the pictures: two themes, with ramps of monotone lightness that need no hue perception."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 ThemeName = Literal["light", "dark"]
 
-# What a machine has of these is taken in this order; glyphs they lack come from any installed font that has them.
+# The first installed font of these is used; missing glyphs come from any installed font that has them.
 FONT = "'Liberation Sans', Arial, 'Noto Sans', 'DejaVu Sans', 'Droid Sans Fallback', 'Noto Sans CJK SC', sans-serif"
-# For text with Arabic or Hebrew: the drawing library would fill in from any face it finds first, even a bold one.
+# For text with Arabic or Hebrew: otherwise the drawing library takes the first face that fits, even a bold one.
 FONT_RIGHT_TO_LEFT = f"'DejaVu Sans', {FONT}"
 
 

@@ -1,4 +1,4 @@
-"""The head view: source tokens on the left, target tokens on the right, a line for every weight that can be seen."""
+"""The head view: source tokens on the left, target tokens on the right, a line for every visible weight."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from service.figures.figure import Panel
 from service.figures.theme import Theme
 
-SEEN = 0.02  # weights below leave no visible line
+SEEN = 0.02  # smaller weights have no visible line
 WIDTH = 190
 STEPS = ((20, 24, 13), (40, 19, 12), (1000, 15, 10))
 
@@ -16,7 +16,7 @@ def line_layers(panel: Panel, cells: list[dict[str, Any]], theme: Theme, top: fl
     """Return the body of the specification of a head view."""
     tokens = max(len(panel.rows), len(panel.columns))
     step, font = next((step, font) for limit, step, font in STEPS if tokens <= limit)
-    # The shorter side stands in the middle.
+    # The shorter side is centred.
     lower = (tokens - len(panel.rows)) / 2
     left = (tokens - len(panel.columns)) / 2
     scale = {"domain": [-0.75, tokens - 0.25], "reverse": True, "nice": False, "zero": False}

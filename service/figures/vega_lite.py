@@ -1,6 +1,6 @@
-"""From a figure to its Vega-Lite specification: the one thing that both the browser and the server draw.
+"""Makes the Vega-Lite specification of a figure, which both the browser and the server draw.
 
-Texts of users only ever stand in data and in values of parameters, never in an expression.
+Texts of users are only in data and in values of parameters, never in an expression.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, Theme
 from service.figures.vega_lines import line_layers
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-LEAST_NUMBER = 0.005  # smaller weights would read .00
-LEAST_CHANCE = 0.00001  # smaller probabilities are only said to be smaller
+LEAST_NUMBER = 0.005  # smaller weights would be shown as .00
+LEAST_CHANCE = 0.00001  # smaller probabilities are shown as smaller than this
 BAR = 46  # pixels of a probability of 1
 Spec = dict[str, Any]
 
@@ -45,7 +45,7 @@ def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
 
 
 def _ceiling(largest: float) -> float:
-    """Return the top of the colour scale: the next tenth, so that pictures of like texts share it."""
+    """Return the top of the colour scale: the next tenth, so that pictures of similar texts share it."""
     return min(max(math.ceil(largest * 10 - 1e-6) / 10, 0.1), 1.0)
 
 
@@ -84,7 +84,7 @@ def _row(figure: Figure, theme: Theme, top: float) -> Spec:
 
 
 def _grid(figure: Figure, theme: Theme, top: float) -> Spec:
-    """Small multiples that share rows and columns: layers below each other, heads side by side."""
+    """Return small multiples that share rows and columns: layers below each other, heads side by side."""
     sizes = Sizes.of(figure.panels, small=True)
     first = figure.panels[0]
     values = [record for panel in figure.panels for record in cells(panel, layer=panel.layer, head=panel.head)]
@@ -110,7 +110,7 @@ def _grid(figure: Figure, theme: Theme, top: float) -> Spec:
 
 
 def _lines(figure: Figure, theme: Theme, top: float) -> Spec:
-    """Two columns of tokens with a line for every weight that can be seen."""
+    """Return two columns of tokens with a line for every visible weight."""
     panel = figure.panels[0]
     return line_layers(panel, cells(panel), theme, top)
 
@@ -130,7 +130,7 @@ def _cell_layers(panel: Panel, number: int, theme: Theme, top: float, sizes: Siz
 
 
 def _cell_layer(panel: Panel, number: int, theme: Theme, top: float, sizes: Sizes, *, legend: bool) -> Spec:
-    # The gaps are left out, not painted over, and whole pixels where they can be: both are far quicker to rasterise.
+    # Gaps are left out, not painted over, and are whole pixels if possible: both are far quicker to rasterise.
     side = sizes.step - sizes.gap
     return {
         "data": {"values": cells(panel)},
@@ -187,7 +187,7 @@ def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) 
     bound = _ceiling(panel.largest) if panel.signed else top
     low, high = (-bound, bound) if panel.signed else (0.0, top)
     colours = theme.signed if panel.signed else theme.ramp
-    # A linear scale of many colours wants as many points.
+    # A linear scale of many colours needs as many points.
     domain = [round(low + (high - low) * at / (len(colours) - 1), 6) for at in range(len(colours))]
     scale = {"domain": domain, "range": list(colours), "interpolate": "lab", "clamp": True}
     shown = {
@@ -195,7 +195,7 @@ def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) 
         "gradientLength": max(60, min(160, sizes.step * len(panel.rows))),
         "gradientThickness": 10,
         "values": [low, round((low + high) / 2, 2), high],
-        "offset": 130 if panel.scores else 16,  # beyond the bars and numbers of the scores
+        "offset": 130 if panel.scores else 16,  # to the right of the bars and numbers of the scores
     }
     return {"field": "w", "type": "quantitative", "scale": scale, "legend": shown if legend else None}
 
@@ -205,7 +205,7 @@ def _legend_title(panel: Panel) -> str:
 
 
 def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
-    """Return the weights as numbers in the cells, where there is room for them."""
+    """Return the weights as numbers in the cells, if there is room for them."""
     bound = _ceiling(panel.largest) if panel.signed else top
     shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
     return {
@@ -236,7 +236,7 @@ def _marks(panel: Panel, theme: Theme) -> Spec:
 
 
 def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
-    """Return a dashed outline in the cells that nothing is known of."""
+    """Return a dashed outline in the cells of unknown weights."""
     side = max(sizes.step - sizes.gap - 2, 2)
     return {
         "data": {"values": [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]},
@@ -247,7 +247,7 @@ def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
 
 
 def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:
-    """Probability and rank of every row's token, to the right of the cells."""
+    """Return the probability and rank of every row's token, to the right of the cells."""
     left = sizes.step * len(panel.columns) + 10
     chances = [_probability(score) for score in panel.scores]
     bars = [{"t": row, "p": round(p, 4), "x2": left + BAR * round(p, 4)} for row, p in enumerate(chances)]
@@ -276,9 +276,9 @@ def _chance_and_rank(score: Score) -> str:
 
 
 def percent(chance: float) -> str:
-    """Return a probability in percent as people write it: whole numbers, below 1 % with one digit that counts."""
+    """Return a probability in percent for readers: a whole number, below 1 % one significant digit."""
     if chance >= 0.01:
         return f"{chance:.0%}"
-    if chance < LEAST_CHANCE * 0.95:  # it would be rounded to less
+    if chance < LEAST_CHANCE * 0.95:  # it would be rounded to a smaller value
         return f"<{LEAST_CHANCE * 100:.3f}%"
     return f"{Decimal(f'{chance * 100:.1g}'):f}%"

@@ -34,7 +34,7 @@ def require_running(model: str, state: WorkerState) -> None:
     if state is WorkerState.RESTARTING:
         raise NotReady(f"The engine process of the model {model} is being restarted; send the request again.")
     if state is not WorkerState.RUNNING:
-        raise NotReady(f"The model {model} {REFUSING[state]} and takes no work.")
+        raise NotReady(f"The model {model} {REFUSING[state]} and accepts no requests.")
 
 
 def admission_error(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:

@@ -1,1 +1,1 @@
-"""The side of the process that answers HTTP: starts engine processes and calls them."""
+"""The client side, in the HTTP process: starts engine processes and calls them."""

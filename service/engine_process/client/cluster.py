@@ -1,4 +1,4 @@
-"""All engine processes of a server: each holds every model, and they share its work."""
+"""All engine processes of a server: each loads every model, and they share the work."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from service.engine_process.client.supervisor import EngineProcess
 
 
 class EngineCluster:
-    """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), ends them at the exit."""
+    """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), and ends them at the exit."""
 
     def __init__(
         self, size: int, log_style: LogStyle | None = None, on_restart: Callable[[str], None] = lambda _what: None
     ) -> None:
-        """Have `size` processes; `on_restart` hears of every restart: see EngineProcess."""
+        """Manage `size` processes; `on_restart` is called at every restart: see EngineProcess."""
         self._size, self._log_style, self._on_restart = size, log_style or LogStyle(), on_restart
         self._processes: list[EngineProcess] = []
 
@@ -50,13 +50,13 @@ class EngineCluster:
 
     @property
     def process_ids(self) -> list[int]:
-        """Return the processes, as they are at present: one that ends is replaced."""
+        """Return the ids of the current processes; one that ends is replaced."""
         return [process.process_id for process in self._processes]
 
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
-        """Have every process load a bundle, all at once.
+        """Load a bundle in every process at the same time.
 
-        Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure where a process ends or a
+        Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure if a process ends or a
         bundle takes longer than it may.
         """
         processes = [process for process in self._processes if not process.given_up]
@@ -71,7 +71,7 @@ class EngineCluster:
         try:
             placements = [_placement(bundle, settings, placement) for _, _, placement in opening]
         except EngineError:
-            for process, worker, _ in opening:  # or those that could load it would keep it
+            for process, worker, _ in opening:  # otherwise the processes that have loaded it would keep it
                 process.abandon(worker)
             raise
         workers = [worker for _, worker, _ in opening]
@@ -85,7 +85,7 @@ def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Place
 
 
 def _sum_of_loads(on_event: EventListener, parts: int) -> list[EventListener]:
-    """Return a listener for each of several workers of one model, so that the given one hears of one model's load."""
+    """Return a listener for each of several workers of one model; the given one gets the sum of their loads."""
     lock = threading.Lock()
     loads = [(0, 0, 0)] * parts  # rows, sentences and queue of each
 

@@ -1,4 +1,4 @@
-"""One life of an engine process: the program, and the channel that leads to it."""
+"""One run of an engine process: the program, and the channel to it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import NamedTuple
 from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import FromEngine, ToEngine
 
-LEAVE_SECONDS = 5.0  # that a process has to end before it is killed
+LEAVE_SECONDS = 5.0  # time for a process to end before it is killed
 
 
 class LogStyle(NamedTuple):
-    """How a process is to write its log lines; see service.logs.configure_logging."""
+    """The level and format of a process' log lines; see service.logs.configure_logging."""
 
     level: str = "info"
     style: str = "auto"
 
 
 class EngineConnection:
-    """Starts the program; `start` begins to listen to it."""
+    """Starts the program; `start` begins to receive its messages."""
 
     def __init__(
         self,
@@ -40,38 +40,38 @@ class EngineConnection:
         self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(
             ours, receive, lambda: ended(self), undelivered
         )
-        self._finalizer = weakref.finalize(self, _see_off, self._process, LEAVE_SECONDS)
+        self._finalizer = weakref.finalize(self, _reap, self._process, LEAVE_SECONDS)
 
     @property
     def process_id(self) -> int:
-        """Return the process."""
+        """Return the id of the process."""
         return self._process.pid
 
     def start(self) -> None:
-        """Listen to the process; its end is reported from now on."""
+        """Receive the messages of the process; its end is reported from now on."""
         self.channel.start()
 
     def kill(self) -> None:
-        """End the process, which hangs; its end is reported as usual."""
+        """Kill a process that hangs; its end is reported as usual."""
         self._process.kill()
 
-    def see_off(self) -> int | None:
-        """End what is left of a process that has hung up, and give its exit code."""
+    def reap(self) -> int | None:
+        """End a process that has closed its channel, and return its exit code."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         self._finalizer.detach()
-        _see_off(self._process, 0.0)
+        _reap(self._process, 0.0)
         self.channel.close()
         return self._process.returncode
 
     def close(self) -> None:
-        """Hang up, and wait until the process has ended."""
+        """Close the channel, and wait until the process has ended."""
         self.channel.close()
         self._finalizer()
 
 
-def _see_off(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for a process that was asked to end, or kill it."""
+def _reap(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until a process has ended, or kill it after the given time."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The jobs that an engine process has been given and has not answered yet."""
+"""The calls to an engine process that have no answer yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.engine import EngineError, TokenListener
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingCall:
-    """A job: its worker, its future, and the listener for its tokens."""
+    """A call: its worker, its future, and the listener for its tokens."""
 
     worker: int
     future: Future[Any]
@@ -23,17 +23,17 @@ class PendingCall:
 
 
 class PendingCalls:
-    """Numbers jobs and resolves each once; safe to use from any thread."""
+    """Numbers calls and resolves each once; thread-safe."""
 
-    def __init__(self, left: Callable[[int, int], None]) -> None:
-        """Begin with none; `left` is called with the worker and the number of a job whose caller has left."""
-        self._left = left
+    def __init__(self, cancelled: Callable[[int, int], None]) -> None:
+        """Start without calls; `cancelled` is called with the worker and the number of a cancelled call."""
+        self._cancelled = cancelled
         self._lock = threading.Lock()
         self._numbers = itertools.count()
         self._jobs: dict[int, PendingCall] = {}
 
     def open(self, worker: int, listener: TokenListener | None = None) -> tuple[int, Future[Any]]:
-        """Return a number and a future to a job that is about to be sent."""
+        """Return a number and a future for a call that will be sent."""
         future: Future[Any] = Future()
         with self._lock:
             number = next(self._numbers)
@@ -41,22 +41,22 @@ class PendingCalls:
         return number, future
 
     def watched(self, number: int, future: Future[Any]) -> Future[Any]:
-        """Return the future of a job that has been sent; from now on `left` hears of it when it is cancelled."""
+        """Return the future of a call that has been sent; from now on its cancellation is reported to `cancelled`."""
         future.add_done_callback(partial(self._done, number))
         return future
 
     def listener(self, number: int) -> TokenListener | None:
-        """Return the listener for a job's tokens, if there is one."""
+        """Return the listener for a call's tokens, if there is one."""
         pending = self._jobs.get(number)
         return None if pending is None else pending.listener
 
     def resolve(self, number: int, result: object) -> None:
-        """Hand a result over, unless the caller has left."""
+        """Answer a call with a result, unless it was cancelled."""
         if future := self._close(number):
             future.set_result(result)
 
     def fail(self, number: int, error: EngineError) -> None:
-        """Hand an error over, unless the caller has left."""
+        """Answer a call with an error, unless it was cancelled."""
         if future := self._close(number):
             future.set_exception(error)
 
@@ -79,4 +79,4 @@ class PendingCalls:
         with self._lock:
             pending = self._jobs.pop(number, None)
         if pending is not None:
-            self._left(pending.worker, number)
+            self._cancelled(pending.worker, number)

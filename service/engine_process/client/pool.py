@@ -1,4 +1,4 @@
-"""Several workers of one model as one: the one with the least work gets the next sentence."""
+"""Presents several workers of one model as one: the one with the least work gets the next sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.engine import (
 
 Result = TypeVar("Result")
 
-# The state of several is the first that one of them is in: those that run go on without the others.
+# The state of a pool is the first of these that one of its workers is in: running ones work without the others.
 STATES = (
     WorkerState.RUNNING,
     WorkerState.DRAINING,
@@ -29,7 +29,7 @@ STATES = (
     WorkerState.STOPPED,
     WorkerState.DEAD,
 )
-SILENT_SECONDS = 3.0  # without a sign of life, after which others are preferred
+SILENT_SECONDS = 3.0  # without a heartbeat, after which other workers are preferred
 
 
 class WorkerPool:
@@ -38,52 +38,52 @@ class WorkerPool:
     def __init__(self, workers: Sequence[SentenceWorker]) -> None:
         self._workers = workers
         self._lock = threading.Lock()
-        self._tokens = [0] * len(workers)  # of jobs that each has been given and has not answered
+        self._tokens = [0] * len(workers)  # of the pending jobs of each worker
 
     @property
     def state(self) -> WorkerState:
-        """Return the stage of life; it is running while one of the workers is."""
+        """Return the state; it is running while one of the workers is."""
         return min((worker.state for worker in self._workers), key=STATES.index)
 
     @property
     def alive(self) -> bool:
-        """Return whether one is at work."""
+        """Return whether one of the workers is working."""
         return any(worker.alive for worker in self._workers)
 
     @property
     def heartbeat(self) -> float:
-        """Return when one of those at work last showed that it lives."""
+        """Return the latest heartbeat of the workers."""
         at_work = [worker.heartbeat for worker in self._workers if worker.alive]
         return max(at_work or [worker.heartbeat for worker in self._workers])
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Return how much waits where least does."""
+        """Return the shortest queue."""
         every = [self._workers[index].queue_status for index in self._takers()]
         seconds = [each.seconds for each in every if each.seconds is not None]
         return QueueStatus(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
 
     def start(self) -> None:
-        """Start all."""
+        """Start all workers."""
         for worker in self._workers:
             worker.start()
 
     def stop(self, drain: float = 0.0) -> None:
-        """Stop all at once, with the same time to finish; blocks."""
+        """Stop all workers at the same time, with the same time to finish; this blocks."""
         with ThreadPoolExecutor(len(self._workers)) as threads:
             list(threads.map(lambda worker: worker.stop(drain), self._workers))
 
     def retire(self) -> None:
-        """Stop all without waiting for anything."""
+        """Stop all workers without a wait."""
         for worker in self._workers:
             worker.retire()
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise what the one that would get the smallest request would."""
+        """Raise the error of the worker that would get the smallest request."""
         self._workers[self._next()].check_room(deadline)
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
-        """Hand out the sentences of a request; each worker takes all of its share or fails all of it."""
+        """Divide the sentences of a request; each worker accepts all of its share, or all of it fails."""
         futures: dict[int, Future[SentenceResult]] = {}
         try:
             for chosen, share in self._shares([len(job.source_ids) for job in jobs]).items():
@@ -97,12 +97,12 @@ class WorkerPool:
         return [futures[index] for index in range(len(jobs))]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
-        """Hand out a given translation to be scored."""
+        """Send a given translation to one of the workers for scoring."""
         chosen = self._next()
         return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
-        """Return which worker gets which of the sentences of so many tokens: each goes where least is in hand."""
+        """Return the sentences of each worker, by the tokens of each sentence: each goes to the least busy worker."""
         takers, tokens = self._takers(), self._tokens.copy()
         shares: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
@@ -112,18 +112,18 @@ class WorkerPool:
         return shares
 
     def _next(self) -> int:
-        """Return which worker gets the next sentence."""
+        """Return the worker that gets the next sentence."""
         return min(self._takers(), key=self._tokens.__getitem__)
 
     def _takers(self) -> list[int]:
-        """Return the workers that may be given work: those that run and show it, or as many as there are of these."""
+        """Return the workers that may get work: running ones with a recent heartbeat, or the best that there are."""
         running = [index for index, worker in enumerate(self._workers) if worker.state is WorkerState.RUNNING]
         now = time.monotonic()
         lively = [index for index in running if now - self._workers[index].heartbeat < SILENT_SECONDS]
         return lively or running or list(range(len(self._workers)))
 
     def _counted(self, future: Future[Result], chosen: int, tokens: int) -> Future[Result]:
-        """Count a job as in hand until it is resolved."""
+        """Count a job as pending until it is resolved."""
         self._count(chosen, tokens)
         future.add_done_callback(lambda _: self._count(chosen, -tokens))
         return future

@@ -1,6 +1,6 @@
-"""A worker in an engine process, seen from the client: the same calls, answered over the channel.
+"""The client's stand-in for a worker in an engine process: the same calls, answered over the channel.
 
-The supervisor may restart the process. Meanwhile the worker is "restarting" and its requests in flight fail with
+The supervisor may restart the process. Until then the worker is "restarting" and its requests in flight fail with
 Interrupted; it continues when the process has loaded the model again.
 """
 
@@ -46,12 +46,12 @@ from service.engine_process.protocol import (
     WorkerStatus,
 )
 
-GRACE_SECONDS = 12.0  # for the threads of a worker to end after its drain
-SILENT_SECONDS = 2.0  # without a report, after which a process is not relied upon to take more
+GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
+SILENT_SECONDS = 2.0  # without a report, after which a process gets no more work
 
 
 class Connection(Protocol):
-    """Where messages go; what is sent while there is no process is lost."""
+    """The destination of messages; messages are lost while there is no process."""
 
     def send(self, message: ToEngine) -> None:
         """Send a message."""
@@ -59,24 +59,24 @@ class Connection(Protocol):
 
     @property
     def full(self) -> bool:
-        """Return whether so much waits to be sent that no more work should be."""
+        """Return whether so many messages wait that no more work should be sent."""
         ...
 
 
 class RemoteWorker:
-    """Satisfies service.engine.SentenceWorker; what the model refuses, its futures fail with."""
+    """Satisfies service.engine.SentenceWorker; its futures fail with the errors of the model."""
 
     def __init__(
         self, name: str, number: int, connection: Connection, pending: PendingCalls, on_event: EventListener
     ) -> None:
         self.name, self._on_event = name, on_event
         self._number, self._connection, self._pending = number, connection, pending
-        self._lock = threading.RLock()  # finalisers call `retire` wherever they come to run
+        self._lock = threading.RLock()  # finalisers may call `retire` in any thread
         self._state = WorkerState.NEW
-        self._lost = self._failed = False  # with its process, until that is back; for good
-        self._lives = 0  # how often it was lost
+        self._lost = self._failed = False  # until its process is back; permanently
+        self._lives = 0  # the number of times it was lost
         self._stopped = threading.Event()
-        self.placement: Placement | None = None  # where it was loaded first
+        self.placement: Placement | None = None  # of its first load
         self._status = WorkerStatus(
             number, WorkerState.NEW, alive=True, heartbeat=time.monotonic(), queue_status=QueueStatus()
         )
@@ -84,12 +84,12 @@ class RemoteWorker:
 
     @property
     def number(self) -> int:
-        """Return the number it has in its process."""
+        """Return its number in its process."""
         return self._number
 
     @property
     def state(self) -> WorkerState:
-        """Return the stage of life the worker is in; only a running one accepts jobs."""
+        """Return the state of the worker; only a running one accepts jobs."""
         if self._state not in (WorkerState.RUNNING, WorkerState.DRAINING):
             return self._state
         if self._failed:
@@ -98,29 +98,29 @@ class RemoteWorker:
 
     @property
     def alive(self) -> bool:
-        """Return whether the worker is at work."""
+        """Return whether the worker is working."""
         return self.state in (WorkerState.RUNNING, WorkerState.DRAINING) and self._status.alive
 
     @property
     def heartbeat(self) -> float:
-        """Return when the worker last showed that it lives, as last reported."""
+        """Return the worker's last heartbeat, as last reported."""
         return self._status.heartbeat
 
     @property
     def queue_status(self) -> QueueStatus:
-        """Return how much waits, as last reported."""
+        """Return the state of the queue, as last reported."""
         return self._status.queue_status
 
     def start(self) -> None:
         """Start the worker's threads."""
         with self._lock:
             self._state = WorkerState.RUNNING
-            self._well()
+            self._reset_reports()
             if not self._lost:
                 self._connection.send(Start(self._number))
 
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more, give what is in hand `drain` seconds to finish, fail the rest with NotReady; blocks."""
+        """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
         with self._lock:
             if self._state is WorkerState.RUNNING:
                 self._state = WorkerState.DRAINING
@@ -133,22 +133,22 @@ class RemoteWorker:
         self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:
-        """Stop without waiting for anything; pending calls get NotReady."""
+        """Stop without a wait; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
         self._connection.send(Retire(self._number))
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise what the smallest request would fail with, as far as the last report tells; it is an instant old."""
+        """Raise the error of the smallest request according to the last report, which is a moment old."""
         require_running(self.name, self.state)
         now = time.monotonic()
-        error = self._out_of_reach(now) or admission_error(self.name, self.queue_status, deadline, now)
+        error = self._unreachable(now) or admission_error(self.name, self.queue_status, deadline, now)
         if error is not None:
             self._on_event(RequestRejected(self.name, error.code))
             raise error
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
-        """Send the sentences of one request, to be queued all or none; cancelling a future frees its rows."""
-        life = self._require_reach()
+        """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
+        life = self._require_reachable()
         opened = [self._pending.open(self._number, job.listener) for job in jobs]
         heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
@@ -157,15 +157,15 @@ class RemoteWorker:
         return [self._pending.watched(number, future) for number, future in opened]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
-        """Send a given translation to be scored."""
-        life = self._require_reach()
+        """Send a given translation for scoring."""
+        life = self._require_reachable()
         number, future = self._pending.open(self._number)
         self._connection.send(Score(self._number, number, job))
         self._fail_if_lost(life, [number])
         return self._pending.watched(number, future)
 
     def take(self, message: EventReport | WorkerStatus | Stopped) -> bool:
-        """Take note of what the process says of the worker; True when that is that the worker has died."""
+        """Process a message about the worker; return True if the worker has died."""
         match message:
             case EventReport(_, event):
                 self._on_event(event)
@@ -179,7 +179,7 @@ class RemoteWorker:
         return False
 
     def lost(self) -> None:
-        """Take note that the worker is gone, and with it whatever was being done."""
+        """Record that the worker is gone; its pending calls fail."""
         with self._lock:
             self._lost = True
             self._lives += 1
@@ -188,30 +188,30 @@ class RemoteWorker:
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
     def back(self) -> None:
-        """Take note that the process has loaded the model anew; it is set to work if it was before."""
+        """Record that the process has loaded the model again; the worker is started if it was started before."""
         with self._lock:
             self._stopped.clear()
-            self._well()
+            self._reset_reports()
             self._lost = False
             if self._state is WorkerState.RUNNING:
                 self._connection.send(Start(self._number))
 
     def give_up(self) -> None:
-        """Take note that the worker will not come back."""
+        """Record that the worker will not come back."""
         with self._lock:
             self._lost = self._failed = True
         self._stopped.set()
         self._pending.fail_all(EngineFailure.of_a_model(self.name), self._number)
 
-    def _well(self) -> None:
-        """Begin with a clean slate: the first report is yet to come."""
+    def _reset_reports(self) -> None:
+        """Reset the reports: the first one is still to come."""
         self._reported = time.monotonic()
         self._status = WorkerStatus(
             self._number, WorkerState.NEW, alive=True, heartbeat=self._reported, queue_status=QueueStatus()
         )
 
-    def _require_reach(self) -> int:
-        """Raise unless a job can be sent; give which life of the process it will be sent to."""
+    def _require_reachable(self) -> int:
+        """Raise if a job cannot be sent; return the number of the process' life that would get it."""
         life = self._lives
         require_running(self.name, self.state)
         if self._connection.full:
@@ -219,13 +219,13 @@ class RemoteWorker:
             raise overloaded(self.name, self.queue_status.seconds)
         return life
 
-    def _out_of_reach(self, now: float) -> EngineError | None:
-        """Return why nothing should be sent now: what was last reported is old, or too much waits to be sent."""
+    def _unreachable(self, now: float) -> EngineError | None:
+        """Return the reason to send nothing now: the last report is old, or too many messages wait."""
         silent = now - self._reported
         return overloaded(self.name, silent) if silent > SILENT_SECONDS or self._connection.full else None
 
     def _fail_if_lost(self, life: int, numbers: Sequence[int]) -> None:
-        """Answer for a process that is gone; asked after a job was sent, too: it may have gone in between."""
+        """Fail jobs if their process is gone; called after a send, too, because it may have ended meanwhile."""
         if self._lost or self._lives != life:
             for number in numbers:
                 self._pending.fail(number, Interrupted.of_a_process(self.name))

@@ -1,10 +1,10 @@
-"""When something that ended is started again: soon, later each time while that does not help, then no more."""
+"""Decides when a process or model restarts: soon, with longer delays while it keeps failing, then not any more."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-STABLE_SECONDS = 60.0  # after which a life counts as a success
+STABLE_SECONDS = 60.0  # of running, after which a start counts as a success
 FIRST_DELAY, MOST_DELAY = 0.1, 30.0  # seconds
 MOST_IN_A_ROW = 6
 
@@ -13,15 +13,15 @@ class Restarts:
     """The restarts of one process or model; it reads no clock."""
 
     def __init__(self, begun: float) -> None:
-        self.in_a_row = 0  # restarts after which it did not last
+        self.in_a_row = 0  # consecutive restarts that did not last
         self._begun = begun
 
     def begins(self, now: float) -> None:
-        """Note that it was started."""
+        """Record a start."""
         self._begun = now
 
     def ended(self, now: float) -> float | None:
-        """Note that it ended; give the seconds to wait before it is started again, None for not any more."""
+        """Record an end; return the seconds until the next start, or None to give up."""
         if now - self._begun >= STABLE_SECONDS:
             self.in_a_row = 0
         if self.in_a_row >= MOST_IN_A_ROW:
@@ -32,7 +32,7 @@ class Restarts:
 
 
 class Revivals:
-    """Which models of a process are being loaded again, and when those that failed will be; it reads no clock."""
+    """The models of a process that are being loaded again, and the times for failed ones; it reads no clock."""
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}
@@ -40,16 +40,16 @@ class Revivals:
         self._due: dict[int, float] = {}
 
     def since(self, number: int) -> float | None:
-        """Return since when a model is being loaded anew; None where it is not."""
+        """Return the time since when a model is being loaded again; None if it is not."""
         return self._since.get(number)
 
     def begins(self, number: int, now: float) -> None:
-        """Note that a model is being loaded anew."""
+        """Record that a model is being loaded again."""
         self._due.pop(number, None)
         self._since[number] = now
 
     def ends(self, number: int) -> None:
-        """Note that a model has been loaded anew."""
+        """Record that a model has been loaded again."""
         self._since.pop(number, None)
 
     def forget(self, number: int) -> None:
@@ -59,7 +59,7 @@ class Revivals:
         self._due.pop(number, None)
 
     def failed(self, number: int, now: float) -> float | Literal["waits", "due", "never"]:
-        """Say what is to be done about a model that has failed: the seconds to wait, at first, or whether to go on."""
+        """Return the action for a failed model: at first the seconds to wait, then whether it is time, or never."""
         if number not in self._due:
             restarts = self._restarts.setdefault(number, Restarts(now))
             delay = restarts.ended(now)

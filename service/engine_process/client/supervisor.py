@@ -1,7 +1,7 @@
-"""An engine process as its parent sees it: started, asked to open bundles, and started again when it ends or hangs.
+"""Supervises an engine process: starts it, opens bundles in it, and starts it again if it ends or hangs.
 
-A process holds nothing but models, which are loaded again, and pending calls, which fail and may be sent again. A model
-that fails in a process that still runs is loaded again by itself.
+A process holds only models, which are loaded again, and pending calls, which fail and may be sent again. If a model
+fails while its process still runs, only the model is loaded again.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from service.engine_process.protocol import (
 )
 from service.logs import describe_exception, get_logger
 
-STALLED_SECONDS = 30.0  # as engine.translator has it
-LOOK_SECONDS = 0.5  # between two looks at the workers
-HANG_SECONDS = 15.0  # that a model may go on hanging after it has stopped being ready because of it
+STALLED_SECONDS = 30.0  # as in service.engine.translator
+LOOK_SECONDS = 0.5  # between two checks of the workers
+HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
 log = get_logger(__name__)
 
 
 class EngineProcess:
-    """Runs models in a process of its own, which is started at once and kept running.
+    """Runs models in a separate process, which is started at once and kept running.
 
-    `on_restart` hears of every restart, with a word for what it was: process, model or given_up.
+    `on_restart` is called at every restart, with a word for its kind: process, model or given_up.
     """
 
     def __init__(self, log_style: LogStyle, on_restart: Callable[[str], None] = lambda _what: None) -> None:
         self._log_style, self._on_restart = log_style, on_restart
         self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
-        # A worker stays here as long as it is referenced: one that was replaced goes with its last request.
+        # A worker stays here as long as it is referenced: a replaced one ends with its last request.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
-        self._orders: dict[int, Open] = {}  # what each of them was loaded with
-        self._opening: dict[int, Future[Placement]] = {}  # for the first time
+        self._orders: dict[int, Open] = {}  # the message that loaded each of them
+        self._opening: dict[int, Future[Placement]] = {}  # first loads that are in progress
         self._revivals = Revivals()
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
-        self._ended: EngineConnection | None = None  # that has to be replaced
+        self._ended: EngineConnection | None = None  # the connection that must be replaced
         self._closing = self._given_up = False
         self._restarts = Restarts(time.monotonic())
         self._looked = time.monotonic()
@@ -72,27 +72,27 @@ class EngineProcess:
 
     @property
     def process_id(self) -> int:
-        """Return the process, as it is at present."""
+        """Return the id of the current process."""
         return self._connection.process_id
 
     @property
     def given_up(self) -> bool:
-        """Return whether it has ended so often that it is not started any more."""
+        """Return whether it has ended so often that it is not started again."""
         return self._given_up
 
     @property
     def full(self) -> bool:
-        """Return whether so much waits to be sent that no more work should be."""
+        """Return whether so many messages wait that no more work should be sent."""
         return self._connection.channel.full
 
     def send(self, message: ToEngine) -> None:
-        """Send a message; it is lost where the process has just ended."""
+        """Send a message; it is lost if the process has just ended."""
         self._connection.channel.send(message)
 
     def open(
         self, bundle: Bundle, settings: EngineSettings, on_event: EventListener
     ) -> tuple[RemoteWorker, Future[Placement]]:
-        """Have a bundle loaded; the future fails with what load_worker raises, or with EngineFailure."""
+        """Load a bundle; the future fails with the errors of load_worker, or with EngineFailure."""
         number, placement = next(self._numbers), Future[Placement]()
         worker = RemoteWorker(bundle.manifest.name, number, self, self._pending, on_event)
         with self._changed:
@@ -101,12 +101,12 @@ class EngineProcess:
                 return worker, placement
             order = Open(number, bundle, settings)
             self._workers[number], self._orders[number], self._opening[number] = worker, order, placement
-            if self._ended is None:  # or the next life is asked
+            if self._ended is None:  # otherwise the next process is asked
                 self.send(order)
         return worker, placement
 
     def abandon(self, worker: RemoteWorker) -> None:
-        """Wait no longer for a bundle that is being loaded; should it ever come, it is dropped."""
+        """Stop waiting for a bundle that is being loaded; if it is loaded later, it is dropped."""
         with self._changed:
             self._forget(worker.number)
         worker.retire()
@@ -146,7 +146,7 @@ class EngineProcess:
             opening, again = self._opening.pop(number, None), self._revivals.since(number)
             worker = self._workers.get(number)
             if worker is not None and again is not None:
-                worker.back()  # before it counts as loaded, or it would seem to have failed once more
+                worker.back()  # before it counts as loaded, otherwise it would seem to have failed again
             self._revivals.ends(number)
         if opening is not None:
             if worker is not None:
@@ -159,7 +159,7 @@ class EngineProcess:
                 )
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
         else:
-            self.send(Retire(number))  # it was given up meanwhile
+            self.send(Retire(number))  # it was abandoned meanwhile
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
@@ -180,12 +180,12 @@ class EngineProcess:
             self._pending.fail(number, EngineFailure.of_a_run())
 
     def _lost(self, connection: EngineConnection) -> None:
-        """Learn that a process has hung up."""
+        """Record that the connection to a process was closed."""
         with self._changed:
             self._ended = connection
             opening, workers = dict(self._opening), dict(self._workers)
             for number in opening:
-                self._forget(number)  # it may be what ended the process, which is not to happen again
+                self._forget(number)  # it may have ended the process, which must not happen again
             self._changed.notify_all()
         for placement in opening.values():
             placement.set_exception(EngineFailure("An engine process ended while it loaded a model; see the log."))
@@ -194,36 +194,36 @@ class EngineProcess:
                 worker.lost()
 
     def _forget(self, number: int) -> None:
-        """Load a worker no more."""
+        """Remove a worker, which is not loaded again."""
         with self._changed:
             self._orders.pop(number, None)
             self._opening.pop(number, None)
             self._revivals.forget(number)
             self._workers.pop(number, None)
 
-    # What follows runs in the supervisor's thread.
+    # The following methods run in the supervisor's thread.
 
     def _supervise(self) -> None:
-        """Restart the process when it has ended, and its models while it runs: the thread's main function."""
+        """Restart the process after it has ended, and its models while it runs: the thread's main function."""
         while not self._over():
             try:
                 if self._ended is not None:
                     self._restart(self._ended)
                 else:
                     self._look(time.monotonic())
-            except Exception as error:  # a process without this thread would stay dead
+            except Exception as error:  # without this thread the process would stay dead
                 log.error("an engine process could not be supervised", **describe_exception(error))
                 time.sleep(LOOK_SECONDS)
 
     def _over(self) -> bool:
-        """Wait for something to do; True when there will be nothing any more."""
+        """Wait for work; return True at the end."""
         with self._changed:
             if not (self._closing or self._given_up or self._ended):
                 self._changed.wait(LOOK_SECONDS)
             return self._closing or self._given_up
 
     def _look(self, now: float) -> None:
-        """Restart the models that have failed, and end the process where one hangs."""
+        """Restart failed models, and end the process if one hangs."""
         self._restart_models(now)
         # After a pause of the whole machine, every model gets the time to recover.
         hanging = self._hanging(now) if now - self._looked < STALLED_SECONDS / 2 else None
@@ -238,8 +238,8 @@ class EngineProcess:
             self._connection.kill()
 
     def _restart(self, ended: EngineConnection) -> None:
-        """Start the process again after a while, or give it up when that has been in vain too often."""
-        exit_code = ended.see_off()
+        """Start the process again after a delay, or give it up after too many failures."""
+        exit_code = ended.reap()
         delay = self._restarts.ended(time.monotonic())
         log.error("an engine process has ended", process=ended.process_id, exit_code=exit_code, restart_in=delay)
         if delay is None:
@@ -262,7 +262,7 @@ class EngineProcess:
             connection = self._new_connection()
         except OSError as error:
             log.error("an engine process could not be started", **describe_exception(error))
-            return  # and tried again, later each time
+            return  # it is tried again, with longer delays
         with self._changed:
             self._connection, self._ended = connection, None
             numbers = [number for number in self._orders if number in self._workers]
@@ -273,7 +273,7 @@ class EngineProcess:
         log.warning("an engine process was restarted", process=connection.process_id, models=len(numbers))
 
     def _order_again(self, number: int) -> None:
-        """Have a model loaded that was loaded before."""
+        """Send the message again that loaded a model before."""
         with self._changed:
             if number in self._opening:
                 self.send(self._orders[number])
@@ -283,7 +283,7 @@ class EngineProcess:
             self.send(Open(number, order.bundle, order.settings, again=True))
 
     def _restart_models(self, now: float) -> None:
-        """Load the models anew that have failed, and give those up that do not come back."""
+        """Load failed models again, and give up those that do not come back."""
         with self._changed:
             if self._ended is not None:
                 return
@@ -301,7 +301,7 @@ class EngineProcess:
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
 
     def _restart_model(self, number: int, worker: RemoteWorker, now: float) -> None:
-        """Load a model again, after a while, that failed in a process that still runs."""
+        """Load a model again, after a delay, if it failed in a process that still runs."""
         todo = self._revivals.failed(number, now)
         if todo == "never":
             self._give_up(worker, "It failed too often in a row.")
@@ -315,7 +315,7 @@ class EngineProcess:
             log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=todo)
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
-        """Leave a model out of this process for good; the others go on."""
+        """Remove a model from this process permanently; the others continue."""
         self._on_restart("given_up")
         log.critical("a model could not be restarted", model=worker.name, process=self.process_id, reason=reason)
         with self._changed:
@@ -323,7 +323,7 @@ class EngineProcess:
         worker.give_up()
 
     def _hanging(self, now: float) -> RemoteWorker | None:
-        """Return a worker that is at work and has shown no sign of life for too long."""
+        """Return a working worker without a heartbeat for too long."""
         every = (worker for _, worker in list(self._workers.items()))
         return next((each for each in every if each.alive and now - each.heartbeat >= STALLED_SECONDS), None)
 

@@ -1,1 +1,1 @@
-"""The side of the engine process: runs the models and answers calls."""
+"""The server side, in the engine process: runs the models and answers calls."""

@@ -1,4 +1,4 @@
-"""An engine process' inside: opens bundles, hands jobs to their workers and sends back what becomes of them."""
+"""The server of an engine process: opens bundles, gives jobs to their workers and sends back the results."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class EngineServer:
-    """The workers of one engine process; `send` takes what is to go back, `send_later` what may wait for company."""
+    """The workers of one engine process; `send` sends an answer at once, `send_later` with the next one."""
 
     def __init__(self, send: Callable[[FromEngine], None], send_later: Callable[[FromEngine], None]) -> None:
         self._send, self._send_later = send, send_later
         self._workers: dict[int, Worker] = {}
 
     def receive(self, message: ToEngine) -> None:
-        """Do what a message says; what takes long is done in a thread, so that the next message is not kept waiting."""
+        """Process a message; slow work is done in a thread, so that the next message does not wait."""
         match message:
             case Translate():
                 self._translate(message)
@@ -71,12 +71,12 @@ class EngineServer:
                 self._retire(number)
 
     def undelivered(self, message: FromEngine) -> None:
-        """Say that there is an answer which cannot be sent."""
+        """Send a failure in place of an answer that cannot be sent."""
         if isinstance(message, Done):
             self._send(Failed(message.number, EngineFailure.of_a_run()))
 
     def statuses(self) -> list[WorkerStatus]:
-        """Return how every worker is."""
+        """Return the status of every worker."""
         return [
             WorkerStatus(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
             for number, worker in self._workers.copy().items()
@@ -98,7 +98,7 @@ class EngineServer:
             self._send(Opened(message.worker, placement))
 
     def _report(self, worker: int, event: EngineEvent) -> None:
-        """Send an event, most of them with the next message: there are several a step, and after the last none."""
+        """Send an event, usually with the next message: each step has several, and none follows the last one."""
         idle = isinstance(event, LoadChanged) and not (event.rows or event.queued)
         (self._send if idle else self._send_later)(EventReport(worker, event))
 
@@ -131,7 +131,7 @@ class EngineServer:
         self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs, message.numbers))
 
     def _accept(self, numbers: tuple[int, ...], submit: Callable[[], list[Future[Any]]]) -> None:
-        """Submit jobs, and have the fate of each sent back under its number."""
+        """Submit jobs, and send back the outcome of each under its number."""
         try:
             futures = submit()
         except Exception as error:

@@ -1,7 +1,7 @@
-"""An engine process: runs models for the process that started it, and ends with it.
+"""The program of an engine process: runs models for the process that started it, and ends with it.
 
-Its arguments are the number of the socket that leads there, and how to write the log. It leaves signals to its parent:
-a terminal sends them to both, and what runs is to be finished first.
+Its arguments are the number of the socket to that process, and the style of the log. It leaves signals to its parent:
+a terminal sends them to both, and running requests must finish first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from service.engine_process.server.engine_server import EngineServer
 from service.logs import configure_logging
 
 STATUS_SECONDS = 0.25  # between two reports
-SWITCH_SECONDS = 0.0001  # that a thread may keep others waiting for the interpreter's lock; Python's own is 0.005
+SWITCH_SECONDS = 0.0001  # the time that a thread may keep the interpreter's lock; Python's default is 0.005
 
 
 def main() -> None:
-    """Serve until the parent hangs up."""
+    """Serve until the parent closes the connection."""
     descriptor, level, style = sys.argv[1:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -37,10 +37,10 @@ def main() -> None:
     channel.start()
     while not over.wait(STATUS_SECONDS):
         if channel.full:
-            continue  # the client does not read; it gets the next report instead
+            continue  # the client does not read now; it gets the next report
         for status in server.statuses():
             channel.send(status)
-    # At once: no client is left, and a run that hangs must not keep the process.
+    # Exit at once: no client is left, and a hanging run must not keep the process alive.
     os._exit(0)
 
 
