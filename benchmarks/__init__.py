@@ -1,1 +1,1 @@
-"""Measures our engine and our service against the libraries that people use instead; not part of the tests."""
+"""Benchmarks of our engine and our service against the usual libraries; not part of the tests."""

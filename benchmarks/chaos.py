@@ -1,8 +1,8 @@
 """`python -m benchmarks.chaos`: 10,000 hostile calls, then a normal one; writes runs/bench/chaos.json.
 
-Fails unless the normal request works, every gauge is back at zero, no answer was a 5xx but for a full or late server,
-and the server's memory is within a tenth of what it was. Before the first reading the server gets as much at
-once as it will take, and a fifth of the same calls: it keeps buffers for its largest batch so far, and that is no leak.
+Fails unless the normal request works, every gauge is back at zero, no answer was a 5xx (except 503 and 504),
+and the server's memory is within a tenth of its first reading. Before that reading the server gets its largest possible
+load and a fifth of the same calls, because it keeps buffers for its largest batch so far, which is not a leak.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from benchmarks.corpora import ROOT
 from benchmarks.load.servers import Server, serving
 
 GROWTH = 0.10
-TOGETHER = 32  # calls under way at any time
-QUIET_SECONDS = 60.0  # in which everything has to come to rest
-WARM_UP = 0.2  # which part of the calls come before the first reading of the memory
+TOGETHER = 32  # concurrent calls
+QUIET_SECONDS = 60.0  # the gauges must be zero within this time
+WARM_UP = 0.2  # share of the calls made before the first reading of memory
 GAUGES = ("rows_in_use", "queued_sentences", "sentences_in_flight", "http_requests_in_flight")
 GOOD = {"q": "I lost my keys.", "source": "en", "target": "fr"}
 LONG = "I lost my keys and went home, where he was calm. " * 60
@@ -34,26 +34,26 @@ Caller = Callable[["Attacker"], Awaitable[None]]
 
 
 def request(body: bytes, path: str = "/translate", kind: str = "application/json", length: int | None = None) -> bytes:
-    """A request as bytes; `length` is what it says of its body, true or not."""
+    """Return the bytes of a request; `length` is its Content-Length, correct or not."""
     size = len(body) if length is None else length
     head = f"POST {path} HTTP/1.1\r\nHost: chaos\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n\r\n"
     return head.encode() + body
 
 
 def json_request(path: str = "/translate", **fields: object) -> bytes:
-    """A proper request."""
+    """Return the bytes of a valid request."""
     return request(json.dumps({**GOOD, **fields}).encode(), path)
 
 
 class Attacker:
-    """One client with one call; says what it was answered."""
+    """A client that makes one call and records the status of the answer."""
 
     def __init__(self, server: Server, chance: random.Random) -> None:
         self.server, self.chance = server, chance
-        self.status = "none"  # no answer was waited for, or none came
+        self.status = "none"  # the client did not wait for an answer, or none came
 
     async def send(self, *parts: bytes, pause: float = 0.0, wait: float = 30.0) -> None:
-        """Send bytes on a connection of its own, with pauses; leave after `wait` seconds, answered or not."""
+        """Send bytes on a connection of its own, with pauses; disconnect after `wait` seconds."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
         try:
             for part in parts:
@@ -67,29 +67,29 @@ class Attacker:
             pass  # a server may close on us
         finally:
             if self.chance.random() < 0.5:
-                writer.transport.abort()  # without the usual good-bye
+                writer.transport.abort()  # reset the connection instead of closing it
             else:
                 writer.close()
 
 
 async def leave_while_it_runs(a: Attacker) -> None:
-    """Ask for much and leave."""
+    """Send a large request and disconnect."""
     await a.send(json_request(q=[LONG] * a.chance.randint(1, 4)), pause=a.chance.uniform(0, 0.3), wait=0)
 
 
 async def leave_a_stream(a: Attacker) -> None:
-    """Read the beginning of a stream and leave."""
+    """Read the beginning of a stream and disconnect."""
     await a.send(json_request("/translate/stream", q=LONG), pause=a.chance.uniform(0, 0.3), wait=0.2)
 
 
 async def leave_attention(a: Attacker) -> None:
-    """Ask for attention and leave."""
+    """Request attention and disconnect."""
     fields = {"text": GOOD["q"], "source": "en", "target": "fr", "layer": "all", "head": "all"}
     await a.send(request(json.dumps(fields).encode(), "/attention"), pause=a.chance.uniform(0, 0.1), wait=0)
 
 
 async def leave_while_sending(a: Attacker) -> None:
-    """Promise a body and send a part of it."""
+    """Send only a part of the body and disconnect."""
     whole = json_request(q=LONG)
     await a.send(whole[: a.chance.randrange(20, len(whole))], pause=a.chance.uniform(0, 0.05), wait=0)
 
@@ -107,12 +107,12 @@ async def half_a_head(a: Attacker) -> None:
 
 
 async def garbage(a: Attacker) -> None:
-    """Send what is no HTTP."""
+    """Send bytes that are not HTTP."""
     await a.send(a.chance.randbytes(a.chance.randint(1, 4000)), wait=0.5)
 
 
 async def broken_http(a: Attacker) -> None:
-    """Send what is almost HTTP."""
+    """Send malformed HTTP."""
     kinds = (
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
@@ -126,7 +126,7 @@ async def broken_http(a: Attacker) -> None:
 
 
 async def broken_fields(a: Attacker) -> None:
-    """Send what is JSON, or almost, and no request."""
+    """Send malformed JSON, or JSON that is not a valid request."""
     kinds = (
         *(b"{", b"[]", b"null", b'"q"', b"\xff\xfe", b"[" * 9000, b'{"q":' * 2000 + b"1" + b"}" * 2000),
         *(b'{"q":"\\ud800","source":"en","target":"fr"}', b'{"q":5,"source":"en","target":"fr"}'),
@@ -136,14 +136,14 @@ async def broken_fields(a: Attacker) -> None:
 
 
 async def random_path(a: Attacker) -> None:
-    """Look for something that is not there."""
+    """Request a path that does not exist."""
     await a.send(
         f"GET /{a.chance.getrandbits(64):x} HTTP/1.1\r\nHost: x\r\nX-Request-ID: {a.chance.random()}\r\n\r\n".encode()
     )
 
 
 async def oversized(a: Attacker) -> None:
-    """Send more than is taken, whether or not it says so."""
+    """Send more bytes than are accepted, or only a Content-Length that says so."""
     if a.chance.random() < 0.5:
         await a.send(request(b"", length=a.chance.randint(LIMIT + 1, 2**40)))
     else:
@@ -151,12 +151,12 @@ async def oversized(a: Attacker) -> None:
 
 
 async def too_many_characters(a: Attacker) -> None:
-    """Send a body that fits with a text that does not."""
+    """Send a body within the limit whose text is too long."""
     await a.send(json_request(q="a " * 60_000))
 
 
 async def strange_text(a: Attacker) -> None:
-    """Send characters from everywhere, and markup."""
+    """Send random Unicode characters, also inside markup."""
     text = "".join(
         chr(a.chance.choice((a.chance.randrange(1, 0xD800), a.chance.randrange(0xE000, 0x110000)))) for _ in range(300)
     )
@@ -165,7 +165,7 @@ async def strange_text(a: Attacker) -> None:
 
 
 async def many_methods(a: Attacker) -> None:
-    """Use words that are no methods."""
+    """Send requests with unsupported or unknown methods."""
     method = a.chance.choice(("PUT", "DELETE", "TRACE", "BREW", f"M{a.chance.getrandbits(32)}"))
     await a.send(f"{method} /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode(), wait=1)
 
@@ -177,7 +177,7 @@ CALLERS: tuple[Caller, ...] = (
 
 
 async def attack(server: Server, calls: int, seed: int) -> dict[str, Counter[str]]:
-    """Make so many hostile calls, and say how each kind was answered."""
+    """Make ``calls`` hostile calls; return the number of answers by kind of call and status."""
     found: dict[str, Counter[str]] = {caller.__name__: Counter() for caller in CALLERS}
     numbers = iter(range(calls))
 
@@ -196,14 +196,14 @@ async def attack(server: Server, calls: int, seed: int) -> dict[str, Counter[str
 
 
 async def fill(server: Server) -> None:
-    """Have the server do as much at once as it ever will: long texts with all there is to tell, more than fit."""
+    """Give the server its largest load: long texts with details, more than it accepts at once."""
     bodies = [json_request(q=f"{number}. {LONG}", details=True, beam_size=4) for number in range(2 * TOGETHER)]
     statuses = [status for status, _ in await asyncio.gather(*(ask(server, body, 180) for body in bodies))]
     assert set(statuses) <= {200, 503}, Counter(statuses)
 
 
 async def ask(server: Server, data: bytes, wait: float = 30) -> tuple[int, str]:
-    """One call of a good client: status and body."""
+    """Make one valid call; return status and body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         writer.write(data)
@@ -216,7 +216,7 @@ async def ask(server: Server, data: bytes, wait: float = 30) -> tuple[int, str]:
 
 
 async def gauges(server: Server) -> dict[str, float]:
-    """The sums of the gauges; our own question is not counted."""
+    """Return the sums of the gauges; our own request is not counted."""
     _, text = await ask(server, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
     found = {}
     for name in GAUGES:
@@ -226,7 +226,7 @@ async def gauges(server: Server) -> dict[str, float]:
 
 
 async def at_rest(server: Server) -> dict[str, float]:
-    """Wait for every gauge to be zero; the last reading, whatever it is."""
+    """Wait for every gauge to be zero; return the last reading."""
     end = time.monotonic() + QUIET_SECONDS
     while any((last := await gauges(server)).values()) and time.monotonic() < end:
         await asyncio.sleep(0.2)
@@ -270,7 +270,7 @@ async def run(server: Server, calls: int, seed: int, readings: int) -> dict[str,
 
 
 def main() -> None:
-    """Serve, attack, write, print; fails when something does not hold."""
+    """Run the benchmark, write and print the result; exit with 1 if a condition does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundles", nargs="*", type=Path)
     parser.add_argument("--calls", type=int, default=10_000)

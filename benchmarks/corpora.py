@@ -1,4 +1,4 @@
-"""Real sentences to measure with, and where their lengths come from."""
+"""Real sentences for the measurements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TEST_SETS = ROOT.parent / "shared" / "data" / "test"
 FALLBACK = Path(__file__).with_name("data") / "sentences.en-fr.tsv"
 LONGEST = 600
-"""Characters; what is longer is another text, not a sentence."""
+"""Characters; a longer line is not a single sentence."""
 
 
 class Corpus(NamedTuple):
@@ -23,7 +23,7 @@ class Corpus(NamedTuple):
 
 
 def load_corpus(name: str, pair: str, count: int, folder: Path = TEST_SETS) -> Corpus:
-    """``count`` sentences of a test set, spread evenly over it; our own few, repeated, where the set is not there."""
+    """Return ``count`` sentences of a test set, spread evenly; our own sentences, repeated, if the set is missing."""
     path = folder / f"{name}.{pair}.tsv.gz"
     if path.is_file():
         lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
@@ -35,7 +35,7 @@ def load_corpus(name: str, pair: str, count: int, folder: Path = TEST_SETS) -> C
 
 
 def spread(pairs: Sequence[list[str]], count: int) -> list[list[str]]:
-    """Pick ``count`` entries at even distances; where there are fewer, they come round again."""
+    """Return ``count`` entries at even distances; entries repeat if there are fewer."""
     if len(pairs) < count:
         return [pairs[i % len(pairs)] for i in range(count)]
     return [pairs[i * len(pairs) // count] for i in range(count)]

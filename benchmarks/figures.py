@@ -1,9 +1,9 @@
-"""How long figures take, and what drawing them does to translations: `python -m benchmarks.figures [MODELS_DIR]`.
+"""Time of figures, and their effect on the latency of translations: `python -m benchmarks.figures [MODELS_DIR]`.
 
-Starts the real server, asks for a first figure, then for SVG and PNG of 20 × 20 tokens in turn, and then for
-translations: blocks of them alone and blocks with figures being drawn beside them alternate, so that whatever else the
-machine does falls on both. The drawing process's seconds of processor time are told too: on a busy machine they say
-more than the clock. Takes about two minutes on a quiet machine.
+The program starts the real server and requests a first figure, then SVG and PNG of 20 × 20 tokens alternately, and then
+translations. Blocks of translations alone alternate with blocks during which figures are rendered, so that other load
+affects both. It also prints the processor time of the renderer process, which is more reliable than wall time on a busy
+machine. It takes about two minutes on an idle machine.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ import httpx
 from benchmarks.load.arrivals import percentile
 from benchmarks.load.servers import serving
 
-FIGURES, ROUNDS, TRANSLATIONS, SIDE = 40, 20, 100, 20  # 2,000 translations of each kind: a p99 of fewer jumps by half
+FIGURES, ROUNDS, TRANSLATIONS, SIDE = 40, 20, 100, 20  # 2,000 translations of each kind: the p99 of fewer is too noisy
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that something takes."""
+    """Return the seconds that ``work`` takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 class Bench:
-    """One server and what is asked of it."""
+    """A server and the requests sent to it."""
 
     def __init__(self, url: str, pair: dict[str, str]) -> None:
         self.client = httpx.Client(base_url=url, timeout=60)
@@ -43,13 +43,13 @@ class Bench:
         self.target = self.of_length("target_text", {"text": self.text})
 
     def attention(self, **fields: str) -> httpx.Response:
-        """One request for attention."""
+        """Request attention."""
         answer = self.client.get("/attention", params={"text": self.text, **self.pair, **fields})
         answer.raise_for_status()
         return answer
 
     def of_length(self, name: str, fields: dict[str, str]) -> str:
-        """A text of SIDE tokens, its end counted."""
+        """Return a text of SIDE tokens, including the end token."""
         for words in range(1, SIDE + 1):
             text = " ".join(["I", "lost", "a", "dog"][at % 4] for at in range(words))
             fields = {"text": text, **self.pair, **fields, name: text}
@@ -60,11 +60,11 @@ class Bench:
         raise AssertionError("no text of that length")
 
     def figure(self, form: str, number: int) -> None:
-        """One figure, different each time."""
+        """Request one figure, different each time."""
         self.attention(format=form, target_text=self.target, layer=str(abs(number) % 2), head="mean")
 
     def translations(self) -> list[float]:
-        """The times of short translations, one after the other."""
+        """Return the times of short translations, one after the other."""
         body = {"q": "I lost my dog.", **self.pair}
         return [
             timed(lambda: self.client.post("/translate", json=body).raise_for_status()) for _ in range(TRANSLATIONS)
@@ -72,8 +72,8 @@ class Bench:
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
-        """Figures drawn one after the other, SVG and PNG in turn, by another client."""
-        # A process of its own: a thread would take turns with the one that measures.
+        """Request figures from another client, SVG and PNG alternately."""
+        # In a separate process: a thread would compete with the measuring thread.
         stop = multiprocessing.get_context("spawn").Event()
         drawer = multiprocessing.get_context("spawn").Process(target=draw, args=(self.url, self.pair, stop))
         drawer.start()
@@ -86,7 +86,7 @@ class Bench:
 
 
 def draw(url: str, pair: dict[str, str], stop: Event) -> None:
-    """Ask for figures until told to stop."""
+    """Request figures until ``stop`` is set."""
     bench, number = Bench(url, pair), 0
     while not stop.is_set():
         bench.figure(("svg", "png")[number % 2], number)
@@ -94,7 +94,7 @@ def draw(url: str, pair: dict[str, str], stop: Event) -> None:
 
 
 def drawing_seconds(server: int) -> float:
-    """Processor time of the drawing process so far."""
+    """Return the processor time of the renderer process so far, in seconds."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             _, _, rest = status.read_text().rpartition(") ")
@@ -107,7 +107,7 @@ def drawing_seconds(server: int) -> float:
 
 
 def measure(bench: Bench, server: int) -> dict[str, float]:
-    """All figures."""
+    """Return all measurements."""
     found = {"first figure, s": timed(lambda: bench.figure("svg", 0))}
     times: dict[str, list[float]] = {"svg": [], "png": []}
     spent = dict.fromkeys(times, 0.0)
@@ -125,7 +125,7 @@ def measure(bench: Bench, server: int) -> dict[str, float]:
 
 
 def contrast(bench: Bench) -> dict[str, float]:
-    """Translations alone and beside drawing."""
+    """Compare translations alone with translations while figures are rendered."""
     bench.translations()
     alone, beside = list[float](), list[float]()
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""What the figures were measured on, with and by whom."""
+"""The machine and the library versions of a measurement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIBRARIES = ("onnxruntime", "ctranslate2", "torch", "tokenizers", "numpy")
 
 
 def processor() -> str:
-    """The processor's name, how many cores this process may use, and which 8-bit instructions they have."""
+    """Return the processor's name, the number of usable cores, and their 8-bit instruction sets."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
     fields = dict(line.split(":", 1) for line in text.split("\n\n")[0].splitlines() if ":" in line)
     named = {key.strip(): value.strip() for key, value in fields.items()}
@@ -27,7 +27,7 @@ def processor() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python's version and those of the libraries that are measured."""
+    """Return the versions of Python and of the measured libraries."""
     found = {"python": platform.python_version()}
     for library in LIBRARIES:
         try:
@@ -38,18 +38,18 @@ def versions() -> dict[str, str]:
 
 
 def heading() -> str:
-    """Date, machine and versions in one line."""
+    """Return date, machine and versions in one line."""
     libraries = ", ".join(f"{name} {version}" for name, version in versions().items())
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {processor()}; {libraries}"
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has held."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def keep_to(cores: Iterable[int]) -> None:
-    """Let every thread of this process, and so every thread they start, run on these cores only."""
+    """Restrict all threads of this process, and the threads they start, to these cores."""
     chosen = list(cores)
     for task in Path("/proc/self/task").iterdir():
         os.sched_setaffinity(int(task.name), chosen)

@@ -15,11 +15,11 @@ from benchmarks.load.servers import Server, serving
 
 LIMIT_MEGABYTES, DRIFT = 450, 0.05
 TOGETHER = 16
-"""Requests under way at any time."""
+"""Concurrent requests."""
 
 
 def main() -> None:
-    """Warm up with the first requests, then watch; fails when memory is over the limit or not flat."""
+    """Warm up with the first requests, then measure; exit with 1 if memory exceeds the limit or is not flat."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundles", nargs="*", type=Path)
     parser.add_argument("--first", type=int, default=10_000)

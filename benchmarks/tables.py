@@ -1,4 +1,4 @@
-"""Puts measured tables between their marks in `docs/benchmarks.md`."""
+"""Writes measured tables between their markers in `docs/benchmarks.md`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; numbers to the right."""
+    """Return a Markdown table with right-aligned numbers."""
     body = [[str(cell) for cell in row] for row in rows]
     numeric = [all(_is_number(row[column]) for row in body) for column in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
@@ -19,7 +19,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def put(name: str, text: str, page: Path = PAGE) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->`; a new part goes to the end of the page."""
+    """Replace the text between `<!-- name -->` and `<!-- /name -->`; a new section is appended to the page."""
     opening, closing = f"<!-- {name} -->", f"<!-- /{name} -->"
     content = page.read_text(encoding="utf-8") if page.is_file() else "# Benchmarks\n"
     part = f"{opening}\n{text}\n{closing}"

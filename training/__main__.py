@@ -29,7 +29,7 @@ app.add_typer(imports.app, name="import")
 
 
 def main() -> None:
-    """Run the command line; errors a person can act on are one line, not a traceback."""
+    """Run the command line; expected errors are printed in one line, without a traceback."""
     try:
         app()
     except (ValueError, OSError, BundleError) as error:

@@ -218,7 +218,7 @@ class GuidedAlignmentConfig(_Section):
 
 
 class OptimisationConfig(_Section):
-    """How the parameters are moved."""
+    """How the parameters are optimised."""
 
     batch_tokens: int = Field(4096, ge=8)
     """Tokens a batch and process, padding counted: neither the source nor the target side has more."""
@@ -248,7 +248,7 @@ class OptimisationConfig(_Section):
 
 
 class ValidationConfig(_Section):
-    """How often the model is looked at while it trains."""
+    """How the model is validated while it trains."""
 
     every_updates: int = Field(1000, ge=1)
     sentences: int = Field(500, ge=1)

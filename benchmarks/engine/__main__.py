@@ -10,16 +10,16 @@ from pathlib import Path
 import sacrebleu
 
 from benchmarks.corpora import ROOT, load_corpus
-from benchmarks.engine.contenders import Ids, Setting
+from benchmarks.engine.engines import Ids, Setting
+from benchmarks.engine.isolated import IsolatedEngine
 from benchmarks.engine.measure import Row, Text, compare
-from benchmarks.engine.stage import Stage
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
 from service.bundle.load import load_bundle
 from service.engine.text.tokenizer import load_tokenizers
 
 SENTENCES = {1: 48, 8: 96, 32: 192, 64: 256}
-"""How many of a corpus are translated at each batch size."""
+"""Number of sentences of a corpus by batch size."""
 HEAD = (
     *(
         "model",
@@ -51,30 +51,32 @@ def main() -> None:
 
 
 def measure_bundle(bundle: Path, options: argparse.Namespace) -> list[Row]:
-    """All corpora and settings of one bundle."""
+    """Return the measurements of one bundle over all corpora and settings."""
     manifest = load_bundle(bundle).manifest
     recurrent = manifest.architecture != "transformer"
-    peers = (
+    references = (
         [("torch", "eager"), ("torch", "compiled")] if recurrent else [("ctranslate2", p) for p in options.precisions]
     )
     if recurrent and options.quick:
-        peers = peers[:1]
-    stages = {(kind, name): Stage(kind, bundle, name) for kind, name in [("translucent", "int8"), *peers]}
+        references = references[:1]
+    engines = {
+        (kind, name): IsolatedEngine(kind, bundle, name) for kind, name in [("translucent", "int8"), *references]
+    }
     rows: list[Row] = []
     try:
         for corpus in options.corpora:
             for setting in settings(options, recurrent):
                 count = max(16, int(SENTENCES.get(setting.batch, 256) * options.share))
-                rows += compare(stages, _text(bundle, corpus, count), setting, options.rounds)
-                _tell(rows[-len(stages) :])
+                rows += compare(engines, _text(bundle, corpus, count), setting, options.rounds)
+                _tell(rows[-len(engines) :])
     finally:
-        for stage in stages.values():
-            stage.close()
+        for engine in engines.values():
+            engine.close()
     return rows
 
 
 def settings(options: argparse.Namespace, recurrent: bool) -> Iterable[Setting]:
-    """Every beam and batch size with each number of workers; a lone sentence needs no second worker."""
+    """Yield each beam and batch size with each number of workers; a single sentence needs one worker."""
     for workers in (1,) if recurrent else options.workers:
         for beam in options.beams:
             for batch in (1, 32) if recurrent else options.batches:
@@ -83,7 +85,7 @@ def settings(options: argparse.Namespace, recurrent: bool) -> Iterable[Setting]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line for each comparison."""
+    """Return a Markdown table with a line for each comparison."""
     lines, ours = [], None
     for row in rows:
         if row["ratio"] is None:

@@ -1,6 +1,6 @@
 """Builds a CTranslate2 model from the arrays of one of our bundles, so that both run the same network.
 
-What comes from the bundle are its int8 weights expanded to float32; CTranslate2 quantises them again in its own way.
+The int8 weights of the bundle are expanded to float32; CTranslate2 quantises them again with its own method.
 `python -m benchmarks.engine.conversion BUNDLE FOLDER`
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from ctranslate2.specs import TransformerSpec
 from torch import Tensor
 
-from benchmarks.engine.rival import vocabulary
+from benchmarks.engine.ctranslate2_model import vocabulary
 from training.export.dequantise import dequantise_bundle, read_recipe
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import TransformerConfig
@@ -50,7 +50,7 @@ def convert(bundle: Path, folder: Path) -> None:
     spec.decoder.projection.weight, spec.decoder.projection.bias = table, bias
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
-    spec.config.unk_token = pieces[0]  # there is none; bytes spell what is unknown
+    spec.config.unk_token = pieces[0]  # the vocabulary has no unknown token: bytes spell unknown text
     spec.validate()
     spec.optimize()
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Alternates contenders over the same sentences and makes rows of medians."""
+"""Runs engines alternately over the same sentences and computes medians."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypedDict
 
-from benchmarks.engine.contenders import Ids, Setting
-from benchmarks.engine.stage import Stage, Turn
+from benchmarks.engine.engines import Ids, Setting
+from benchmarks.engine.isolated import IsolatedEngine, Turn
 
 
 class Row(TypedDict):
@@ -29,15 +29,15 @@ class Row(TypedDict):
     tokens: int
     megabytes: float
     agreement: float
-    """Share of sentences with the very tokens that our engine gave."""
+    """Share of sentences with exactly the same tokens as from our engine."""
     ratio: float | None
-    """Our tokens a second over this engine's: the median over the rounds, in each of which the two take turns."""
+    """Our tokens per second divided by this engine's: the median over the rounds, in which the engines alternate."""
     processor_ratio: float | None
-    """The same by processor time, which other work on the machine disturbs less."""
+    """The same ratio by processor time, which depends less on other load of the machine."""
 
 
 class Text(NamedTuple):
-    """What is translated, and how its translation is judged."""
+    """The text that is translated, and the function that scores the translation."""
 
     model: str
     corpus: str
@@ -45,14 +45,14 @@ class Text(NamedTuple):
     score: Callable[[Sequence[Ids]], float]
 
 
-def compare(stages: dict[tuple[str, str], Stage], text: Text, setting: Setting, rounds: int) -> list[Row]:
-    """Let every (engine, precision) take turns; the first of them is ours."""
-    turns: dict[tuple[str, str], list[Turn]] = {who: [] for who in stages}
+def compare(engines: dict[tuple[str, str], IsolatedEngine], text: Text, setting: Setting, rounds: int) -> list[Row]:
+    """Run every (engine, precision) alternately; the first one is ours."""
+    turns: dict[tuple[str, str], list[Turn]] = {who: [] for who in engines}
     for number in range(rounds):
-        order = list(stages) if number % 2 == 0 else list(reversed(stages))
+        order = list(engines) if number % 2 == 0 else list(reversed(engines))
         for who in order:
-            turns[who].append(stages[who].run(setting, text.sources))
-    ours = turns[next(iter(stages))]
+            turns[who].append(engines[who].run(setting, text.sources))
+    ours = turns[next(iter(engines))]
     return [_row(who, taken, ours, text, setting) for who, taken in turns.items()]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.corpora import ROOT, load_corpus
-from benchmarks.load.arrivals import climbs_on, percentile, poisson, verdict
+from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.client import Answer, Client, send
 from benchmarks.load.servers import Server, serving
 from benchmarks.machine import heading
@@ -19,9 +19,9 @@ from benchmarks.tables import markdown, put
 
 Row = dict[str, Any]
 LIMIT_SECONDS = 0.25
-"""What 99 of 100 requests must not exceed."""
+"""The limit for the 99th percentile of latency."""
 STEP = 1.12
-"""From one rate to the next."""
+"""Factor from one rate to the next."""
 
 SHORT = "Good morning."
 SERVERS = ("translucent", "ctranslate2 x1", "ctranslate2 x2")
@@ -30,8 +30,8 @@ SHORT_RATE, LONG_RATE = 16.0, 0.8
 """Requests a second of a mixed stream: short sentences, and texts of 60 words among them."""
 
 
-class Stand(NamedTuple):
-    """A service, a client of it, and what is sent to it."""
+class ServiceUnderTest(NamedTuple):
+    """A service, its client, and the requests for it."""
 
     server: Server
     client: Client
@@ -53,7 +53,7 @@ class Stand(NamedTuple):
 
 
 def main() -> None:
-    """Measure the services in one run, on the same cores, in turns; the others are idle meanwhile."""
+    """Measure the services alternately in one run on the same cores; the others are idle meanwhile."""
     options = _options()
     corpus = load_corpus("tatoeba", options.pair, 400)
     with contextlib.ExitStack() as stack:
@@ -69,94 +69,94 @@ def main() -> None:
 
 async def _measure(servers: Sequence[Server], texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
     fields: dict[str, object] = {"source": "en", "target": options.pair[-2:], "beam_size": options.beam}
-    stands = [Stand(server, Client("127.0.0.1", server.port), texts, fields) for server in servers]
+    services = [ServiceUnderTest(server, Client("127.0.0.1", server.port), texts, fields) for server in servers]
     rows: list[Row] = []
-    for stand in stands:
-        await send(stand.client, texts[:20], [0.1 * number for number in range(20)], fields)
-    rows += await _search(stands, options)
+    for service in services:
+        await send(service.client, texts[:20], [0.1 * number for number in range(20)], fields)
+    rows += await _search(services, options)
     if not options.quick:
         for measure in (_mixed, _stream, _lengths):
-            for stand in stands:
-                rows += await measure(stand)
-    for stand in stands:
-        await stand.client.close()
+            for service in services:
+                rows += await measure(service)
+    for service in services:
+        await service.client.close()
     return rows
 
 
-async def _search(stands: Sequence[Stand], options: argparse.Namespace) -> list[Row]:
-    """The highest rate that each holds: all climb the same ladder, in turns within seconds of each other."""
+async def _search(services: Sequence[ServiceUnderTest], options: argparse.Namespace) -> list[Row]:
+    """Find the highest rate that each service sustains; all try the same rates alternately."""
     rows: list[Row] = []
-    rungs: dict[str, list[bool]] = {stand.server.name: [] for stand in stands}
+    held_rates: dict[str, list[bool]] = {service.server.name: [] for service in services}
     rates: list[float] = []
-    while climbing := [stand for stand in stands if climbs_on(rungs[stand.server.name])]:
+    while climbing := [service for service in services if should_raise_rate(held_rates[service.server.name])]:
         rates.append(options.first_rate * STEP ** len(rates))
-        tries = await _rung(climbing, rates[-1], options.seconds)
+        tries = await _try_rate(climbing, rates[-1], options.seconds)
         rows += tries
         for name in {row["server"] for row in tries}:
-            rungs[name].append(bool(verdict([holds(row) for row in tries if row["server"] == name])))
-    for stand in stands:
-        held = [rate for rate, good in zip(rates, rungs[stand.server.name], strict=False) if good]
+            held_rates[name].append(bool(verdict([holds(row) for row in tries if row["server"] == name])))
+    for service in services:
+        held = [rate for rate, good in zip(rates, held_rates[service.server.name], strict=False) if good]
         highest = max(held, default=0.0)
-        rows.append(await stand.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
+        rows.append(await service.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
         rows.append({**rows[-1], "kind": "highest", "rate": round(highest, 1)})
     return rows
 
 
-async def _rung(stands: Sequence[Stand], rate: float, seconds: float) -> list[Row]:
-    """Send the same requests at the same moments to each service in turn, until it is clear which hold the rate."""
-    tries: dict[str, list[Row]] = {stand.server.name: [] for stand in stands}
+async def _try_rate(services: Sequence[ServiceUnderTest], rate: float, seconds: float) -> list[Row]:
+    """Send the same requests at the same moments to each service in turn, until it is clear which sustain the rate."""
+    tries: dict[str, list[Row]] = {service.server.name: [] for service in services}
     for number in range(3):
-        for stand in stands:
-            own = tries[stand.server.name]
+        for service in services:
+            own = tries[service.server.name]
             if verdict([holds(row) for row in own]) is None:
-                own.append(await stand.at(rate, "search", seconds, number))
+                own.append(await service.at(rate, "search", seconds, number))
                 await asyncio.sleep(0.0 if holds(own[-1]) else 1.0)
     return [row for own in tries.values() for row in own]
 
 
 def holds(row: Row) -> bool:
-    """Whether 99 of 100 requests were answered in time, and all of them well."""
+    """Return whether the 99th percentile is within the limit and no request failed."""
     return bool(row["p99_ms"] <= 1000 * LIMIT_SECONDS and row["errors"] == 0)
 
 
-async def _mixed(stand: Stand) -> list[Row]:
-    """32 long sentences at once, and a short one that comes while they are being translated."""
+async def _mixed(service: ServiceUnderTest) -> list[Row]:
+    """Send 32 long sentences at once, and short ones while they are being translated."""
     moments = [0.0] * 32 + [0.15 + 0.05 * number for number in range(6)]
-    return await stand.apart(
-        [long_text(stand.texts, 60)] * 32 + [SHORT] * 6, moments, ("32 long", "short beside 32 long")
+    return await service.apart(
+        [long_text(service.texts, 60)] * 32 + [SHORT] * 6, moments, ("32 long", "short beside 32 long")
     )
 
 
-async def _stream(stand: Stand) -> list[Row]:
-    """A long text now and then among many short sentences."""
-    long = long_text(stand.texts, 60)
+async def _stream(service: ServiceUnderTest) -> list[Row]:
+    """Send many short sentences and occasionally a long text."""
+    long = long_text(service.texts, 60)
     due = [(moment, SHORT) for moment in poisson(SHORT_RATE, STREAM_SECONDS, 1)]
     due = sorted(due + [(moment, long) for moment in poisson(LONG_RATE, STREAM_SECONDS, 2)])
-    return await stand.apart(
+    return await service.apart(
         [text for _, text in due], [moment for moment, _ in due], ("long of a mixed stream", "short of a mixed stream")
     )
 
 
-async def _lengths(stand: Stand) -> list[Row]:
-    """A sentence alone, by its length in words."""
+async def _lengths(service: ServiceUnderTest) -> list[Row]:
+    """Measure single sentences by length in words."""
     rows = []
     for words in (5, 10, 20, 50, 100):
-        text = long_text(stand.texts, words)
+        text = long_text(service.texts, words)
         answers: list[Answer] = []
         for _ in range(5):
-            answers += await send(stand.client, [text], [0.0], stand.fields, seconds=60)
-        rows.append(summary(stand.server, f"alone, {words} words", 0, answers))
+            answers += await send(service.client, [text], [0.0], service.fields, seconds=60)
+        rows.append(summary(service.server, f"alone, {words} words", 0, answers))
     return rows
 
 
 def long_text(texts: Sequence[str], words: int) -> str:
-    """So many words of real text, without the marks at which it would be cut into sentences."""
+    """Return ``words`` words of real text, without the punctuation at which it would be segmented."""
     plain = (word.strip('.!?…"') for text in texts for word in text.split())
     return " ".join(word for word, _ in zip((w for w in plain if w), range(words), strict=False)) + "."
 
 
 def summary(server: Server, kind: str, rate: float, answers: Sequence[Answer]) -> Row:
-    """One row of `load.json`."""
+    """Return one row of `load.json`."""
     good = [answer.seconds for answer in answers if answer.good]
     return {
         "server": server.name,
@@ -172,7 +172,7 @@ def summary(server: Server, kind: str, rate: float, answers: Sequence[Answer]) -
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Everything but the search for the highest rate."""
+    """Return a table of all measurements except the search for the highest rate."""
     head = ("service", "what", "requests/s", "p50 ms", "p99 ms", "errors", "MB", "start, s")
     keys = ("server", "kind", "rate", "p50_ms", "p99_ms", "errors", "megabytes", "seconds_to_ready")
     lines = []
@@ -185,7 +185,7 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def curve(rows: Iterable[Row]) -> str:
-    """The median of the tries' 99th percentiles by rate, a column for each service."""
+    """Return a table by rate: the median of the 99th percentiles, with a column for each service."""
     tried = [row for row in rows if row["kind"] == "search"]
     servers = list(dict.fromkeys(row["server"] for row in tried))
 

@@ -1,4 +1,4 @@
-"""When requests come, and what their times amount to: pure."""
+"""Arrival times of requests, and statistics of their latencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 
 def poisson(rate: float, seconds: float, seed: int) -> Iterator[float]:
-    """Moments from 0 to ``seconds`` at which ``rate`` requests a second arrive independently of each other."""
+    """Yield moments from 0 to ``seconds`` at which ``rate`` requests a second arrive independently of each other."""
     chance = random.Random(seed)
     moment = chance.expovariate(rate)
     while moment < seconds:
@@ -17,7 +17,7 @@ def poisson(rate: float, seconds: float, seed: int) -> Iterator[float]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that ``share`` of the values do not exceed; infinite where there are none."""
+    """Return the value that ``share`` of the values do not exceed; infinity if there are none."""
     if not values:
         return float("inf")
     ordered = sorted(values)
@@ -25,13 +25,13 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def verdict(tries: Sequence[bool]) -> bool | None:
-    """What two of at most three tries agree on; None: one more is needed. One bad moment must not decide."""
+    """Return the result of the majority of at most three tries; None if one more is needed."""
     for answer in (True, False):
         if sum(each is answer for each in tries) >= 2:
             return answer
     return None
 
 
-def climbs_on(rungs: Sequence[bool]) -> bool:
-    """Whether to try the next rate after these: not after two in a row that were not held."""
-    return len(rungs) < 2 or any(rungs[-2:])
+def should_raise_rate(held_rates: Sequence[bool]) -> bool:
+    """Return whether to try the next rate: not after two rates in a row that were not sustained."""
+    return len(held_rates) < 2 or any(held_rates[-2:])

@@ -15,11 +15,11 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Answer(NamedTuple):
-    """How one request went."""
+    """The result of one request."""
 
     text: str
     seconds: float
-    """From the moment it was due, so that a client that falls behind does not hide it."""
+    """Counted from the moment it was due, so that a slow client does not hide delays."""
     good: bool
 
 
@@ -31,7 +31,7 @@ class Client:
         self._idle: list[tuple[float, Connection]] = []
 
     async def translate(self, text: str, fields: dict[str, object]) -> bool:
-        """Ask for a translation; says whether it was answered with 200."""
+        """Request a translation; return whether the status was 200."""
         body = json.dumps({"q": text, **fields}).encode()
         head = (
             f"POST {self._path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
@@ -43,14 +43,14 @@ class Client:
             answer = await reader.readuntil(b"\r\n\r\n")
             length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             await reader.readexactly(int(length.split(b":")[1]))
-        except BaseException:  # cancelled, too: what is left of the answer must not be taken for the next one
+        except BaseException:  # also if cancelled: the rest of the answer must not be read as the next one
             writer.close()
             raise
         self._idle.append((time.monotonic(), (reader, writer)))
         return answer.startswith(b"HTTP/1.1 200")
 
     async def _connection(self) -> Connection:
-        """The connection that was used last, or a new one where that may have been closed by now."""
+        """Return the most recently used connection, or a new one if the server may have closed it."""
         if self._idle:
             since, connection = self._idle.pop()
             if time.monotonic() - since < FRESH_SECONDS:
@@ -60,7 +60,7 @@ class Client:
         return await asyncio.open_connection(*self._address)
 
     async def close(self) -> None:
-        """Close what is idle."""
+        """Close idle connections."""
         for _, (_, writer) in self._idle:
             writer.close()
         self._idle.clear()
@@ -69,7 +69,7 @@ class Client:
 async def send(
     client: Client, texts: Sequence[str], moments: Iterable[float], fields: dict[str, object], seconds: float = 10.0
 ) -> list[Answer]:
-    """Send one text at each moment (seconds from now) and give all answers."""
+    """Send one text at each moment (seconds from now); return all answers."""
     begun = time.perf_counter()
 
     async def one(text: str, due: float) -> Answer:

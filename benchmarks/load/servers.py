@@ -1,4 +1,4 @@
-"""Starts the two services as processes, says when they are ready and how much memory they hold."""
+"""Processes of the two services, with their start-up time and memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.corpora import ROOT
 
 
 class Server(NamedTuple):
-    """A service that answers."""
+    """A running service."""
 
     name: str
     port: int
@@ -27,13 +27,13 @@ class Server(NamedTuple):
     seconds_to_ready: float
 
     def megabytes(self) -> float:
-        """Memory that its processes hold now; what they share counts once."""
+        """Return the memory of its processes; shared memory counts once."""
         return sum(map(_proportional_kilobytes, _family(self.pid))) / 2**10
 
 
 @contextlib.contextmanager
 def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]:
-    """`translucent` with these bundles and settings; `ctranslate2` as it comes, or with `x2` workers, with one."""
+    """Start `translucent` with these bundles, or `ctranslate2` (`ctranslate2 x2`: two workers) with the first."""
     port = _free_port()
     ours = ("TRANSLUCENT_", "OMP_")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
@@ -48,7 +48,7 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
             workers = name.partition(" x")[2] or "0"
-            command = [sys.executable, "-m", "benchmarks.load.peer", str(bundles[0]), str(port), workers]
+            command = [sys.executable, "-m", "benchmarks.load.ctranslate2_server", str(bundles[0]), str(port), workers]
         begun = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:
@@ -82,7 +82,7 @@ def _free_port() -> int:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and its children, theirs included."""
+    """Return a process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text(encoding="ascii").split():

@@ -22,14 +22,14 @@ from benchmarks.overload.client import Outcome, Pool
 from benchmarks.tables import markdown, put
 from service.settings import Settings
 
-REFUSAL_SECONDS = 0.05  # what half of the refusals may take
-TOGETHER = 128  # requests under way while the capacity is measured: more than a batch holds
+REFUSAL_SECONDS = 0.05  # limit for the median time of refusals
+TOGETHER = 128  # concurrent requests while the capacity is measured: more than a batch holds
 DESCRIPTORS = 30_000
 SENTENCES = 1000
 
 
 def main() -> None:
-    """Measure, write, print; fails when something was not as promised."""
+    """Run the benchmark, write and print the result; exit with 1 if a condition does not hold."""
     options = _options()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
@@ -107,7 +107,7 @@ async def _capacity(server: Server, requests: Sequence[bytes], seconds: float) -
 
 
 def request_of(text: str, options: argparse.Namespace) -> bytes:
-    """Give the bytes of a request."""
+    """Return the bytes of a request."""
     fields = {"q": text, "source": "en", "target": options.pair[-2:], "beam_size": options.beam}
     body = json.dumps(fields).encode()
     head = f"POST /translate HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
@@ -115,9 +115,9 @@ def request_of(text: str, options: argparse.Namespace) -> bytes:
 
 
 def summary(pool: Pool, deadline: float) -> dict[str, Any]:
-    """Say what became of everybody, and whether that is what was promised."""
+    """Return the outcomes of all requests, and whether each condition holds."""
     outcomes = pool.tally.outcomes
-    served = [each for each in outcomes if each.status in (200, 504)]  # let in, whatever came of it
+    served = [each for each in outcomes if each.status in (200, 504)]  # accepted, with any result
     refused = [each for each in outcomes if each.status == 503]
     statuses = Counter(str(each.status) for each in outcomes) + Counter({"none": pool.open})
     times = [each.since_due for each in served]
@@ -145,7 +145,7 @@ def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def processor_seconds(server: Server, before: dict[str, float] | None = None) -> dict[str, float]:
-    """Give processor time of the server's busiest threads (its event loop is the main one), since `before`."""
+    """Return the processor time of the server's busiest threads since `before`; the main thread is the event loop."""
     ticks: dict[str, float] = {}
     for task in Path(f"/proc/{server.pid}/task").iterdir():
         fields = (task / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
@@ -157,7 +157,7 @@ def processor_seconds(server: Server, before: dict[str, float] | None = None) ->
 
 
 def table(result: dict[str, Any]) -> str:
-    """What the documentation shows."""
+    """Return the table for the documentation."""
     return markdown(("what", "measured"), list(_lines(result)))
 
 
@@ -169,8 +169,8 @@ def _lines(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "accepted: p50 / p99 / longest, s", f"{accepted['p50']} / {accepted['p99']} / {accepted['most']}"
     yield "deadline, s", f"{result['deadline']:g}"
     yield "refused: p50 / p99 / longest, ms", f"{refused['p50']} / {refused['p99']} / {refused['most']}"
-    yield "answers nobody had asked for", f"{result['extra_answers']}"
-    yield "most requests under way", f"{result['most_open']}"
+    yield "answers without a request", f"{result['extra_answers']}"
+    yield "most concurrent requests", f"{result['most_open']}"
     yield "memory before / most, MB", " / ".join(map(str, result["megabytes"]))
     cores = ", ".join(f"{name} {value}" for name, value in result["server_cores"].items())
     yield "cores: server, client", f"{cores}; {result['client_cores']}"

@@ -1,7 +1,7 @@
-"""A load generator that costs little: raw HTTP/1.1 over connections that are kept, one request at a time on each.
+"""A cheap load generator: raw HTTP/1.1 over persistent connections, one request at a time on each.
 
-It runs in the process of the measurement, not in that of the server, and does nothing with an answer but read its
-status line, two headers and its length.
+It runs in the process of the measurement, not in that of the server. It reads only the status line, two headers and
+the length of an answer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
-IDLE_SECONDS = 3.0  # after which a connection is not used again: the server may be about to close it
+IDLE_SECONDS = 3.0  # an older idle connection is not reused: the server may be about to close it
 LOST, EXTRA, BROKEN = "lost", "extra", "broken"
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one request; seconds count from the moment it was due and from the moment it was sent."""
+    """The outcome of one request; seconds count from the moment it was due and from the moment it was sent."""
 
     status: int | str  # of the answer; LOST: the connection ended without one
     since_due: float
@@ -28,7 +28,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Tally:
-    """Everything that happened."""
+    """The outcomes of all requests."""
 
     sent: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
@@ -82,14 +82,14 @@ class Connection(asyncio.Protocol):
             self.pool.idle.append(self)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """An answer that has not come by now never will."""
+        """Record a missing answer as lost."""
         if self._waiting:
             self._done(LOST, retry_after=False)
         self._transport = None
 
     @property
     def usable(self) -> bool:
-        """Say whether it is open, and used recently enough."""
+        """Return whether it is open and was used recently enough."""
         fresh = time.perf_counter() - self.idle_since < IDLE_SECONDS
         return fresh and self._transport is not None and not self._transport.is_closing()
 
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
 
 
 class Pool:
-    """As many connections as there are requests under way; the one used last is used again first."""
+    """As many connections as concurrent requests; the most recently used one is reused first."""
 
     def __init__(self, port: int, answered: Callable[[Outcome], None] = lambda _: None) -> None:
         self.tally = Tally()
@@ -118,11 +118,11 @@ class Pool:
 
     @property
     def open(self) -> int:
-        """Give the number of requests that have no answer yet."""
+        """Return the number of requests that have no answer yet."""
         return self.tally.sent - len(self.tally.outcomes)
 
     def send(self, request: bytes, due: float) -> None:
-        """Send a request now; never waits."""
+        """Send a request without waiting."""
         self.tally.sent += 1
         while self.idle:
             connection = self.idle.pop()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.corpora import load_corpus
-from benchmarks.load.arrivals import climbs_on, percentile, poisson, verdict
+from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
 from benchmarks.overload.client import LOST, Pool
 from benchmarks.tables import markdown, put
 
@@ -47,11 +47,11 @@ def test_one_bad_moment_does_not_decide_whether_a_rate_is_held() -> None:
 
 
 def test_a_climb_ends_after_two_rates_in_a_row_that_were_not_held() -> None:
-    assert climbs_on([])
-    assert climbs_on([False])
-    assert climbs_on([True, False])
-    assert climbs_on([False, True, False])
-    assert not climbs_on([True, False, False])
+    assert should_raise_rate([])
+    assert should_raise_rate([False])
+    assert should_raise_rate([True, False])
+    assert should_raise_rate([False, True, False])
+    assert not should_raise_rate([True, False, False])
 
 
 def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:

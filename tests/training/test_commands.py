@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from service.bundle.manifest import GoldRate
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
-from training.cli.export import read_alignment, read_scores
 from training.data.prepare import prepare
 from training.data.subwords import train_tokenizer
+from training.export.card_inputs import read_alignment, read_scores
 from training.networks.build import build_network
 from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
 from training.runs.folder import RunFolder

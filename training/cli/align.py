@@ -22,7 +22,7 @@ from training.files import write_lines
 from training.trainer.checkpoints import load_trained
 
 REPORTED = ("layer", "head", "step", "threshold", "aer")
-"""What a report says about each head."""
+"""The keys of each head in a report."""
 
 
 def align(
@@ -47,7 +47,7 @@ def align(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Word alignments by forced decoding: the best reading of attention against gold, or the links of one reading."""
+    """Align words by forced decoding: find the alignment head closest to gold, or write the links of one head."""
     pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
     if scores is not None:
         write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
@@ -67,7 +67,7 @@ def align(
 
 
 def _kind(links: Path) -> Literal["silver", "gold"]:
-    """Whose links a file has, by its name: `silver` writes ``.silver``, and once wrote ``development.gold``."""
+    """Return the origin of a file's links by its name; `silver` writes ``.silver``, formerly ``development.gold``."""
     return "silver" if links.suffix == ".silver" or links.name == "development.gold" else "gold"
 
 
@@ -115,7 +115,7 @@ def rival(
     pairs: Pairs = 1_000_000,
     output: Output = None,
 ) -> None:
-    """The alignment error rate of eflomal, trained on the text that the run was trained on."""
+    """Measure the alignment error rate of eflomal, trained on the text that the run was trained on."""
     found = align_both_ways((read_lines(source), read_lines(target)), training_text(run, pairs))
     truth = read_gold(gold)
     rates = {name: alignment_error_rate(links, truth) for name, links in compare(found).items()}

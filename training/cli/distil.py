@@ -1,4 +1,4 @@
-"""The two commands that make text for a model to learn from others: ``unseen`` and ``distil``."""
+"""The two commands that make text for distillation: ``unseen`` and ``distil``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unseen(
     ],
     output: Annotated[Path, typer.Option(help="One sentence per line.")],
 ) -> None:
-    """The source sentences of a corpus that others do not have: for `distil`."""
+    """Write the source sentences of a corpus that other files do not contain, for `distil`."""
     known = (source for path in seen for source, _ in read_pairs(path))
     found = teachers_of.unseen((source for source, _ in read_pairs(candidates)), known)
     write_lines(output, found)
@@ -36,7 +36,7 @@ def distil(
         float, typer.Option(min=0, max=1, help="Share of pairs to keep: those with the highest scores.")
     ] = 0.9,
 ) -> None:
-    """Pairs to learn from: every teacher translates, each scores the others' translations, the best mean is kept."""
+    """Make training pairs: each teacher translates and scores all translations; the best mean score is kept."""
     pairs = teachers_of.surest(teachers_of.distil(sentences, teacher), keep)
     write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
     typer.echo(f"{output}: {len(pairs)} pairs")

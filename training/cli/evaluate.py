@@ -49,7 +49,7 @@ def evaluate(
         ),
     ] = WRAP_TOKENS,
 ) -> None:
-    """BLEU and chrF of a test set, or of the run's development data; by sentence length; the teaching sentences."""
+    """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     if hypotheses is not None:
         if test is None:
             raise ValueError("--hypotheses needs --test: the sentences they translate, with their references")
@@ -101,7 +101,7 @@ def lengths(
     family: FamilyOption = "cased",
     output: Output = None,
 ) -> None:
-    """BLEU by sentence length of several systems on the same test set: a table and a plot."""
+    """Compare BLEU by sentence length of several systems on the same test set, as a table and a plot."""
     loaded = load_test(test, target)
     bounds = [int(edge) for edge in edges.split(",")]
     curves = {}

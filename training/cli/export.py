@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from service.bundle.manifest import MANIFEST_NAME, AlignmentHead, DecodingDefaults, GoldRate, Precision
-from training.data.corpora import find_corpus
+from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import IdPair
-from training.export.card import DataCredit, ModelCard, Score
+from training.export.card import ModelCard, Score
+from training.export.card_inputs import data_credit, read_alignment, read_scores
 from training.export.shortlist import Shortlist, learn_shortlist
-from training.recipe import CorpusConfig, Recipe
+from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.runs.stages import closed, git_revision, load_stages
 from training.trainer.checkpoints import Weights, load_trained, newest_checkpoint
@@ -97,22 +96,22 @@ def next_version(output: Path) -> str:
 
 
 def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:
-    """What the run's own training pairs say about which token may call for which."""
+    """Return the shortlist learnt from the run's training pairs."""
     corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
     return learn_shortlist(corpora, [corpus.weight for corpus in recipe.corpora], vocabulary)
 
 
 def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
-    """Development pairs spread evenly over all corpora, which stand one after the other."""
+    """Return development pairs spread evenly over all corpora, which are stored one after the other."""
     chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
     return [(development.source[int(i)], development.target[int(i)]) for i in chosen]
 
 
 def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
-    """What is known of a run: its data with whom to credit, its seed, the code's revision, its scores."""
+    """Return the model card of a run: data with credits, seed, revision of the code, scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
     stages, newest = load_stages(folder.stages), newest_checkpoint(folder)
-    if stages and stages[-1]["to_update"] is None and newest is not None:  # killed, or training still
+    if stages and stages[-1]["to_update"] is None and newest is not None:  # killed, or still training
         stages = closed(stages, int(newest.stem))
     return ModelCard(
         data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
@@ -123,73 +122,3 @@ def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], not
         stages=stages,
         exported_with=git_revision(),
     )
-
-
-def read_scores(path: Path) -> tuple[Score, ...]:
-    """A report of ``evaluate``, or a list of scores measured elsewhere.
-
-    Raises ValueError naming a file that is neither.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, list):
-            return tuple(Score(**entry) for entry in content)
-        return tuple(
-            Score(
-                result["test_set"],
-                figure["metric"],
-                round(figure["score"], 2),
-                figure["signature"],
-                content["precision"],
-                result["beam_size"],
-            )
-            for result in content["results"]
-            for figure in result["scores"]
-        )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} must be a report of `evaluate` or a JSON list of scores: {error!r}") from error
-
-
-def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
-    """The best reading that ``align`` found, with its error against gold where that was measured.
-
-    Raises ValueError naming a file that is no such report, or a gold report of another reading.
-    """
-    found = _read_alignment(path)
-    gold = found if gold_path is None else _read_alignment(gold_path)
-    same = (gold.layer, gold.head, gold.step, gold.threshold) == (found.layer, found.head, found.step, found.threshold)
-    if not same:
-        raise ValueError(
-            f"{gold_path} measures another alignment head than {path}: pass that head to `align` as --reading"
-        )
-    if gold.against != "gold" or gold.aer is None or gold.measured_on is None:
-        if gold_path is not None:
-            raise ValueError(
-                f"{gold_path} was not measured against gold links: pass links from people to `align` as --gold"
-            )
-        return found
-    return replace(found, gold=GoldRate(aer=gold.aer, measured_on=gold.measured_on))
-
-
-def _read_alignment(path: Path) -> AlignmentHead:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        best = content["readings"][0]
-        return AlignmentHead(**best | {"measured_on": content["measured_on"], "against": content.get("against")})
-    except (IndexError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} must be a report of `align --gold`: {error!r}") from error
-
-
-def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
-    """Whom to credit for a corpus of a recipe, and its licence: its origin's, if it is made from another."""
-    if corpus.origin is not None:
-        origin = next(other for other in recipe.corpora if other.name == corpus.origin)
-        credit = data_credit(recipe, origin, pairs)
-        return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
-    if corpus.number_templates:
-        return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random numbers")
-    if corpus.path is not None:
-        whom = corpus.credit or f"local file {corpus.path.name}"
-        return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
-    known = find_corpus(corpus.corpus or corpus.name)
-    return DataCredit(corpus.name, pairs, known.licence, known.credit)

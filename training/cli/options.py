@@ -21,6 +21,7 @@ Output = Annotated[Path | None, typer.Option(help="Also write the results to thi
 
 
 def show(content: Mapping[str, object], text: str, output: Path | None) -> None:
+    """Print the text; also write the content to ``output`` as JSON, if given."""
     typer.echo(text)
     if output is not None:
         write_json(output, content)

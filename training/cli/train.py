@@ -42,7 +42,7 @@ def train(
     processes: Annotated[int, typer.Option(help="Processes on this machine, with DDP.")] = 1,
     nodes: Annotated[int, typer.Option(help="Machines, under torchrun.")] = 1,
 ) -> None:
-    """Train, or go on where the last run stopped."""
+    """Train, or resume from the newest checkpoint."""
     loaded, folder = _open(recipe, runs, overrides)
     if not folder.tokenizer.exists():
         raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")

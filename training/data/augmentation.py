@@ -1,8 +1,8 @@
 """Pairs as users type them, made from clean ones: other case, no full stop, typos, several sentences, things to copy.
 
-Parallel text is tidy and holds few addresses, codes or rare names, so a model learns from it neither to read carelessly
-typed text nor to copy; and a corpus of short sentences teaches it nothing of what lies beyond them. What is right for a
-variant follows from the pair it was made from; nothing is invented.
+Parallel text is tidy and has few addresses, codes or rare names. A model trained on it alone learns neither to read
+carelessly typed text nor to copy, and short sentences do not teach it to translate longer texts. The translation of a
+variant follows from the original pair.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ _FRAMES = ("{text} {thing}", "{thing} {text}", "{thing}: {text}", "{text} ({thin
 def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
     """Yield `count` pairs, each made of a pair of `pairs`, every way of making one as often as the others.
 
-    What does not suit a pair (no number to change, say) is left to the next way. Same arguments, same pairs.
+    If a way does not suit a pair (it has no number to change, for example), the next way is used. The result depends on
+    the arguments alone.
     """
     chosen = random.Random(seed)
     every: tuple[Way, ...] = (*_WAYS, partial(joined, pairs))
@@ -110,7 +111,7 @@ def unfinished(pair: Pair, _draw: random.Random) -> Pair | None:
 
 
 def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
-    """One or two slips in the source: letters swapped, dropped, doubled or replaced; its translation as it was."""
+    """Swap, drop, double or replace one or two letters of the source; keep the translation."""
     source = pair[0]
     if sum(map(str.isalpha, source)) < 8:
         return None
@@ -120,7 +121,7 @@ def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
-    """Other numbers in place of all that both sides have in common."""
+    """Replace all numbers that both sides have in common."""
     found = [_NUMBER.findall(side) for side in pair]
     common = [number for number in found[0] if [side.count(number) for side in found] == [1, 1]]
     if not common:
@@ -131,19 +132,19 @@ def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def renamed(pair: Pair, draw: random.Random) -> Pair | None:
-    """Another name where both sides have the same one."""
+    """Replace a name that occurs on both sides."""
     names = [name for name in _NAME.findall(pair[0]) if pair[0].count(name) == pair[1].count(name) == 1]
     return _replaced(pair, draw.choice(names), _name(draw)) if names else None
 
 
 def copying(pair: Pair, draw: random.Random) -> Pair:
-    """Something that is the same in every language, added to both sides or alone."""
+    """Add text that is the same in every language to both sides, or return it alone."""
     thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
     return frame.format(text=pair[0], thing=thing), frame.format(text=pair[1], thing=thing)
 
 
 def joined(pairs: Sequence[Pair], pair: Pair, draw: random.Random) -> Pair:
-    """Two to four sentences in a row, the others drawn from ``pairs``."""
+    """Return two to four sentences in a row, the others drawn from ``pairs``."""
     row = [pair, *(pairs[draw.randrange(len(pairs))] for _ in range(draw.randint(1, 3)))]
     return " ".join(source for source, _ in row), " ".join(target for _, target in row)
 

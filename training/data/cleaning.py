@@ -1,4 +1,4 @@
-"""What text looks like before it is trained on, and which pairs are worth it: the one place for both."""
+"""Normalisation of training text, and the rules by which pairs are kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def clean(pairs: Iterable[Pair], config: CleaningConfig, max_words: int) -> Iter
 
 
 def is_usable(pair: Pair, config: CleaningConfig, max_words: int) -> bool:
-    """Decide whether a normalised pair is trained on."""
+    """Return whether a normalised pair is kept for training."""
     source, target = pair
     if not source or not target:
         return False

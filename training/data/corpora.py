@@ -1,4 +1,4 @@
-"""The parallel corpora that recipes may name: where they come from, what they may be used for, whom to credit."""
+"""The parallel corpora that recipes may name: their origins, licences and credits."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ CORPORA: Mapping[str, Corpus] = {corpus.name: corpus for corpus in _LISTED}
 
 
 def find_corpus(name: str) -> Corpus:
-    """The corpus of that name (``multi30k`` is the raw training split); raises CorpusError naming all there are."""
+    """Return the corpus of that name (``multi30k`` is the raw training split); raise CorpusError if there is none."""
     try:
         return CORPORA["multi30k-raw-train" if name == "multi30k" else name]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Text for a model to learn from others: new sentences, each with the translation that several models agree on most.
+"""Distillation data: new sentences, each with the translation that several models agree on most.
 
 Sequence-level knowledge distillation (1606.07947) over untranslated sentences (self-training, 1909.13788).
-The teachers are bundles, asked through the command line that users have: what is learnt from is what is served.
+The teachers are bundles and translate through the command line, as they are served.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class _Partial:
         return {"Range": f"bytes={self.path.stat().st_size}-", "If-Range": self.version.read_text()}
 
     def discard(self) -> None:
-        """Forget what has arrived."""
+        """Delete the partial file and its version."""
         self.path.unlink(missing_ok=True)
         self.version.unlink(missing_ok=True)
 

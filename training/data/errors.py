@@ -1,4 +1,4 @@
-"""What can be wrong with training data, said so that a person can act on it."""
+"""Errors in training data."""
 
 
 class CorpusError(ValueError):

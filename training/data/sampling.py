@@ -1,4 +1,4 @@
-"""Which sentences stand for all of them: every corpus in its share, spread evenly over it."""
+"""Representative samples of sentences: each corpus in its share, spread evenly."""
 
 from __future__ import annotations
 

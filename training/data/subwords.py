@@ -14,7 +14,7 @@ FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
-    """Learn a BPE vocabulary in which nothing is unknown: what has no piece is spelt in bytes.
+    """Learn a BPE vocabulary without unknown tokens: bytes spell text that has no subword.
 
     The trainer of `tokenizers` adds no byte tokens, so they stand among its special tokens while it
     trains; the model is then rebuilt with them as ordinary entries, or users' text could hit them.

@@ -1,4 +1,4 @@
-"""Translations by bundles, through the command line that users have: what is measured or learnt is what is served."""
+"""Translations by bundles through the command line, exactly as they are served."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TeacherError(ValueError):
 def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
     """Run ``translucent translate`` with a bundle over a file; raises TeacherError with what it printed."""
     command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
-    command.append("--no-split-sentences")  # a line is one sentence, whatever stands in it
+    command.append("--no-split-sentences")  # each line is one sentence
     result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
     if result.returncode:
         raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")

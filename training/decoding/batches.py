@@ -17,7 +17,7 @@ BATCH_TOKENS = 4096
 
 @contextmanager
 def evaluating(network: Network) -> Iterator[torch.device]:
-    """Switch dropout and gradients off for a while; gives the network's device."""
+    """Switch dropout and gradients off in this context; yield the network's device."""
     module = network if isinstance(network, nn.Module) else nn.Identity()
     before = module.training
     module.eval()
@@ -39,7 +39,7 @@ def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple
 
 
 def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Iterator[list[int]]:
-    """Indices in batches of similar length, longest first (a batch too big fails at once, not at the end)."""
+    """Yield indices in batches of similar length, longest first, so that a batch that is too big fails at once."""
     group: list[int] = []
     for index in sorted(range(len(sources)), key=lambda i: -len(sources[i])):
         longest = len(sources[group[0]]) if group else 0

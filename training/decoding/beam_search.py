@@ -85,7 +85,7 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     they stand. No hypothesis repeats itself for ever (``training.decoding.repetition``).
     """
     beams = _start(network, source, lengths, options)
-    everyone = list(beams.sentences)
+    all_sentences = list(beams.sentences)
     while beams.sentences:
         tokens = beams.ids[:, :, -1] if beams.ids.shape[2] else torch.full_like(beams.scores, BOS, dtype=torch.int64)
         logits, beams.state, _ = network.step(tokens.flatten(), beams.state, beams.memory)
@@ -96,7 +96,7 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
         live = [p for p, s in enumerate(beams.sentences) if not _is_done(s, best[p], beams.ids.shape[2], options)]
         if len(live) < len(beams.sentences):
             beams.keep(live)
-    return [sentence.best_first() for sentence in everyone]
+    return [sentence.best_first() for sentence in all_sentences]
 
 
 def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOptions) -> _Beams:
@@ -128,7 +128,9 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
         whole = ids if finished else [*ids, int(tokens[place, rank])]
         beams.sentences[place].results.append(Hypothesis(whole, score, finished))
     ranks = torch.arange(scores.shape[1], device=scores.device)
-    chosen = (ranks + ended * scores.shape[1]).sort(-1).values[:, :size] % scores.shape[1]  # those that go on, in order
+    chosen = (ranks + ended * scores.shape[1]).sort(-1).values[:, :size] % scores.shape[
+        1
+    ]  # the K best unfinished ones, in order
     parents, tokens = parents.gather(1, chosen), tokens.gather(1, chosen)
     beams.scores = scores.gather(1, chosen)
     before = beams.ids.gather(1, parents[:, :, None].expand(-1, -1, steps - 1))

@@ -17,8 +17,8 @@ from training.networks.interface import Network
 def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
     """Return the most likely token at every step: [B, S], [B] → ids without the end token.
 
-    A row also ends at its ``length_limit``, so that an untrained network is not waited for, and does not repeat itself
-    for ever, as the service's does not.
+    A row also ends at its ``length_limit``, so that an untrained network stops, and cannot repeat itself
+    forever, as in the service.
     """
     memory = network.encode(source, lengths)
     state = network.start(memory)

@@ -19,7 +19,7 @@ def search(
     options: SearchOptions,
     progress: Callable[[int], object] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of every source, best first; ``progress`` is called with each batch's number of sentences."""
+    """Return the hypotheses of every source, best first; ``progress`` gets each batch's number of sentences."""
     results: list[list[Hypothesis]] = [[] for _ in sources]
     with evaluating(network) as device:
         for group in length_groups(sources, options.beam_size):

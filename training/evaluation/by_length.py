@@ -15,7 +15,7 @@ Curves = Mapping[str, Sequence[Bucket]]
 
 
 def table(curves: Curves) -> str:
-    """A Markdown table: a row a system, a column a bucket, and what the longest bucket loses against two others."""
+    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the longest one."""
     buckets = next(iter(curves.values()))
     labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
     head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]

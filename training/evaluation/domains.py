@@ -1,7 +1,7 @@
-"""How good a bundle is at each kind of text: the report that a model card carries.
+"""Quality of a bundle by kind of text: the report in the model card.
 
-The bundle translates through ``translucent translate``, so what is measured is what is served: int8, the bundle's own
-beam, long sentences cut as the server cuts them.
+The bundle translates through ``translucent translate``, so that it is measured as it is served: int8, the bundle's
+default beam, long sentences cut by the server's rule.
 """
 
 from __future__ import annotations

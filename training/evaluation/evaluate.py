@@ -1,4 +1,4 @@
-"""How good a trained network is: test sets, development data of every corpus, the four teaching sentences."""
+"""Quality of a trained network on test sets, development data of each corpus and the four teaching sentences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Result:
 
 
 def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOptions) -> list[str]:
-    """Translations in the order given, with a progress bar on a terminal."""
+    """Return the translations in order; show a progress bar on a terminal."""
     with tqdm(total=len(sentences), unit="sentence", disable=None) as bar:
         return translate(trained.network, trained.tokenizer, sentences, options, bar.update)
 
@@ -84,7 +84,7 @@ def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[Teaching
 def report(
     model: str, precision: str, weights: str | None, results: Sequence[Result], teaching: Sequence[TeachingResult]
 ) -> dict[str, Any]:
-    """Everything that was measured, as plain data for JSON."""
+    """Return all measurements as plain data for JSON."""
     return {
         "model": model,
         "precision": precision,
@@ -95,7 +95,7 @@ def report(
 
 
 def as_text(results: Sequence[Result], teaching: Sequence[TeachingResult]) -> str:
-    """Return the same for people: a line a figure."""
+    """Return the same as text, with a line for each figure."""
     lines = []
     for result in results:
         lines.append(f"{result.test_set}: {result.sentences} sentences")

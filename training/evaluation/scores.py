@@ -1,4 +1,4 @@
-"""How good translations are: BLEU and chrF as the literature measures them, and the teaching example's metric."""
+"""Scores of translations: BLEU and chrF as in the literature, and the metric of the teaching example."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from training.runs.folder import RunFolder
 class TestSet:
     """Sentences and their reference translations."""
 
-    __test__ = False  # or pytest takes it for a class of tests
+    __test__ = False  # pytest would collect it as a class of tests
 
     name: str
     sources: Sequence[str]
@@ -22,7 +22,7 @@ class TestSet:
 
 
 def load_test(path: Path, target_path: Path | None = None) -> TestSet:
-    """A TSV (source, tab, reference) or two line-aligned files; .gz too. Raises CorpusError as ``read_pairs`` does."""
+    """Read a TSV (source, tab, reference) or two line-aligned files, also .gz; raise CorpusError as ``read_pairs``."""
     if target_path is None:
         sources, references = zip(*read_pairs(path), strict=True)
         return TestSet(_stem(path), sources, references)

@@ -1,4 +1,4 @@
-"""What export needs of an architecture; the rest of the package never asks which one it is."""
+"""What export needs of an architecture; the rest of the package does not depend on which one it is."""
 
 from __future__ import annotations
 

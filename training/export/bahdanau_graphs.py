@@ -53,7 +53,7 @@ class BahdanauGraphs:
         return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
 
     def encoder(self, graph: GraphBuilder) -> None:
-        """source [B, S], source_lengths [B] → memory and initial states."""
+        """Build the encoder: source [B, S], source_lengths [B] → memory and initial states."""
         source = graph.input("source", INT64, ["B", "S"])
         lengths = graph.input("source_lengths", INT64, ["B"])
         memory, state = self._encode(graph, source, lengths)
@@ -65,7 +65,7 @@ class BahdanauGraphs:
         self.output.give(graph)
 
     def decoder(self, graph: GraphBuilder) -> None:
-        """One step of N = B · K rows."""
+        """Build one step of N = B · K rows."""
         dtype = self.arithmetic.dtype
         tokens = graph.input("tokens", INT64, ["B", "K"])
         graph.input("lengths", INT32, ["N"])
@@ -150,7 +150,7 @@ class BahdanauGraphs:
         return context, [*hidden, *cells], weights
 
     def _transition(self, graph: GraphBuilder, word: Operand, state: str) -> str:
-        """A conditional GRU's first half (1703.04357): previous word and state [N, D] → what attention asks with."""
+        """Compute a conditional GRU's first half (1703.04357): previous word and state [N, D] → attention's query."""
         own = self.arithmetic.operand(graph, "transition", state)
         inputs = self.arithmetic.product(graph, TRANSITION["ih"], word)
         gated = self.arithmetic.product(graph, TRANSITION["hh"], own)

@@ -1,4 +1,4 @@
-"""Watches the float graphs at work on development text, so that fixed scales fit what really comes."""
+"""Runs the float graphs on development text, so that fixed scales fit real activations."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def sample_sites(
 
 
 def _thin(rows: Floats) -> Floats:
-    """At most 4,096 rows, spread evenly and in a random order that is always the same."""
+    """Return at most 4,096 rows, spread evenly and in a random order that is always the same."""
     order = np.random.default_rng(0).permutation(len(rows))[:_ROWS]
     return np.ascontiguousarray(rows[order])

@@ -1,4 +1,4 @@
-"""The model card: where a model comes from, what it is worth, what it is for."""
+"""The model card: the origin, the quality and the intended use of a model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCard:
-    """What is said of a model that was trained elsewhere."""
+    """The card of a model that was trained elsewhere."""
 
     data: tuple[DataCredit, ...]
     imported: Mapping[str, Any]
@@ -101,18 +101,18 @@ class Card(Protocol):
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """The recipe as YAML, as a card shows it: without keys that say nothing, and files and folders by name alone.
+    """Return the recipe as YAML for a card: without empty keys, and with files and folders by name alone.
 
-    Where they lay is one machine's business, and tells strangers about it.
+    Full paths would reveal the layout of the training machine.
     """
-    return yaml.safe_dump(_told(recipe.model_dump(exclude_none=True)), sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(_published(recipe.model_dump(exclude_none=True)), sort_keys=False, allow_unicode=True)
 
 
-def _told(value: Any) -> Any:
+def _published(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _told(item) for key, item in value.items()}
+        return {key: _published(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_told(item) for item in value]
+        return [_published(item) for item in value]
     return value.name if isinstance(value, PurePath) else value
 
 

@@ -1,4 +1,4 @@
-"""What export needs to know of a model beside its parameters: a recipe says it, and so does an import."""
+"""Description of a model for export, apart from its parameters: from a recipe or an import."""
 
 from __future__ import annotations
 

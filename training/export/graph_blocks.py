@@ -1,4 +1,4 @@
-"""Pieces that the graphs of every architecture share."""
+"""Building blocks that the graphs of all architectures share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Arrays = list[tuple[str, Sequence[str | int]]]
 
 
 def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int, between: int = 0) -> str:
-    """bool [B, 1 …, S] with ``between`` ones, true within a row's length; S is the size of ``like`` at ``axis``."""
+    """Return bool [B, 1 …, S] with ``between`` ones, true within a row's length; S: size of ``like`` at ``axis``."""
     size = graph.op("Shape", like, start=axis, end=axis + 1)
     zero, one = graph.constant(np.array(0, np.int64)), graph.constant(np.array(1, np.int64))
     places = graph.op("Range", zero, graph.op("Squeeze", size), one)
@@ -38,7 +38,7 @@ def valid_mask(graph: GraphBuilder, arithmetic: Arithmetic, lengths: str, like: 
 
 
 def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str) -> None:
-    """The step's outputs: the best C tokens of every row and their log-probabilities, [B, K, C].
+    """Add the step's outputs: the best C tokens of every row and their log-probabilities, [B, K, C].
 
     logits float32 [N, V] or [N, 1, V]; rows int64 [2] = (B, K); candidates int64 [1] = C.
     """
@@ -67,12 +67,12 @@ class Hidden(NamedTuple):
 
 
 def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: Target, output: Output) -> None:
-    """The forced pass' log-probability and rank of every target token [B, T]; 0 in the padding.
+    """Add the outputs of scoring: log-probability and rank of every target token [B, T]; 0 in the padding.
 
     The output layer runs over a few positions at a time: over all at once, the logits of
     a batch would take hundreds of megabytes.
     """
-    if hidden.dtype != FLOAT:  # a GPU has the memory, and would be waited for at every turn of a loop
+    if hidden.dtype != FLOAT:  # a GPU has the memory, and a loop would synchronise at every iteration
         ids = graph.op("Unsqueeze", target.ids, graph.integers(2))
         _output_scores(graph, score(graph, output(graph, hidden.tensor), ids), target)
         return
@@ -94,7 +94,7 @@ def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: Target, output: 
 
 
 def score(graph: GraphBuilder, logits: str, ids: str) -> list[str]:
-    """Log-probabilities of ids and how many tokens are better, float32: logits [..., V], ids [..., 1] → [..., 1]."""
+    """Return float32 log-probabilities and numbers of better tokens: logits [..., V], ids [..., 1] → [..., 1]."""
     scores = graph.op("LogSoftmax", logits, axis=-1)  # as in the step, so that the two agree
     chosen = graph.op("GatherElements", scores, ids, axis=-1)
     better = graph.op("Cast", graph.op("Greater", scores, chosen), to=FLOAT)

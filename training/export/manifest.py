@@ -1,4 +1,4 @@
-"""What the manifest of an exported network says."""
+"""The manifest of an exported network."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def manifest_document(
     alignment: AlignmentHead | None,
     decoding: DecodingDefaults,
 ) -> dict[str, Any]:
-    """Everything but ``files`` and ``card``."""
+    """Return the manifest without ``files`` and ``card``."""
     sizes = attention_sizes(model.network)
     align = {name: value for name, value in asdict(align_of(model, alignment)).items() if name not in _LATER or value}
     document = {

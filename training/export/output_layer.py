@@ -52,7 +52,7 @@ class OutputLayer(NamedTuple):
         ]
 
     def give(self, graph: GraphBuilder) -> None:
-        """The encoder's part: the chosen tokens' columns."""
+        """Add the encoder's part: the columns of the chosen tokens."""
         if not self.arithmetic.lists:
             return
         ids = graph.input(SHORTLIST, INT64, ["B", "O"])
@@ -71,7 +71,7 @@ class OutputLayer(NamedTuple):
         return self.arithmetic.logits(graph, self.table, Operand(SITE, hidden), self.factor)
 
     def top(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
-        """The step's outputs from hidden [N, 1, W] or [N, W]; rows int64 [2] = (B, K); candidates int64 [1]."""
+        """Add the step's outputs from hidden [N, 1, W] or [N, W]; rows int64 [2] = (B, K); candidates int64 [1]."""
         if self.arithmetic.always is None:
             top_candidates(graph, self.logits(graph, hidden), rows, candidates)
             return
@@ -96,7 +96,7 @@ class OutputLayer(NamedTuple):
         graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])
 
     def _top_of_always(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
-        """The outputs of a step that scores the same tokens for every sentence."""
+        """Add the outputs of a step that scores the same tokens for every sentence."""
         assert self.arithmetic.always is not None
         logits = self.arithmetic.frequent(graph, self.table, Operand(SITE, hidden), self.factor)  # [..., A]
         logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)

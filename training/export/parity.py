@@ -1,4 +1,4 @@
-"""The gate of export: ONNX and PyTorch must agree before a bundle exists."""
+"""The parity gate of export: ONNX and PyTorch must agree before a bundle is written."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ParityLimits:
-    """How far apart the two may be."""
+    """The largest differences that are accepted."""
 
     exact: float = 1e-4
     """fp32: largest difference of a log-probability or of an attention weight."""
@@ -143,7 +143,7 @@ def half_provider() -> str | None:
 def _half(
     network: Network, folder: Path, read: AlignmentHead, batches: Sequence[Batch], limits: ParityLimits
 ) -> list[Comparison]:
-    """Forced decoding in half precision, on the device that will serve it."""
+    """Compare forced decoding in half precision, on the kind of device that serves it."""
     provider = half_provider()
     if provider is None:
         return []
@@ -173,7 +173,7 @@ def parity_table(results: Sequence[Comparison]) -> str:
 
 
 def torch_reference(network: Network, batch: Batch) -> _Reference:
-    """Forced decoding by the network itself, with the tokens suppressed that the graphs never produce."""
+    """Return the network's own forced decoding, without the tokens that the graphs never produce."""
     with torch.no_grad():
         memory = network.encode(batch.source, batch.source_lengths)
         decoded = network.decode(batch.target_in, memory)
@@ -191,7 +191,7 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
 
 
 class _Seen:
-    """What forced decoding showed over all batches."""
+    """The results of forced decoding over all batches."""
 
     def __init__(self, read: AlignmentHead) -> None:
         self._read = read

@@ -1,4 +1,4 @@
-"""How a graph multiplies, looks up and adds in each precision; the graphs themselves never ask which one it is."""
+"""How a graph multiplies, looks up and adds in each precision; the graphs do not depend on it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Arithmetic:
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
-        """The operand [..., W], reshaped to [B, K, W], times int8 [B, W, O] → int32 [B, K, O]; for shortlists."""
+        """Multiply the operand [..., W], as [B, K, W], by int8 [B, W, O] → int32 [B, K, O]; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
@@ -113,11 +113,11 @@ class Arithmetic:
         return graph.constant(np.array(value, np.float16 if self.dtype == TensorProto.FLOAT16 else np.float32))
 
     def from_float(self, graph: GraphBuilder, tensor: str) -> str:
-        """float32 → this precision."""
+        """Cast float32 to this precision."""
         return tensor if self.dtype == TensorProto.FLOAT else graph.op("Cast", tensor, to=self.dtype)
 
     def to_float(self, graph: GraphBuilder, tensor: str) -> str:
-        """This precision → float32."""
+        """Cast this precision to float32."""
         return tensor if self.dtype == TensorProto.FLOAT else graph.op("Cast", tensor, to=TensorProto.FLOAT)
 
     def _joined(self, graph: GraphBuilder, operands: tuple[Operand, ...]) -> str:
@@ -197,12 +197,12 @@ class Int8Arithmetic(Arithmetic):
         return _int8_rows(graph, table, ids)
 
     def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """Return the table is stored once, [V, E]; its transpose is made when the graph is loaded."""
+        """Return the logits; the table is stored once, [V, E], and transposed when the graph is loaded."""
         names = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS)
         return self._logits(graph, operand, factor, [graph.weight(name) for name in names])
 
     def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """Their rows of the table are taken out of it when the graph is loaded."""
+        """Return the logits of ``always``; their rows are gathered when the graph is loaded."""
         assert self.always is not None
         names, ids = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS), always_ids(graph, self.always)
         return self._logits(graph, operand, factor, [graph.op("Gather", graph.weight(name), ids) for name in names])
@@ -220,7 +220,7 @@ class Int8Arithmetic(Arithmetic):
         return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
-        """All of it is computed when the graph is loaded; what the zero point adds to the product is in the bias."""
+        """Return scale and bias, computed at load; the bias includes the zero point's part of the product."""
         scale_of, zero = self._plan.ranges[site]
         scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, scale_of * factor))
         sums = graph.op("Cast", graph.weight(f"{table}.weight"), to=TensorProto.INT32)
@@ -229,7 +229,7 @@ class Int8Arithmetic(Arithmetic):
         return scale, graph.op("Sub", graph.weight(OUTPUT_BIAS), shift)
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
-        """Without a zero point, for which ONNX Runtime has a quicker product of a single row."""
+        """Multiply without a zero point, because ONNX Runtime is faster then for a single row."""
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         return graph.op("MatMulInteger", graph.op("Reshape", quantised, shape), weight)
 

@@ -1,4 +1,4 @@
-"""Weights and activations as 8-bit integers: which scales, and what they cost.
+"""Weights and activations as 8-bit integers: scales and their errors.
 
 Weights are symmetric for each output channel within ±64: with uint8 activations the sum of two products stays
 below 2¹⁵, so that the saturating instruction of CPUs without VNNI (vpmaddubsw) is exact, and every CPU gives the
@@ -110,7 +110,7 @@ def make_plan(
 def static_error(matrix: Matrix, rows: Floats, site: Range) -> float:
     """Squared error that a fixed activation scale adds to a product, relative to each row's own result, on average.
 
-    A row next to zero counts little: nothing can be lost there.
+    A row close to zero has little weight, because its error cannot matter.
     """
     rows = rows[:512]
     power = ((rows @ matrix.weight) ** 2).mean(axis=1)

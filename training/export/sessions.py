@@ -16,8 +16,10 @@ Array = npt.NDArray[Any]
 
 
 def open_session(path: Path, provider: str = "CPUExecutionProvider") -> onnxruntime.InferenceSession:
-    """Load a graph, on one CPU thread if nothing else is said; its integer weights are expanded at load where it asks
-    for floats."""
+    """Load a graph, by default on one CPU thread.
+
+    Integer weights that the graph uses as floats are expanded at load.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -54,7 +56,7 @@ class Stepper:
         return any(value.name == SHORTLIST for value in self._encoder.get_inputs())
 
     def start(self, source: Array, lengths: Array) -> None:
-        """Encode [B, S], [B] and begin anew, one row a sentence."""
+        """Encode [B, S], [B] and start again, one row for each sentence."""
         feeds = {"source": source, "source_lengths": lengths}
         if self.has_lists:
             assert self._listed is not None

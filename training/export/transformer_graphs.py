@@ -107,7 +107,7 @@ class TransformerGraphs:
     state_kind = "cache"
 
     def encoder(self, graph: GraphBuilder) -> None:
-        """source [B, S], source_lengths [B] → memory."""
+        """Build the encoder: source [B, S], source_lengths [B] → memory."""
         source = graph.input("source", INT64, ["B", "S"])
         lengths = graph.input("source_lengths", INT64, ["B"])
         arrays, _ = self._encode(graph, source, lengths)
@@ -118,11 +118,11 @@ class TransformerGraphs:
         self.output.give(graph)
 
     def decoder(self, graph: GraphBuilder) -> None:
-        """One step of N = B · K rows."""
+        """Build one step of N = B · K rows."""
         dtype = self.arithmetic.dtype
         tokens = graph.input("tokens", INT64, ["B", "K"])
         past = _Past(graph.input("lengths", INT32, ["N"]), graph.input("total_length", INT32, [1]))
-        graph.input("source_lengths", INT64, ["B"])  # every step is told them; this one has VALID
+        graph.input("source_lengths", INT64, ["B"])  # an input of every step; this one uses VALID instead
         candidates = graph.input("candidates", INT64, [1])
         memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
         state = [graph.input(name, dtype, axes) for name, axes in self.state]

@@ -19,7 +19,7 @@ class Attended(NamedTuple):
 
 
 def valid_positions(lengths: Tensor, size: int) -> Tensor:
-    """bool [B, size], true where a position is within its row's length."""
+    """Return bool [B, size], true where a position is within its row's length."""
     return torch.arange(size, device=lengths.device)[None, :] < lengths[:, None]
 
 

@@ -106,7 +106,7 @@ class Bahdanau(nn.Module):
         return Memory((annotations, self.attention.keys(annotations), initial), lengths, None)
 
     def start(self, memory: Memory) -> State:
-        """The state of every decoder layer [B, D], for an LSTM followed by its cells; zero above the first layer."""
+        """Return every decoder layer's state [B, D], for an LSTM with its cells last; zero above the first layer."""
         initial = memory.arrays[2]
         hidden = [initial] + [torch.zeros_like(initial) for _ in self.cells[1:]]
         cells = [torch.zeros_like(initial) for _ in self.cells] if self.config.cell == "lstm" else []

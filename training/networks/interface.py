@@ -1,4 +1,4 @@
-"""What training, decoding and evaluation need of a network; they never ask which one it is."""
+"""The interface of networks that training, decoding and evaluation use."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def newest_checkpoint(folder: RunFolder) -> Path | None:
 
 
 def trained_parameters(folder: RunFolder) -> Path | None:
-    """The file that stands for a run: the mean of its last checkpoints, or the newest one where training went on since.
+    """Return a run's parameters: the mean of its last checkpoints, or the newest one if training continued since.
 
     None in a fresh folder.
     """
@@ -37,7 +37,7 @@ def trained_parameters(folder: RunFolder) -> Path | None:
 
 
 def _covers(averaged: Path, newest: Path) -> bool:
-    """Say whether a mean was made behind a checkpoint; one of an older version does not tell, but its file is dated."""
+    """Return whether a mean is as new as a checkpoint; for means of older versions, by the files' dates."""
     content = torch.load(averaged, map_location="cpu", mmap=True, weights_only=True)
     if "update" in content:
         return int(content["update"]) >= int(newest.stem)
@@ -90,7 +90,7 @@ class Trained:
 
 
 Weights = Literal["usual", "best", "newest"]
-"""``usual``: the mean of the last checkpoints, or the newest one where training went on since. ``best``: the checkpoint
+"""``usual``: the mean of the last checkpoints, or the newest one if training continued since. ``best``: the checkpoint
 with the highest development BLEU. ``newest``: the last one."""
 
 

@@ -68,7 +68,7 @@ class PairData(lightning.LightningDataModule):
         return {"update": self._attached.global_step, "batches": self._drawn()}
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
-        """Go on behind what ``state_dict`` counted, whatever the processes and ``accumulate`` are now."""
+        """Continue after the batches that ``state_dict`` counted, for any number of processes and ``accumulate``."""
         self._drawn_before = Drawn(state_dict["update"], state_dict["batches"])
 
     def _drawn(self) -> int:

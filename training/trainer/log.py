@@ -1,4 +1,4 @@
-"""The log of a run: ``train.log`` in its folder; what a person should know at once goes to the terminal as well."""
+"""The log of a run: ``train.log`` in its folder; warnings also go to the terminal."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def open_log(folder: RunFolder) -> logging.Logger:
 
 @rank_zero_only
 def tell(folder: RunFolder, message: str) -> None:
-    """Write one line to the run's log and to the terminal; processes but the first stay silent."""
+    """Write one line to the run's log and to the terminal; only the first process writes."""
     logging.getLogger(f"training.run.{folder.path.name}").warning(message)

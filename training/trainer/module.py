@@ -149,7 +149,7 @@ class TranslationModule(lightning.LightningModule):
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _may_fuse(self) -> bool:
-        """Say whether one kernel may do the update: where the loss is scaled (fp16) it could not be clipped before."""
+        """Return whether one kernel may do the update; with a scaled loss (fp16), clipping before it is impossible."""
         return str(self.trainer.precision) != "16-mixed"
 
     def configure_gradient_clipping(
@@ -166,7 +166,7 @@ class TranslationModule(lightning.LightningModule):
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.optimisation.clip_norm)
 
     def on_train_start(self) -> None:
-        """Go on with the recipe's rate, betas and decay, whatever the checkpoint was trained with."""
+        """Use the recipe's rate, betas and decay in place of the checkpoint's."""
         schedule: Any = self.lr_schedulers()
         for group, own in zip(schedule.optimizer.param_groups, self._parts, strict=True):
             group.update(own)

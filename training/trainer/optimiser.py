@@ -38,7 +38,7 @@ def make_optimiser(network: nn.Module, config: OptimisationConfig, fused: bool) 
 
 
 def _in_groups(optimiser: torch.optim.Optimizer, state: dict[str, Any], order: list[int]) -> dict[str, Any] | None:
-    """Return a state of one group the groups of ``optimiser``; ``order``: where its parameters stood in that group."""
+    """Divide a state of one group into the groups of ``optimiser``; ``order``: the parameters' places in it."""
     if len(state["param_groups"]) != 1:
         return None
     new = {old: place for place, old in enumerate(order)}

@@ -56,7 +56,7 @@ def chosen_before(folder: RunFolder) -> Precision | None:
 
 
 def wait_for_choice(folder: RunFolder, seconds: float = WAIT_SECONDS) -> Precision:
-    """Return what the first of several processes chose; raises PrecisionError when nothing comes."""
+    """Return what the first of several processes chose; raise PrecisionError if there is no choice in time."""
     until = time.monotonic() + seconds
     while (found := chosen_before(folder)) is None:
         if time.monotonic() > until:
@@ -86,7 +86,7 @@ def choose(folder: RunFolder, network: nn.Module, losses: Losses, device: torch.
 def measure(network: nn.Module, losses: Losses, device: torch.device) -> dict[Precision, float]:
     """Return the seconds of the batches' updates in each precision, the best of some rounds; infinity on overflow.
 
-    The precisions take turns, so that what else the machine does meets them all.
+    The precisions alternate, so that other load of the machine affects all of them.
     """
     rounds: dict[Precision, list[float]] = {precision: [] for precision in candidates(device.type == "cuda")}
     own = copy.deepcopy(network).to(device).train()

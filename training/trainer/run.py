@@ -34,12 +34,11 @@ MEASURED_BATCHES = 2
 
 
 def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1, progress: bool = True) -> None:
-    """Train until the recipe's last update or until the cooldown that its patience began ends; average the last
-    checkpoints.
+    """Train until the recipe's last update or the end of a cooldown that patience began; then average checkpoints.
 
-    Goes on from the newest checkpoint where there is one: parameters, optimiser, data position and random state are
-    those of a run that was never stopped; rate, betas, decay and patience are the recipe's. Raises ValueError when the
-    recipe, the processes or the prepared text do not fit the run, before anything is changed.
+    Training resumes from the newest checkpoint if there is one. Parameters, optimiser, data position and random state
+    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. Raises ValueError if
+    the recipe, the processes or the prepared text do not fit the run, before anything is changed.
     """
     require_world(processes * nodes)
     require_possible(recipe.optimisation.precision, torch.cuda.is_available())
@@ -107,7 +106,7 @@ def require_world(processes: int) -> None:
 
 
 def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
-    """Yield the recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
+    """Return the recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
     if recipe.optimisation.precision != "auto":
         return recipe.optimisation.precision
     before = chosen_before(folder)

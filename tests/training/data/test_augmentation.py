@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from training.cli.export import data_credit
 from training.data.augmentation import (
     copying,
     joined,
@@ -22,6 +21,7 @@ from training.data.augmentation import (
 )
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
+from training.export.card_inputs import data_credit
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
 

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.cli.export import data_credit
 from training.data.distillation import Distilled, choose, distil, surest, unseen
 from training.data.teachers import TeacherError
+from training.export.card_inputs import data_credit
 from training.recipe import CorpusConfig, load_recipe
 
 RECIPES = Path(__file__).parents[3] / "training" / "recipes"

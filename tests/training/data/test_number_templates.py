@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from training.cli.export import data_credit
 from training.data.number_templates import LANGUAGES, filled, number_pairs
 from training.data.prepare import prepare
+from training.export.card_inputs import data_credit
 from training.recipe import Recipe, RecipeError, load_recipe
 from training.runs.folder import RunFolder
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.cli.export import data_credit
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
+from training.export.card_inputs import data_credit
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
 

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.cli.export import read_scores
 from training.data.prepare import prepare
 from training.data.teachers import TeacherError
 from training.evaluation.domains import public_sets, translated
+from training.export.card_inputs import read_scores
 from training.recipe import load_recipe
 from training.runs.folder import RunFolder
 

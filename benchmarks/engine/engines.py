@@ -1,4 +1,4 @@
-"""The engines that are compared, each behind the same two calls: open, translate ids."""
+"""The engines that are compared, each with the same interface: ``open`` and ``translate``."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ class Setting(NamedTuple):
 
     beam: int
     batch: int
-    """Sentences at a time; 1: each waits for the one before it."""
+    """Sentences at a time; with 1 they are translated one after the other."""
     workers: int
     longest: int = 96
-    """Most tokens of a translation."""
+    """The largest number of tokens of a translation."""
 
 
-class Contender(Protocol):
+class Engine(Protocol):
     """An engine with a loaded model."""
 
     def open(self, setting: Setting) -> None:
-        """Get ready to translate in this way."""
+        """Prepare to translate with this setting."""
         ...
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
-        """Translate ids that end with </s>; so do the results."""
+        """Return the translations; sources and results end with </s>."""
         ...
 
 
-class Ours:
-    """Our engine from the worker down: the queue, the scheduler, the search, the graphs."""
+class Translucent:
+    """Our engine without HTTP: worker, queue, scheduler, search and graphs."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
         self._bundle, self._precision = load_bundle(bundle), precision
@@ -48,7 +48,7 @@ class Ours:
         self._setting = Setting(1, 1, 1)
 
     def open(self, setting: Setting) -> None:
-        """Start that many workers with a model each."""
+        """Start the workers of a setting, each with its own model."""
         for worker in self._workers:
             worker.stop()
         while len(self._models) < setting.workers:
@@ -61,7 +61,7 @@ class Ours:
         self._setting = setting
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
-        """Hand every worker its share at once, or one sentence after the other."""
+        """Give every worker its share at once, or one sentence after the other."""
         search = SearchOptions(self._setting.beam, 1.0, self._setting.longest)
         jobs = [SentenceJob(ids, search) for ids in sources]
         count = len(self._workers)
@@ -80,26 +80,28 @@ class Ours:
 
 
 class CTranslate2:
-    """CTranslate2 on the bundle's own weights; it sorts by length and cuts into batches itself."""
+    """CTranslate2 with the weights of the bundle; it sorts sentences by length and forms batches itself."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
-        from benchmarks.engine import rival
+        from benchmarks.engine import ctranslate2_model
 
-        self._rival, self._precision = rival, precision
+        self._module, self._precision = ctranslate2_model, precision
         self._folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
-        self._pieces = rival.build(bundle, self._folder)
+        self._pieces = ctranslate2_model.build(bundle, self._folder)
         self._ids = {piece: number for number, piece in enumerate(self._pieces)}
         self._translators: dict[int, Any] = {}
         self._setting = Setting(1, 1, 1)
 
     def open(self, setting: Setting) -> None:
-        """Have a translator with that many workers."""
+        """Create the translator for this number of workers."""
         if setting.workers not in self._translators:
-            self._translators[setting.workers] = self._rival.open_rival(self._folder, self._precision, setting.workers)
+            self._translators[setting.workers] = self._module.open_translator(
+                self._folder, self._precision, setting.workers
+            )
         self._setting = setting
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
-        """One call for all sentences, or one for as many as there are workers."""
+        """Translate with one call for all sentences, or with one for every group of as many as there are workers."""
         setting, translator = self._setting, self._translators[self._setting.workers]
         step = setting.workers if setting.batch == 1 else len(sources)
         found: list[Ids] = []
@@ -117,7 +119,7 @@ class CTranslate2:
 
 
 class Torch:
-    """The network itself in PyTorch, float32, one thread; eager or compiled."""
+    """The PyTorch network in float32 on one thread, eager or compiled."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
         import torch
@@ -138,11 +140,11 @@ class Torch:
         self._setting = Setting(1, 1, 1)
 
     def open(self, setting: Setting) -> None:
-        """Remember how; there is one worker only."""
+        """Keep the setting; there is only one worker."""
         self._setting = setting
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
-        """Sorted by length, batch after batch."""
+        """Translate batch after batch, sorted by length."""
         import torch
 
         from training.decoding.batches import pad_sources
@@ -166,8 +168,8 @@ class Torch:
         return [found[index] for index in range(len(sources))]
 
 
-CONTENDERS: dict[str, type[Ours | CTranslate2 | Torch]] = {
-    "translucent": Ours,
+ENGINES: dict[str, type[Translucent | CTranslate2 | Torch]] = {
+    "translucent": Translucent,
     "ctranslate2": CTranslate2,
     "torch": Torch,
 }

@@ -1,7 +1,7 @@
-"""CTranslate2 as people serve it: FastAPI, and requests gathered into batches for a few milliseconds.
+"""The usual way to serve CTranslate2: FastAPI with requests collected into batches for a few milliseconds.
 
-`python -m benchmarks.load.peer BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the library's own defaults:
-one worker, with a thread for each of up to four cores.
+`python -m benchmarks.load.ctranslate2_server BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the
+library's own defaults: one worker, with a thread for each of up to four cores.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from benchmarks.engine.rival import build, open_rival
+from benchmarks.engine.ctranslate2_model import build, open_translator
 
 MOST_TOGETHER, WAIT_SECONDS = 64, 0.005
 EOS = "</s>"
 
 
-class Job(BaseModel):
-    """A request of the same form as ours."""
+class TranslateRequest(BaseModel):
+    """A request in the same format as ours."""
 
     q: str
     source: str
@@ -33,21 +33,21 @@ class Job(BaseModel):
     beam_size: int = 4
 
 
-Entry = tuple[Job, asyncio.Future[str]]
+Entry = tuple[TranslateRequest, asyncio.Future[str]]
 
 
 class Batcher:
-    """Collects requests for a moment, then translates all that wait in one call."""
+    """Collects requests for a short time, then translates all of them with one call."""
 
     def __init__(self, bundle: Path, workers: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
         build(bundle, folder)
-        self._translator = open_rival(folder, "int8", workers)
+        self._translator = open_translator(folder, "int8", workers)
         self._tokenizer = tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
         self.queue: asyncio.Queue[Entry] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Translate batch after batch; every worker has a task that does."""
+        """Translate batch after batch; each worker has one such task."""
         while True:
             entries = [await self.queue.get()]
             with contextlib.suppress(TimeoutError):
@@ -59,7 +59,7 @@ class Batcher:
                 if not future.done():
                     future.set_result(text)
 
-    def _translate(self, jobs: list[Job]) -> list[str]:
+    def _translate(self, jobs: list[TranslateRequest]) -> list[str]:
         sources = [[*encoding.tokens, EOS] for encoding in self._tokenizer.encode_batch([job.q for job in jobs])]
         found = self._translator.translate_batch(
             sources, max_batch_size=MOST_TOGETHER, beam_size=jobs[0].beam_size, length_penalty=1.0
@@ -70,7 +70,7 @@ class Batcher:
 
 
 def create_app(bundle: Path, workers: int) -> FastAPI:
-    """The service."""
+    """Return the application."""
     batcher = Batcher(bundle, workers)
 
     @contextlib.asynccontextmanager
@@ -87,7 +87,7 @@ def create_app(bundle: Path, workers: int) -> FastAPI:
         return {"status": "ok"}
 
     @app.post("/translate")
-    async def translate(job: Job) -> dict[str, str]:
+    async def translate(job: TranslateRequest) -> dict[str, str]:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         await batcher.queue.put((job, future))
         return {"translatedText": await future}

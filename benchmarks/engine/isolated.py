@@ -1,4 +1,4 @@
-"""Runs a contender in a process of its own, so that memory is its own and nothing of one disturbs the other."""
+"""Engines in separate processes, so that memory is measured separately and engines do not disturb each other."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.engine.contenders import CONTENDERS, Ids, Setting
+from benchmarks.engine.engines import ENGINES, Ids, Setting
 from benchmarks.machine import keep_to, peak_megabytes
 
 
 class Turn(NamedTuple):
-    """What one run over all sentences took and gave."""
+    """The measurements and translations of one run over all sentences."""
 
     seconds: float
     processor_seconds: float
     found: list[Ids]
     megabytes: float
-    """Most memory the process has held so far."""
+    """Peak memory of the process so far."""
 
 
-class Stage:
-    """A process with one contender in it."""
+class IsolatedEngine:
+    """A process with one engine in it."""
 
     def __init__(self, kind: str, bundle: Path, precision: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
-        self._process = context.Process(target=_play, args=(other, kind, bundle, precision), daemon=True)
+        self._process = context.Process(target=_serve, args=(other, kind, bundle, precision), daemon=True)
         self._process.start()
         other.close()
         self._pipe.recv()
@@ -43,16 +43,16 @@ class Stage:
         return turn
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._pipe.close()
         self._process.join(timeout=10)
         if self._process.is_alive():
             self._process.terminate()
 
 
-def _play(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
+def _serve(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
     cores = sorted(os.sched_getaffinity(0))
-    contender = CONTENDERS[kind](bundle, precision)
+    engine = ENGINES[kind](bundle, precision)
     pipe.send("ready")
     present: Setting | None = None
     while True:
@@ -61,11 +61,11 @@ def _play(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
         except EOFError:
             return
         if setting != present:
-            contender.open(setting)
-            keep_to(cores[: setting.workers])  # ours has more threads than workers
-            contender.translate(sources[:8])  # warm
+            engine.open(setting)
+            keep_to(cores[: setting.workers])  # our engine has more threads than workers
+            engine.translate(sources[:8])  # warm
             present = setting
         begun, used = time.perf_counter(), time.process_time()
-        found = contender.translate(sources)
+        found = engine.translate(sources)
         seconds, processor = time.perf_counter() - begun, time.process_time() - used
         pipe.send(Turn(seconds, processor, found, peak_megabytes()))
