@@ -1,4 +1,4 @@
-"""Puts the application together: routes, errors, middleware."""
+"""Assembles the application: routes, errors, middleware."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    """Do nothing: for an engine that is started and stopped elsewhere."""
+    """Do nothing, for an engine that is started and stopped elsewhere."""
     yield
 
 
 def with_own_parts(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
-    """Return a lifespan that also loads the language detector, and closes what the application has opened."""
+    """Return a lifespan that also loads the language detector, and closes the application's own resources."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> AsyncIterator[None]:
         try:
             async with lifespan(app):
-                # In a thread: only a request that asks for a language within the first second waits for it.
+                # In a thread, so that only requests for detection within the first second wait for it.
                 loading = asyncio.create_task(service.detect(["warm up"]))
                 yield
                 await asyncio.wait([loading])
@@ -62,7 +62,7 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
-    """Return the application over one service; the caller loads the registry, `lifespan` starts and stops it.
+    """Return the application of one service; the caller loads the registry, and `lifespan` starts and stops it.
 
     Raise KeyFileError when there is to be a file of API keys and it cannot be read.
     """
@@ -78,7 +78,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         title="Translucent",
         lifespan=with_own_parts(limits, service, lifespan),
         openapi_url=None,
-        # Its own traces would hold query strings, and with them the texts of users; see service.tracing.
+        # The framework's traces would hold query strings and thus texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
     )

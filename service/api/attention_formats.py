@@ -1,4 +1,4 @@
-"""Which representation of attention was asked for, and how it is made: pictures, files and data beside JSON."""
+"""Chooses and makes the representation of attention: pictures, files and data, in addition to JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
 
-# By what a client may ask for; the first of a media type stands for it in an Accept header.
+# By the name of the format; the first of a media type stands for it in an Accept header.
 MEDIA_TYPES = {
     "json": "application/json",
     "svg": "image/svg+xml",
@@ -35,10 +35,10 @@ MEDIA_TYPES = {
     "bertviz": "application/json",
     "pharaoh": "text/plain",
 }
-LARGE = 1_000  # weights; beyond, they are put into a picture or a file in a thread
-REVISION = f"5 {version('vl-convert-python')}"  # of how pictures look: part of every entity tag
-# Pictures and data run nothing. An HTML figure runs its own scripts, which its own policy names by their digests, in an
-# origin of its own: that of the page, whose storage may hold an API key, is out of its reach.
+LARGE = 1_000  # weights; larger pictures and files are made in a thread
+REVISION = f"5 {version('vl-convert-python')}"  # of the appearance of pictures: part of every entity tag
+# Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
+# origin of its own, so it has no access to the page, whose storage may hold an API key.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
 SCRIPTED = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
@@ -54,7 +54,7 @@ EXAMPLES = {
 }
 
 Named = Sequence[tuple[str, AttentionMap]]
-Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work where it belongs, by its size
+Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work in a thread or not, by its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ class Drawing:
 
     @property
     def anonymous(self) -> tuple[object, ...]:
-        """Return what decides over the bytes of an answer, and nothing else."""
+        """Return the values that determine the bytes of an answer, and no others."""
         scale = self.scale if self.form == "png" else 1.0
         theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
         return (self.form, self.view, theme, scale, self.other_text, REVISION)
 
 
 def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
-    """Return the representation that the fields ask for, or else the Accept header; raise ApiError."""
+    """Return the representation that the fields, or else the Accept header, request; raise ApiError."""
     form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
     if form in ("bertviz", "pharaoh") and fields.view in ("compare", "contrast"):
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
@@ -94,7 +94,7 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
 
 
 def negotiated(accept: str) -> str:
-    """Return the format that an Accept header likes best; JSON where it has no opinion. Raise ApiError (406)."""
+    """Return the preferred format of an Accept header; JSON if it has no preference. Raise ApiError (406)."""
     offers = {media_type: form for form, media_type in reversed(MEDIA_TYPES.items())}
     best: tuple[float, str] | None = None
     for part in filter(None, (part.strip().lower() for part in accept.split(","))):
@@ -125,7 +125,7 @@ def _quality(parameters: Sequence[str]) -> float:
 
 
 def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
-    """Raise ApiError (409) when an address was made for another model than the one that would answer."""
+    """Raise ApiError (409) if an address was made for another model than the one that would answer."""
     for wanted, actual in zip(drawing.digests, digests, strict=False):
         if not actual.startswith(wanted):
             raise ApiError(
@@ -136,14 +136,14 @@ def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
 
 
 def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
-    """Return each map with the name it has in files."""
+    """Return each map with its name in files."""
     if drawing.view == "contrast":
         return list(zip(("first", "second"), maps, strict=True))
     return [(found.model, found) for found in maps]
 
 
 def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
-    """Return what figures call translations, layers and heads."""
+    """Return the names of translations, layers and heads in figures."""
     aligning: dict[str, tuple[int, int]] = {}
     for info in infos:
         align = info.attention.get("align") or {}
@@ -165,7 +165,7 @@ def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) ->
 async def represent(
     maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, renderer: FigureRenderer
 ) -> Response:
-    """Return the answer in the form asked for."""
+    """Return the answer in the requested form."""
     size = sum(found.weights.size for found in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
@@ -194,7 +194,7 @@ async def _drawn(
     if drawing.form == "vega":
         return bytes(await made(lambda: json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")))
     if drawing.form == "html":
-        script = await renderer.script()  # 0.9 MB, which is no work for an event loop
+        script = await renderer.script()  # 0.9 MB, too much work for the event loop
         return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, drawing.theme))
     return await renderer.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
 
@@ -219,7 +219,7 @@ _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
 
 
 def other_contents() -> dict[str, Any]:
-    """Return what /attention answers with beside JSON, by media type."""
+    """Return the contents of /attention other than JSON, by media type."""
     binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
     specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
     texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in EXAMPLES.items()}

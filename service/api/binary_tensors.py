@@ -31,7 +31,7 @@ class BinaryData:
         self._at = 0
 
     def take(self, name: str, size: Any) -> bytes:
-        """Return the next bytes, which belong to the tensor `name`; raise ApiError if there are not so many."""
+        """Return the next bytes, which belong to the tensor `name`; raise ApiError if there are not enough."""
         wanted = as_whole(size)
         if wanted is None or isinstance(size, str) or not 0 <= wanted <= len(self._data) - self._at:
             raise invalid(
@@ -43,7 +43,7 @@ class BinaryData:
         return self._data[self._at - wanted : self._at]
 
     def check_end(self) -> None:
-        """Raise ApiError when bytes are left that belong to no tensor."""
+        """Raise ApiError if there are bytes left that belong to no tensor."""
         if self._at < len(self._data):
             raise invalid(
                 f"{len(self._data) - self._at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is "
@@ -52,7 +52,7 @@ class BinaryData:
 
 
 def split_body(body: bytes, json_length: str | None) -> tuple[bytes, BinaryData]:
-    """Take a body apart into its JSON and the bytes behind it; without the header all of it is JSON."""
+    """Split a body into its JSON and the bytes after it; without the header all of it is JSON."""
     if json_length is None:
         return body, BinaryData(b"")
     length = as_whole(json_length)

@@ -14,27 +14,27 @@ SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
 
 
 def check_batch(texts: Sequence[str], settings: Settings) -> None:
-    """Raise ApiError when a list has more texts than are allowed."""
+    """Raise ApiError if a list has too many texts."""
     if len(texts) > settings.batch_limit:
         raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
 
 
 def check_characters(texts: Iterable[str], settings: Settings) -> None:
-    """Raise ApiError when one of the texts has more characters than are allowed; LibreTranslate counts so, too."""
+    """Raise ApiError if one of the texts has too many characters, by LibreTranslate's count."""
     longest = max(map(len, texts), default=0)
     if longest > settings.character_limit:
         raise invalid(f"request ({longest}) exceeds text limit ({settings.character_limit})", "character_limit")
 
 
 def check_languages(known: Languages, **tags: str) -> None:
-    """Raise ApiError at the first tag that means no served language; tags by the names of their fields."""
+    """Raise ApiError for the first tag that means no served language; tags are named by their fields."""
     for name, tag in tags.items():
         if known.match(tag) is None:
             raise ApiError(f"{shortened(tag.lower())} is not supported", code="unsupported_language", param=name)
 
 
 def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """Return the served languages that two known tags mean; raise ApiError for two that no model joins."""
+    """Return the served languages that two known tags mean; raise ApiError if no model translates the pair."""
     found = known.pair(source, target)
     if found is None:
         own, wanted = known.match(source) or source, known.match(target) or target
@@ -47,7 +47,7 @@ def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
 
 
 def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """Return the same of a route that does not find out the language of a text; raise ApiError for `auto`, too."""
+    """Return the same for a route without language detection; raise ApiError for `auto`, too."""
     if source.lower() == AUTO:
         raise invalid(
             f"source=auto is only supported by /translate; use one of {', '.join(known.targets)}",
@@ -65,5 +65,5 @@ def check_format(wanted: str, accepted: Sequence[str]) -> None:
 
 
 def shortened(value: str) -> str:
-    """Return a value of the caller's as an error may quote it."""
+    """Return a caller's value, short enough for an error message."""
     return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…"

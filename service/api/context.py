@@ -1,4 +1,4 @@
-"""What is known of one request while it runs: shared by the middleware, the error handlers and the routes."""
+"""The context of one request, shared by the middleware, the error handlers and the routes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0
 
 
 class ClientDisconnected(Exception):
-    """The client left before its answer; its work has been cancelled."""
+    """The client disconnected before its answer; its work has been cancelled."""
 
 
 @dataclass(slots=True)
@@ -36,24 +36,24 @@ class RequestContext:
     characters: int | None = None
 
     def count(self, texts: Sequence[str], model: str | None = None) -> None:
-        """Note how much text the request has, and which model translates it."""
+        """Record the amount of text in the request, and the model that translates it."""
         self.texts, self.characters = len(texts), sum(map(len, texts))
         self.model = model
 
 
 def new_request_id(offered: str | None) -> str:
-    """Return the client's own X-Request-ID when it is short and plain, a new one otherwise."""
+    """Return the client's own X-Request-ID if it is short and plain, otherwise a new one."""
     return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else uuid.uuid4().hex
 
 
 def trace_id_of(traceparent: str | None) -> str | None:
-    """Return the trace that a caller's `traceparent` header (W3C Trace Context) says this request belongs to."""
+    """Return the trace id in a caller's `traceparent` header (W3C Trace Context)."""
     found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
     return found[1] if found else None
 
 
 def context_of(scope: Scope) -> RequestContext:
-    """Return the context of a request, which the outermost middleware has made."""
+    """Return the context of a request, which the outermost middleware created."""
     context = scope[KEY]
     assert isinstance(context, RequestContext)
     return context

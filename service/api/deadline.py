@@ -1,4 +1,4 @@
-"""The time by which a request has to be answered."""
+"""The time by which a request must be answered."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ GRACE_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a request has to be answered; made once, when the request arrives, and passed down."""
+    """The deadline of a request; made once, when the request arrives, and passed down."""
 
     at: float  # on time.monotonic
-    seconds: float  # that the request had in all, for the message
+    seconds: float  # the whole time of the request, for the message
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:

@@ -1,4 +1,4 @@
-"""What FastAPI provides to routes: the service, the context of the request, and its checked fields.
+"""The dependencies of routes: the service, the context of the request, and its checked fields.
 
 All are coroutine functions: FastAPI would run a plain function in a thread.
 """
@@ -34,7 +34,7 @@ async def get_context(request: Request) -> RequestContext:
 
 
 async def get_renderer(request: Request) -> FigureRenderer:
-    """Return the application's drawing process."""
+    """Return the application's renderer."""
     renderer = request.app.state.renderer
     assert isinstance(renderer, FigureRenderer)
     return renderer

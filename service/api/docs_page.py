@@ -1,4 +1,4 @@
-"""GET /docs: the OpenAPI document as one plain page, without scripts and without anything from another server."""
+"""GET /docs: the OpenAPI document as one plain page, without scripts and without content from other servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 
 @router.get("/docs/", include_in_schema=False)
 async def docs_folder() -> RedirectResponse:
-    """Lead to the page from the address that it has at LibreTranslate."""
+    """Redirect LibreTranslate's address of the page."""
     return RedirectResponse("../docs", status_code=308)
 
 
@@ -123,6 +123,6 @@ def _json(value: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Escaped text, with what stands between backticks as code."""
+    """Return escaped text, with the parts between backticks as code."""
     parts = escape(text).split("`")
     return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""How errors become answers."""
+"""Turns errors into answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def error_response(
 
 
 async def handle_api_error(request: Request, error: ApiError) -> Response:
-    """Return a refusal of our own."""
+    """Return the answer to an ApiError."""
     context = context_of(request.scope)
     context.error_code = error.code
     body = body_of(error.message, error.code, context.request_id, error.param)
@@ -40,7 +40,7 @@ async def handle_api_error(request: Request, error: ApiError) -> Response:
 
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
-    """Return an error of the engine; what is our fault is logged and not told."""
+    """Return the answer to an error of the engine; internal failures are logged and not described to the client."""
     status = status_of(error)
     headers = {}
     if status == 503:
@@ -58,7 +58,7 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
 
 
 async def handle_http_error(request: Request, error: HTTPException) -> Response:
-    """Return what the framework refuses: unknown routes and methods."""
+    """Return the answer to the framework's refusals: unknown routes and methods."""
     code = HTTP_CODES.get(error.status_code, "http_error")
     message, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
@@ -72,7 +72,7 @@ async def handle_http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
-    """Return what the framework's own validation refuses: 400, because 422 breaks the clients of this dialect."""
+    """Return the answer to the framework's validation: 400, because 422 breaks the clients of this dialect."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first.get("loc", ()) if part not in {"body", "query", "path"})
     message = f"Invalid request: {where or 'the request'}: {first.get('msg', 'is not valid')}"
@@ -83,7 +83,7 @@ Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Give every kind of error its handler; what is unhandled is answered by the outermost middleware."""
+    """Set the handler of every kind of error; the outermost middleware answers unhandled ones."""
     handlers: dict[type[Exception], object] = {
         ApiError: handle_api_error,
         engine.EngineError: handle_engine_error,

@@ -1,7 +1,7 @@
-"""Every error a client can meet: one body, one table from the engine's errors to statuses.
+"""Every error that a client can get: one body, and one table from the engine's errors to statuses.
 
-The body is `{"error": "<what to do>", "code": "<stable word>", "request_id": "…"}`, with `"param"` where one field
-of the request is wrong.
+The body is `{"error": "<what to do>", "code": "<stable word>", "request_id": "…"}`, with `"param"` if one field of the
+request is wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.NotReady: 503,
     engine.Interrupted: 503,
     engine.DeadlineExceeded: 504,
-    # Only seen while the server stops: a client that leaves gets no answer.
+    # Only sent while the server stops: a disconnected client gets no answer.
     engine.Cancelled: 503,
     engine.LastModel: 409,
     engine.EngineFailure: 500,
@@ -55,7 +55,7 @@ class ApiError(Exception):
         self.message = message
         self.status = status
         self.code = code
-        self.param = param  # the field that is wrong, where it is one
+        self.param = param  # the wrong field, if it is one field
         self.headers = dict(headers or {})
 
 
@@ -70,11 +70,11 @@ def status_of(error: engine.EngineError) -> int:
 
 
 def body_of(message: str, code: str, request_id: str, param: str | None = None) -> dict[str, str]:
-    """Return the one error body; `param` only where one field is wrong."""
+    """Return the body of every error; `param` only if one field is wrong."""
     body = {"error": message, "code": code, "request_id": request_id}
     return body if param is None else {**body, "param": param}
 
 
 def not_utf8(part: str, error: UnicodeDecodeError) -> ApiError:
-    """Return the refusal of bytes that are no text."""
+    """Return the error for bytes that are not valid UTF-8."""
     return ApiError(f"The {part} is not valid UTF-8: see byte {error.start}.", code="invalid_text")

@@ -1,4 +1,4 @@
-"""What the HTTP side asks of the engine, as narrow as possible, so that tests can plug in a dummy."""
+"""The HTTP side's interface of the engine, as narrow as possible, so that tests can use a dummy."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class TranslatorPort(Protocol):
 
     @property
     def info(self) -> ModelInfo:
-        """Return what the model says about itself."""
+        """Return the description of the model."""
 
     def check_room(self, deadline: float | None = None) -> None:
-        """Raise Overloaded or NotReady where not even the smallest request would be taken now."""
+        """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
 
     def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> Awaitable[list[Translation]]:
-        """Translate texts; cancelling the awaiting task gives their rows back. Deadline on time.monotonic."""
+        """Translate texts; cancellation of the awaiting task frees their rows. `deadline` is on time.monotonic."""
 
     def attention(
         self,
@@ -42,7 +42,7 @@ class TranslatorPort(Protocol):
         deadline: float | None = None,
         most_weights: int | None = None,
     ) -> Awaitable[AttentionMap]:
-        """Attention weights of one sentence and its own, or the given, translation; raise TooManyWeights."""
+        """Return the attention of one sentence and its own, or the given, translation; raise TooManyWeights."""
 
     def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
@@ -52,7 +52,7 @@ class TranslatorPort(Protocol):
     def stream(
         self, text: str, max_length: int | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily, token by token; closing the iterator gives the rows back."""
+        """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 
 
 class RegistryPort(Protocol):
@@ -60,10 +60,10 @@ class RegistryPort(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Return whether the models have been started and one of them takes requests now."""
+        """Return whether the models have been started and one of them accepts requests now."""
 
     def states(self) -> list[ModelState]:
-        """Return the state of every model that is served, and of the bundles that were refused."""
+        """Return the state of every served model, and of the refused bundles."""
 
     def models(self) -> list[ModelInfo]:
         """Return the loaded models."""
@@ -75,7 +75,7 @@ class RegistryPort(Protocol):
         """
 
     async def reload(self, name: str | None = None) -> list[Change]:
-        """Serve what has changed in the folder, or only the bundle of this name; raise BundleMissing."""
+        """Serve the changes in the folder, or only the bundle of this name; raise BundleMissing."""
 
     async def unused(self) -> list[str]:
         """Return the names of the bundles in the folder that are neither served nor refused."""

@@ -98,7 +98,7 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe_access(document: dict[str, Any]) -> None:
-    """Add to every route that is not public what the gate in front of it asks for and answers."""
+    """Add the access requirements, and the answers of the access middleware, to every route that is not public."""
     document["components"]["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "An API key, if the operator requires one"},
         "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
@@ -115,7 +115,7 @@ def describe_access(document: dict[str, Any]) -> None:
 
 
 def describe_request_ids(document: dict[str, Any]) -> None:
-    """Add to every answer the header that it always has."""
+    """Add the header that every answer has."""
     header = {"description": "Id of the request, also in the server's log", "schema": {"type": "string"}}
     for operations in document["paths"].values():
         for operation in operations.values():
@@ -124,7 +124,7 @@ def describe_request_ids(document: dict[str, Any]) -> None:
 
 
 def form_name(model: type[BaseModel]) -> str:
-    """Return what the schema of a request's form is called."""
+    """Return the name of the schema of a request's form."""
     return model.__name__.replace("Request", "Form")
 
 
@@ -143,7 +143,7 @@ def form_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def body_in_any_form(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    """Return a body in JSON, urlencoded or multipart; not required where the query string will do."""
+    """Return a body in JSON, urlencoded or multipart; it is not required if the query string may replace it."""
     reference = {"$ref": REFERENCE.format(model=model.__name__)}
     form_reference = {"$ref": REFERENCE.format(model=form_name(model))}
     first = next(iter(examples.values()))["value"]
@@ -158,7 +158,7 @@ def body_in_any_form(model: type[BaseModel], examples: dict[str, Any], *, requir
 
 
 def fields_anywhere(model: type[BaseModel], form: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
-    """Return the documentation of a route whose fields may stand in the query string or in the body."""
+    """Return the documentation of a route whose fields may be in the query string or in the body."""
     first = next(iter(examples.values()))["value"]
     return {
         "requestBody": body_in_any_form(model, examples, required=False),
@@ -174,7 +174,7 @@ def json_body(model: type[BaseModel], summary: str, value: dict[str, Any]) -> di
 
 
 def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, required: bool) -> list[dict[str, Any]]:
-    """Return the fields of a model as query parameters; none is required where they may stand in the body instead."""
+    """Return the fields of a model as query parameters; none is required if they may be in the body instead."""
     schema = model.model_json_schema()
     needed = set(schema.get("required", ())) if required else set()
     return [
@@ -209,7 +209,7 @@ def install_openapi(app: FastAPI) -> None:
             schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
             for operations in document["paths"].values():
                 for operation in operations.values():
-                    operation["responses"].pop("422", None)  # the framework's own, which no request ever gets
+                    operation["responses"].pop("422", None)  # the framework's own, which is never sent
             describe_access(document)
             describe_request_ids(document)
             app.openapi_schema = document

@@ -12,7 +12,7 @@ PUBLIC_FOLDERS = ("/web/",)
 METRICS = "/metrics"
 ADMIN = "/v2/repository/"
 
-# LibreTranslate's own routes, whose clients expect its statuses; everywhere else a missing key is a 401.
+# LibreTranslate's own routes, whose clients expect its statuses; on all other routes a missing key is a 401.
 DIALECT = frozenset({"/translate", "/detect", "/translate_file", "/suggest"})
 
 
@@ -22,5 +22,5 @@ def is_public(path: str) -> bool:
 
 
 def is_operators(path: str) -> bool:
-    """Return whether a path is for the operator's programs, and for no page of another site in a browser."""
+    """Return whether a path is for the operator's programs, and not for pages of other sites in a browser."""
     return path == METRICS or path.startswith(ADMIN)

@@ -14,12 +14,12 @@ DIGITS = 6
 
 
 def finite(value: float) -> float:
-    """Return a number that JSON can hold: six digits, and a very small one for what has no probability at all."""
+    """Return a number that JSON can hold: six digits, and a very small number for a probability of zero."""
     return round(value, DIGITS) if math.isfinite(value) else -1e9
 
 
 def render_token(token: Token) -> dict[str, Any]:
-    """Return a token; `special` only where it is one."""
+    """Return a token; `special` only for special tokens."""
     rendered = {"id": token.id, "text": token.text, "piece": token.piece, "start": token.start, "end": token.end}
     return rendered if token.special is None else {**rendered, "special": token.special}
 
@@ -30,19 +30,19 @@ def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
 
 
 def render_weights(weights: FloatArray) -> list[Any]:
-    """Weights as nested lists of numbers with six digits, null for those that are not known."""
+    """Return weights as nested lists of numbers with six digits, null for unknown ones."""
     rounded = np.round(weights.astype(np.float64), DIGITS)
     unknown = np.isnan(rounded)
     return (np.where(unknown, None, rounded) if unknown.any() else rounded).tolist()  # type: ignore[call-overload,no-any-return]
 
 
 def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Alignment points."""
+    """Return alignment points."""
     return [[int(source), int(target)] for source, target in pairs]
 
 
 def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
-    """Return one translated sentence; token positions count in the caller's own text and in the whole translation."""
+    """Return one translated sentence; token positions are in the caller's own text and in the whole translation."""
     return {
         "source": render_side(sentence.source_text, sentence.source_tokens),
         "target": render_side(sentence.target_text, sentence.target_tokens),
@@ -60,7 +60,7 @@ def render_details(translation: Translation) -> dict[str, Any]:
 
 
 def render_attention(attention: AttentionMap) -> dict[str, Any]:
-    """Attention weights, their axes and their tokens."""
+    """Return attention weights, their axes and their tokens."""
     rendered = {
         "model": attention.model,
         "digest": attention.digest,

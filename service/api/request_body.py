@@ -1,7 +1,7 @@
-"""The fields of a request, wherever its client put them: JSON, urlencoded or multipart form, query string.
+"""Reads the fields of a request from JSON, an urlencoded or multipart form, or the query string.
 
-The body is JSON exactly when its content type says so, and then nothing else counts. Otherwise query string and form
-are merged, the query string first, and the first of several values with one name wins.
+The body is JSON exactly if its content type says so, and then only the body counts. Otherwise query string and form are
+merged, the query string first, and the first of several values with one name is used.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from starlette.requests import Request
 from service.api.errors import ApiError, not_utf8
 
 MAX_FIELDS = 1000
-FIELDS = "translucent.fields"  # in the scope, once they are read
+FIELDS = "translucent.fields"  # the key in the scope, after they are read
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body; raise ApiError (415) if it is compressed: nothing is ever unpacked here."""
+    """Return the body; raise ApiError (415) if it is compressed, because no body is ever unpacked."""
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity"}:
         raise ApiError(
@@ -37,14 +37,14 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
-    """Return all fields of a request; raise ApiError (400) for what cannot be read."""
+    """Return all fields of a request; raise ApiError (400) if they cannot be read."""
     if FIELDS in request.scope:
         read: dict[str, Any] = request.scope[FIELDS]
         return read
     if request.method == "GET":
         return query_fields(request)
     content_type = request.headers.get("content-type")
-    if content_type == "application/json":  # as nearly all write it
+    if content_type == "application/json":  # the usual spelling
         return decode_json(await read_body(request))
     kind, parameters = parse_options_header(content_type)
     media_type = kind.decode("latin-1").strip().lower()
@@ -108,7 +108,7 @@ def _whole(digits: str) -> int:
 
 
 def refuse_surrogates(value: object) -> None:
-    """Raise ApiError when a string anywhere in a JSON value holds half a surrogate pair, which no text can."""
+    """Raise ApiError if a string anywhere in a JSON value holds half a surrogate pair, which is not valid text."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -1,4 +1,4 @@
-"""What lives as long as the application."""
+"""The state that lives as long as the application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.tracing import Tracing
 
 @dataclass(slots=True)
 class Service:
-    """What routes and middleware work with; `draining` becomes true once, when the process is asked to stop."""
+    """The service behind routes and middleware; `draining` becomes true once, when the process is told to stop."""
 
     settings: Settings
     registry: RegistryPort
@@ -28,7 +28,7 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Return whether new work should be sent here: one model that takes it is enough."""
+        """Return whether new work should be sent here: one model that accepts it is enough."""
         return not self.draining and self.registry.ready
 
     def model_ready(self, name: str) -> bool:
@@ -37,7 +37,7 @@ class Service:
 
     @property
     def languages(self) -> Languages:
-        """Return the languages that are served now; worked out again only when the models change."""
+        """Return the languages that are served now; they are computed again only after a change of the models."""
         models = self.registry.models()
         if len(models) != len(self._models) or any(a is not b for a, b in zip(models, self._models, strict=True)):
             self._models, self._languages = models, Languages.of(models)

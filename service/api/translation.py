@@ -1,4 +1,4 @@
-"""From a checked translation job to its answer: language by language, as text or as HTML."""
+"""Runs a checked translation job and makes its answer: language by language, as text or as HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
 from service.engine import TEXT_POOL, Languages, Translation, TranslationOptions
 
-LONG_DETAILS = 500  # characters; the details of more take longer to write than other requests should wait
+LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
 Result = TypeVar("Result")
 
@@ -46,7 +46,7 @@ class Outcome:
 
 
 async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
-    """Translate; a text that already is in the target language, or in none, comes back as it is."""
+    """Translate; a text that is already in the target language, or in none, is returned as it is."""
     deadline = context.deadline
     guesses: list[Guess] = []
     if job.source == AUTO:
@@ -71,8 +71,8 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
 def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tuple[str, str], list[int]]:
     """Return the numbers of the texts to translate, by their pair.
 
-    A text in a language that no model joins with the target is left out, as long as there is another: it comes back as
-    it is, with its language beside it. Raise ApiError where there is none.
+    A text in a language without a model into the target is left out, if there is another text: it is returned as it
+    is, together with its language. Raise ApiError if no text can be translated.
     """
     pairs = {source: known.pair(source, target) for source in set(sources)}
     if pairs and not any(pairs.values()):
@@ -86,8 +86,8 @@ def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tupl
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all; the first that fails ends the others, and its error is raised."""
-    if len(works) == 1:  # nearly always, and a task of its own would be a tenth of what a refusal costs
+    """Wait for all; the first failure cancels the others, and its error is raised."""
+    if len(works) == 1:  # the usual case: a separate task would cost a tenth of a refusal
         await works[0]
         return
     try:
@@ -112,17 +112,17 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
 async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
     if not job.html:
         return await translator.translate(texts, job.options, deadline=deadline)
-    translator.check_room(deadline)  # as the translator does before it works on a text: refusing costs next to nothing
+    translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
     documents = await TEXT_POOL.run(lambda: [_prepare(markup.read(text)) for text in texts])
     units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
-    # Only the details have the alignment, which is only needed where there are tags to put back.
+    # Only the details have the alignment, which is needed only to put tags back.
     options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     return await TEXT_POOL.run(lambda: _written(documents, found))
 
 
 def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
-    """Return the parts with white space smoothed; what is nothing but white space stays exactly as it is."""
+    """Return the parts with white space smoothed; parts of white space alone stay exactly as they are."""
     prepared: list[markup.Part] = []
     for part in parts:
         if isinstance(part, str):

@@ -1,7 +1,7 @@
 """Validation by pydantic, with the error messages of this API.
 
-A wrong field is a 400 that names the field and says what is accepted. What is accepted comes from the declaration of
-the field; where LibreTranslate has words of its own, clients match on them, so MESSAGES keeps them.
+A wrong field is a 400 that names the field and the accepted values, which come from the declaration of the field. Some
+of LibreTranslate's messages are in MESSAGES, because clients match on them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service.api.schemas.common import Accepts
 
 Model = TypeVar("Model", bound=BaseModel)
 
-# By pydantic's type of an error: the message and its code. Every other type is "{name} must be {accepted}".
+# The message and code by pydantic's error type. Every other type is "{name} must be {accepted}".
 MESSAGES: Mapping[str, tuple[str, str]] = {
     "missing": ("missing {name} parameter", "missing_parameter"),
     "string_too_short": ("{name} is empty; send a text", "missing_parameter"),
@@ -44,7 +44,7 @@ def is_required(model: type[BaseModel], location: tuple[int | str, ...]) -> bool
 
 
 def refusal(model: type[BaseModel], error: ErrorDetails) -> ApiError:
-    """Return the error that a client gets for one of pydantic's."""
+    """Return the client's error for one of pydantic's."""
     if error["type"] == "refused":
         return invalid(**error["ctx"])
     name, field = field_at(model, error["loc"])
@@ -65,14 +65,14 @@ def field_at(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[s
 
 
 def nested_model(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that an annotation names, also within a list or beside None."""
+    """Return the model that an annotation names, also within a list or a union with None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(nested_model, get_args(annotation))), None)
 
 
 def accepted(field: FieldInfo) -> str:
-    """Return in words what a field takes, from its declaration."""
+    """Return the accepted values of a field in words, from its declaration."""
     for marker in field.metadata:
         if isinstance(marker, Accepts):
             return marker.words

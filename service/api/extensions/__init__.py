@@ -1,1 +1,1 @@
-"""Protocols of others that the service speaks besides its own: Open Inference Protocol, LibreTranslate's pages."""
+"""Other protocols that the service supports: the Open Inference Protocol, LibreTranslate's pages."""

@@ -1,4 +1,4 @@
-"""What LibreTranslate's own clients ask for besides translations: settings, and two things that we do not offer."""
+"""Routes for LibreTranslate's own clients: settings, and two functions that are not supported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.api.schemas.libretranslate import FrontendSettings
 
 router = APIRouter(tags=["Translation"])
 
-# In the words of the interface that this is compatible with: milliseconds that a page waits after a key is pressed.
+# The name is that of the compatible interface: milliseconds that a page waits after a key is pressed.
 FRONTEND_TIMEOUT = 500
 
 SETTINGS = {
@@ -39,7 +39,7 @@ SETTINGS = {
     responses={200: example(SETTINGS), **errors_of(500)},
 )
 async def settings(service: ServiceDep) -> JSONResponse:
-    """Give limits, whether keys are needed, and the languages to begin with."""
+    """Return the limits, whether keys are needed, and the default languages."""
     known = service.languages.targets
     targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
     sources = {code for code, own_targets in known.items() if len(own_targets) > 1}

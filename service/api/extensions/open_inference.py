@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, which KServe's and Triton's clients speak: metadata, readiness, inference."""
+"""The Open Inference Protocol, version 2, for clients of KServe and Triton: metadata, readiness, inference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUTPUTS = [
     {"name": "score", "datatype": "FP32", "shape": [-1]},
 ]
 ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
-# The metadata list what every request has and gets; what it may have and get besides stands among the properties.
+# The metadata list the required inputs and the default outputs; optional ones are among the properties.
 OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
 METADATA = {
     "name": "transformer-en-fr",
@@ -99,7 +99,7 @@ async def live() -> JSONResponse:
     },
 )
 async def ready(service: ServiceDep) -> JSONResponse:
-    """Models loaded and warmed up, engine alive, not stopping."""
+    """Report whether the models are loaded and warmed up, the engine is alive, and the server is not stopping."""
     is_ready = service.ready
     return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
 
@@ -117,7 +117,7 @@ SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSI
     responses={200: example(SERVER)},
 )
 async def server(service: ServiceDep) -> JSONResponse:
-    """Name, version and extensions; `model_repository` only where the operator has switched it on."""
+    """Return name, version and extensions; `model_repository` only if the operator has enabled it."""
     extensions = [*EXTENSIONS, "model_repository"] if service.settings.admin_token else EXTENSIONS
     return JSONResponse({**SERVER, "extensions": extensions})
 
@@ -130,7 +130,7 @@ async def server(service: ServiceDep) -> JSONResponse:
     responses={200: example({"models": ["transformer-en-fr"]})},
 )
 async def names(service: ServiceDep) -> JSONResponse:
-    """List what is loaded."""
+    """List the loaded models."""
     return JSONResponse({"models": [info.name for info in service.registry.models()]})
 
 
@@ -201,7 +201,7 @@ async def config(info: ModelDep) -> JSONResponse:
     },
 )
 async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
-    """Whether this model can be asked now, whatever the others do."""
+    """Report whether this model accepts requests now, independent of the others."""
     is_ready = service.model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
@@ -253,7 +253,7 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     if inference.id is not None:
         head["id"] = inference.id
     rendered = partial(render, head, tensors, inference.binary)
-    large = "attention" in inference.outputs  # tens of thousands of numbers, which are not written on the event loop
+    large = "attention" in inference.outputs  # tens of thousands of numbers, too many to write on the event loop
     answer, json_length = await context.deadline.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:
         return Response(answer, media_type="application/json")

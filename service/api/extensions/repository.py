@@ -1,4 +1,4 @@
-"""Loading and unloading models over HTTP, as the model repository extension of the Open Inference Protocol has it.
+"""Loads and unloads models over HTTP, by the model repository extension of the Open Inference Protocol.
 
 Only requests with the operator's token get here: see service.api.middleware.access.
 """
@@ -50,7 +50,7 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
     openapi_extra={"requestBody": json_body(IndexRequest, "Only models that are ready", {"ready": True})},
 )
 async def index(request: Request, service: ServiceDep) -> JSONResponse:
-    """List what new requests can meet, and what they cannot, and why; `{"ready": true}` lists only the former."""
+    """List the models with their state and its reason; `{"ready": true}` lists only those that accept requests."""
     only_ready = parse(IndexRequest, await read_message(request)).ready
     entries = [
         entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
@@ -68,7 +68,7 @@ def entry(name: str, version: str, state: Availability, reason: str) -> dict[str
 
 
 async def read_message(request: Request) -> dict[str, Any]:
-    """Return the JSON of a request that may have none."""
+    """Return the JSON of a request, whose body may be empty."""
     body = await read_body(request)
     return decode_json(body) if body.strip() else {}
 

@@ -1,4 +1,4 @@
-"""Requests and answers of the Open Inference Protocol: named tensors, here of texts and of numbers."""
+"""Requests and answers of the Open Inference Protocol: named tensors of texts and of numbers."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ class Tensor:
 
     @property
     def shape(self) -> list[int]:
-        """Its sizes."""
+        """Return its sizes."""
         return list(self.values.shape) if isinstance(self.values, np.ndarray) else [len(self.values)]
 
     def as_json(self) -> list[Any]:
-        """Its elements, flat, in row-major order."""
+        """Return its elements, flat, in row-major order."""
         if isinstance(self.values, np.ndarray):
             return [finite(float(value)) for value in self.values.ravel()]
         return list(self.values)
 
     def as_bytes(self) -> bytes:
-        """Return the same as the binary tensor data extension has it."""
+        """Return its elements in the format of the binary tensor data extension."""
         if isinstance(self.values, np.ndarray):
             return encode_numbers(self.values)
         return encode_strings(self.values)
 
 
 def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings) -> Inference:
-    """Return a checked request; raise ApiError (400) for what is wrong first."""
+    """Return a checked request; raise ApiError (400) for the first error."""
     inputs = message.get("inputs")
     if isinstance(inputs, list):
         message = {**message, "inputs": [with_data(tensor, data) for tensor in inputs]}
@@ -104,7 +104,7 @@ def with_data(tensor: Any, data: BinaryData) -> Any:
 
 
 async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:
-    """Return the output tensors that were asked for, in that order."""
+    """Return the requested output tensors, in that order."""
     if inference.target_texts is None and "attention" not in inference.outputs:
         options = replace(inference.options, details="score" in inference.outputs)
         found = await translator.translate(inference.texts, options, deadline=deadline)
@@ -137,7 +137,7 @@ def numbers(name: str, values: Sequence[float]) -> Tensor:
 
 
 def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset[str]) -> tuple[bytes, int | None]:
-    """Return the body of an answer and, where it has tensors as bytes, the length of the JSON before them."""
+    """Return the body of an answer and, if it has tensors as bytes, the length of the JSON before them."""
     described, behind = [], []
     for tensor in tensors:
         entry: dict[str, Any] = {"name": tensor.name, "shape": tensor.shape, "datatype": tensor.datatype}
@@ -152,7 +152,7 @@ def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset
 
 
 def _score(translation: Translation) -> float:
-    """Return the mean of the sentences' scores, each for as many tokens as it has; 0 where nothing was translated."""
+    """Return the mean of the sentences' scores, weighted by their tokens; 0 if nothing was translated."""
     sizes = [len(sentence.target_tokens) for sentence in translation.sentences]
     scores = (sentence.score for sentence in translation.sentences)
     return sum(score * size for score, size in zip(scores, sizes, strict=True)) / max(sum(sizes), 1)

@@ -1,1 +1,1 @@
-"""Pure ASGI middleware; Starlette's BaseHTTPMiddleware would hide that a client has left."""
+"""Plain ASGI middleware; Starlette's BaseHTTPMiddleware would hide that a client has disconnected."""

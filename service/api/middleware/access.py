@@ -1,4 +1,4 @@
-"""Access control: by the head of a request before its body is read, then by the key that the body may hold."""
+"""Access control: by the head of a request before its body is read, then by the key in the body, if any."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HeadAccessMiddleware:
             try:
                 await self.access.before_body(scope)
             except ApiError as error:
-                # What is still on its way is thrown away by the server, so that the client gets to see this.
+                # The server discards the rest of the body, so that the client can read this answer.
                 response = await handle_api_error(Request(scope), error)
                 await response(scope, receive, send)
                 return
@@ -38,7 +38,7 @@ class HeadAccessMiddleware:
 
 
 class BodyAccessMiddleware:
-    """Runs behind BodyLimitMiddleware: the whole body, which may hold the key, is there in one message."""
+    """Runs after BodyLimitMiddleware: the whole body, which may hold the key, is in one message."""
 
     def __init__(self, app: ASGIApp, access: AccessRules) -> None:
         self.app = app
@@ -68,7 +68,7 @@ async def key_in_fields(scope: Scope, body: Message) -> str | None:
     try:
         fields: Mapping[str, Any] = await read_fields(Request(scope, replaying(body)))
     except ApiError:
-        return None  # the route says what is wrong with it
+        return None  # the route reports the error
     scope[FIELDS] = fields
     key = fields.get("api_key")
     if key is None or key == "":
@@ -77,7 +77,7 @@ async def key_in_fields(scope: Scope, body: Message) -> str | None:
 
 
 def replaying(first: Message, then: Receive | None = None) -> Receive:
-    """Return a channel that gives `first` again, and then what `then` gives."""
+    """Return a channel that yields `first` again, and then the messages of `then`."""
     waiting = [first]
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""The rules of access: keys, tokens and rate limits; the middleware asks twice, before the body and behind it."""
+"""The rules of access: keys, tokens and rate limits, checked before the body is read and again after it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer 
 
 
 class AccessRules:
-    """Decides over requests; everything that is not named public is closed."""
+    """Decides about requests; every path that is not public is closed."""
 
     def __init__(self, settings: Settings, keys: KeyRing | None, limits: RateLimits) -> None:
         self.keys = keys
@@ -42,17 +42,17 @@ class AccessRules:
         self.proxies = parse_networks(settings.trusted_proxies)
 
     def asks_for_token(self, path: str) -> bool:
-        """Return whether the operator's token decides over a path, and no API key does."""
+        """Return whether a path requires the operator's token instead of an API key."""
         return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
 
     async def before_body(self, scope: Scope) -> None:
-        """Decide what needs no body; raise ApiError. The owner of a key in the header is in the context afterwards."""
+        """Check access without the body; raise ApiError. Then the owner of a key in the header is in the context."""
         path = scope["path"]
         if self.asks_for_token(path):
             await self._check_token(scope)
             return
         if self.keys is None:
-            # Nothing in a body could change this.
+            # No content of a body could change this.
             await self._refuse_where_full(scope, f"address:{self._address(scope)}", self.for_addresses)
             return
         await self.keys.follow_in_time()
@@ -67,7 +67,7 @@ class AccessRules:
         context_of(scope).key = owner
 
     async def behind_body(self, scope: Scope, key: str | None, cost: int) -> None:
-        """Decide over a request whose body holds this key, or none, and count it; raise ApiError."""
+        """Check access for a request whose body holds this key, or none, and count it; raise ApiError."""
         context = context_of(scope)
         if context.key is None and key is not None and self.keys is not None:
             context.key = self.keys.owner(key)
@@ -85,7 +85,7 @@ class AccessRules:
             token, refusal = self.metrics_token, WRONG_TOKEN
         elif not token:
             raise ApiError(NO_ADMIN, status=403, code="admin_disabled")
-        # People choose tokens: an address that has guessed too often is not told whether its next guess is right.
+        # People choose tokens: after too many wrong guesses an address does not learn whether the next one is right.
         exceeded = await self.limits.full(self._failures(scope), self.for_failures)
         if exceeded is not None:
             raise too_many_failures(exceeded)
@@ -131,13 +131,13 @@ def missing_key(path: str) -> ApiError:
 
 
 def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
-    """Return the answer to a client that has to wait; `cost` is how many requests its own counted as."""
+    """Return the answer to a client that must wait; `cost` is the number of requests that its own counted as."""
     counts = f", and this one counts as {cost} because of its texts" if cost > 1 else ""
     return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
 
 
 def too_many_failures(exceeded: Exceeded) -> ApiError:
-    """Return the answer to an address that has offered wrong keys or tokens too often."""
+    """Return the answer to an address that has sent too many wrong keys or tokens."""
     return _slow_down(
         f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
     )

@@ -1,4 +1,4 @@
-"""Takes the whole body in, within a size and a time, and stops the work of clients that leave."""
+"""Reads the whole body, within limits of size and time, and cancels the work of disconnected clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.engine import CallStage
 
 
 class BodyLimitMiddleware:
-    """Reads the body first, so that everything received afterwards can only mean that the client has left."""
+    """Reads the body first, so that any later message means that the client has disconnected."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app = app
@@ -42,7 +42,7 @@ class BodyLimitMiddleware:
             try:
                 body = await self._read(scope, receive, held)
             except ApiError as error:
-                # What is still on its way is read and thrown away by the server, so that the client gets to see this.
+                # The server reads and discards the rest of the body, so that the client can read this answer.
                 response = await handle_api_error(Request(scope), error)
                 await response(scope, receive, send)
                 return
@@ -50,7 +50,7 @@ class BodyLimitMiddleware:
             await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive, held: _Held) -> bytes:
-        # Where our own server listens, its protocol has seen to these two already.
+        # Our own server's protocol has checked these two already.
         if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
             raise ApiError(
                 f"The headers are larger than {self.header_limit} bytes; send fewer of them.",
@@ -95,7 +95,7 @@ class BodyLimitMiddleware:
         )
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """Run the application and watch the client; raise ClientDisconnected if it left first."""
+        """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
         gone = asyncio.Event()
         replayed = answered = False
 
@@ -110,7 +110,7 @@ class BodyLimitMiddleware:
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            # Servers say this after a complete answer, too, when a stream may still be putting its things away.
+            # Servers send this after a complete answer, too, when a stream may still be closing.
             if not answered:
                 gone.set()
                 work.cancel()
@@ -136,7 +136,7 @@ class BodyLimitMiddleware:
 
 
 class _Held:
-    """The room that the body of one request takes up, until the request is done."""
+    """The memory that the body of one request uses, until the request is done."""
 
     def __init__(self, bodies: Bodies, address: str) -> None:
         self.size = 0
@@ -144,7 +144,7 @@ class _Held:
         self._address = address
 
     def add(self, size: int) -> None:
-        """Take room for more of the body; raise ApiError if there is none."""
+        """Reserve memory for more of the body; raise ApiError if there is none."""
         if not self._bodies.take(self._address, size):
             raise ApiError(
                 "The bodies of other requests use all of the memory for bodies; try again in a moment.",

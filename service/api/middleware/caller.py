@@ -1,4 +1,4 @@
-"""Which address a request counts for, and which token it offers."""
+"""The address that a request counts for, and its token."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from service.access.addresses import Network, client_address, is_trusted
 
 
 def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
-    """Return the address, or IPv6 network, of a caller, which trusted proxies may name."""
+    """Return the address, or IPv6 network, of a caller, which trusted proxies may report."""
     client = scope.get("client")
     forwarded = Headers(scope=scope).getlist("x-forwarded-for")
     return client_address(client[0] if client else None, forwarded, proxies)
 
 
 def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
-    """Return the scheme that a caller used, which a trusted proxy may name in X-Forwarded-Proto."""
+    """Return the scheme of a caller's request, which a trusted proxy may report in X-Forwarded-Proto."""
     client = scope.get("client")
     claimed = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
     if claimed in ("http", "https") and client and is_trusted(client[0], proxies):

@@ -1,4 +1,4 @@
-"""What a request costs against the rate limits: as much as the texts that it holds, one by one, would."""
+"""The cost of a request against the rate limits: one for each of its texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
 
 async def cost_of(scope: Scope, body: Message) -> int:
-    """Return how many calls a request counts as, at least 1; `body` is its one body message."""
+    """Return the number of calls that a request counts as, at least 1; `body` is its only body message."""
 
     async def receive() -> Message:
         return body
@@ -34,12 +34,12 @@ async def cost_of(scope: Scope, body: Message) -> int:
             message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
             return _elements(decode_json(message).get("inputs"))
     except ApiError:
-        pass  # the route says what is wrong with it
+        pass  # the route reports the error
     return 1
 
 
 def _elements(inputs: Any) -> int:
-    """Return how many texts an inference request has by its shapes, which the route compares with the data."""
+    """Return the number of texts in an inference request by its shapes, which the route compares with the data."""
     tensors = [tensor for tensor in inputs if isinstance(tensor, dict)] if isinstance(inputs, list) else []
     return max([1, *(_size(tensor.get("shape")) for tensor in tensors)])
 

@@ -1,4 +1,4 @@
-"""The outermost layer: request id, headers of every answer, timer, access log, and the last word on failures."""
+"""The outermost layer: request id, headers of every answer, timer, access log, and the answer to failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = get_logger(__name__)
 QUIET_ROUTES = frozenset(
     {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
 )
-# Of answers that say nothing else: no browser guesses what they are, runs or frames them, and no cache keeps them.
+# The default headers of answers: no browser guesses their type, runs or frames them, and no cache keeps them.
 DEFAULTS = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -105,7 +105,7 @@ class _Exchange:
         self.middleware = middleware
         self.context = context
         self.method = str(scope["method"])
-        # A GET route answers HEAD, too; the server leaves the body out.
+        # A GET route also answers HEAD; the server leaves out the body.
         self.inner: Scope = {
             **scope,
             KEY: context,
@@ -117,7 +117,7 @@ class _Exchange:
         self._send = send
 
     async def run(self, receive: Receive) -> None:
-        """Run the application; whatever goes wrong, the client gets exactly one answer."""
+        """Run the application; in case of any failure, the client gets exactly one answer."""
         try:
             if self.method == "OPTIONS" and (methods := methods_at(self.inner)):
                 allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
@@ -146,7 +146,7 @@ class _Exchange:
         await response(self.inner, receive, self.send)
 
     async def send(self, message: Message) -> None:
-        """Pass a message on; the headers of every answer go onto its start."""
+        """Pass a message on, and add the headers of every answer to its start."""
         if message["type"] == "http.response.start":
             self.started = True
             self.status = int(message["status"])
@@ -157,25 +157,25 @@ class _Exchange:
                 headers += self.middleware.headers
             headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
             if self.middleware.service.draining:
-                # A client that keeps its connection would be cut off in the middle of its next request.
+                # A client that keeps its connection would be cut off during its next request.
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         await self._send(message)
 
 
 def route_of(scope: Scope) -> str:
-    """Return the template of the route that answered, never the path itself: people type texts into paths, too."""
+    """Return the template of the route that answered, never the path, which may contain text of users."""
     route = getattr(scope.get("route"), "path", None)
     if isinstance(route, str):
         return route
-    # Refused before it was routed.
+    # The request was refused before it was routed.
     path = str(scope["path"])
     app = scope.get("app")
     return path if app is not None and path in app.state.methods else UNMATCHED
 
 
 def methods_at(scope: Scope) -> tuple[str, ...]:
-    """Return the methods that the application takes at a path; none where there is nothing."""
+    """Return the methods that the application accepts at a path; none for an unknown path."""
     app = scope.get("app")
     templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
     path = str(scope["path"])
@@ -191,7 +191,7 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let pages of other sites call us; the same on every answer but those for operators."""
+    """Return the headers that let pages of other sites call the API, for every answer except those for operators."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),

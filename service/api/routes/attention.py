@@ -1,4 +1,4 @@
-"""GET and POST /attention: the weights a translation was made with, as data and as pictures."""
+"""GET and POST /attention: the attention weights of a translation, as data and as pictures."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from service.figures.renderer import FigureRenderer
 
 router = APIRouter(tags=["Attention"])
 
-# A figure's address stays the same when its model changes, so a stored copy may be kept but must be asked about; the
-# question costs next to nothing. It holds the text of a user: no store but that user's own may keep it.
+# A figure's address stays the same when its model changes, so a stored copy must be validated before use, which costs
+# next to nothing. It holds the text of a user: only that user's own cache may keep it.
 CACHE_CONTROL = "private, max-age=0, must-revalidate"
 
 EXAMPLES: dict[str, Any] = {
@@ -197,7 +197,7 @@ async def _maps(
     _refuse_all(job)
     second = await ask(1, first.target_text)
     if not comparable(first, second) and job.options.tokens == "subword":
-        # The models cut words differently, but the words are the same.
+        # The models split words into different subwords, but the words are the same.
         words = replace(job.options, tokens="word")
         first, second = await ask(0, first.target_text, words), await ask(1, first.target_text, words)
     return [first, second]
@@ -209,7 +209,7 @@ def _refuse_all(job: Job) -> None:
 
 
 def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Job:
-    """Return what is asked for, with every layer and head where all are wanted; raise ApiError."""
+    """Return the checked request, with every layer and head if all are requested; raise ApiError."""
     source, target = named_pair(fields.source, fields.target, known)
     if source == target:
         raise ApiError(
@@ -231,7 +231,7 @@ def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Jo
 
 
 def tag_of(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
-    """Return a strong tag of the answer: it depends on the models' content and on every parameter, given or default."""
+    """Return a strong tag of the answer, which depends on the models' content and on every parameter."""
     anonymous = asdict(replace(job, model=None))
     serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
     return entity_tag(serialised.encode("ascii"))

@@ -1,4 +1,4 @@
-"""POST /detect: in which language a text is written; LibreTranslate-compatible."""
+"""POST /detect: the language of a text; LibreTranslate-compatible."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."
 async def detect(
     fields: Annotated[DetectRequest, Depends(fields_of(DetectRequest))], service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
-    """Give the served languages that a text may be in, best first; confidence 0 where nothing was recognised.
+    """Return the served languages that a text may be in, best first; the confidence is 0 if none was recognised.
 
-    A list of texts gets one answer for all of them: the mean of their confidences, by their lengths.
+    A list of texts gets one answer for all of them: the mean of their confidences, weighted by their lengths.
     """
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
     check_batch(texts, service.settings)

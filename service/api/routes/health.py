@@ -1,4 +1,4 @@
-"""Is it alive, is it ready: /health, /health/live, /health/ready; none of them looks at load."""
+"""Liveness and readiness: /health, /health/live, /health/ready; none of them depends on load."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def live() -> JSONResponse:
     responses={200: example({"status": "ready"}), **errors_of(503)},
 )
 async def ready(service: ServiceDep) -> JSONResponse:
-    """Whether new work should be sent here; `/v2/models/{model}/ready` says it of one model."""
+    """Report whether new work should be sent here; `/v2/models/{model}/ready` reports it for one model."""
     if not service.ready:
         stopping = service.draining
         raise ApiError(

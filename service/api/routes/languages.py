@@ -1,4 +1,4 @@
-"""GET /languages: which languages there are, and which pairs."""
+"""GET /languages: the served languages and pairs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ router = APIRouter(tags=["Operations"])
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "translucent_ready 1.0\n"}}}},
 )
 async def metrics(service: ServiceDep) -> Response:
-    """All metrics; every name begins with translucent_, but for those of the process and of Python."""
+    """Return all metrics; every name begins with translucent_, except those of the process and of Python."""
     service.metrics.set_ready(service.ready)
     service.metrics.show_states(service.registry.states())
     return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE})

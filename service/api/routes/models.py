@@ -1,4 +1,4 @@
-"""GET /models: what is loaded, where it runs, and where it comes from."""
+"""GET /models: the loaded models, their devices and their origin."""
 
 from __future__ import annotations
 

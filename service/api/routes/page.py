@@ -1,4 +1,4 @@
-"""The page at / and the files it is made of: from this package, and nothing from another server."""
+"""The page at / and its files, all from this package and none from another server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 INDEX = "index.html"
-# The drawing library puts its style for tooltips into the page; scripts only ever come from files.
+# The drawing library adds its style for tooltips to the page; scripts come only from files.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
@@ -41,7 +41,7 @@ SECURITY = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent."""
+    """A file in the form that is sent."""
 
     content: bytes
     packed: bytes
@@ -50,7 +50,7 @@ class Asset:
 
     @classmethod
     def of(cls, content: bytes, media_type: str) -> Asset:
-        """Pack and name a content."""
+        """Return the asset of a content: compressed, with its entity tag."""
         return cls(content, gzip.compress(content, 6, mtime=0), media_type, entity_tag(content))
 
 
@@ -91,7 +91,7 @@ async def file(request: Request, name: str) -> Response:
 
 
 def _send(request: Request, asset: Asset) -> Response:
-    """Return a file, unless the browser has it already."""
+    """Return a file, or 304 if the browser has it already."""
     packed = "gzip" in request.headers.get("accept-encoding", "")
     headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **SECURITY}
     if matches(request.headers.get("if-none-match"), asset.tag):

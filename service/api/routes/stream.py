@@ -1,4 +1,4 @@
-"""POST /translate/stream: the translation while it is written, as server-sent events."""
+"""POST /translate/stream: the translation token by token, as server-sent events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ data: {"sentence":0,"text":"Perdu","token":{"id":9,"text":"Perdu","piece":"▁Pe
 event: done
 data: {"translatedText":"Perdu","model":"transformer-en-fr","digest":"sha256:9f86d081884c7d65"}
 """  # noqa: E501
-# Proxies that gather an answer before they send it on would take the point away.
+# Prevents buffering in proxies, which would defeat the purpose of a stream.
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 

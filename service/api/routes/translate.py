@@ -1,4 +1,4 @@
-"""POST /translate: LibreTranslate-compatible, with fields of our own."""
+"""POST /translate: LibreTranslate-compatible, with additional fields."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ async def translate(
     service: ServiceDep,
     context: ContextDep,
 ) -> JSONResponse:
-    """Translate; fields come from JSON, or from query string and form merged."""
+    """Translate texts; fields come from JSON, or from the query string and a form together."""
     job = job_of(fields, service.settings, service.languages)
     context.count(job.texts)
     return await respond(job, await run_job(job, service, context))
 
 
 def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
-    """Return the translation that is asked for, checked in the order that clients expect; raise ApiError."""
+    """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
     is_list = isinstance(fields.q, list)
     texts = tuple(fields.q) if isinstance(fields.q, list) else (fields.q,)
     check_batch(texts, settings)
@@ -74,7 +74,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target
     else:
         pair = known.pair(fields.source, fields.target)
-        if pair is None:  # only then is it worth to look at each
+        if pair is None:  # only then does each tag need a check
             check_languages(known, source=fields.source, target=fields.target)
     check_format(fields.format, FORMATS)
     html = fields.format == "html"
