@@ -2,7 +2,7 @@
 #   docker build -t translucent .                              CPU (the default target, `cpu`)
 #   docker build --target gpu -t translucent:gpu .             NVIDIA GPU; CUDA comes from ONNX Runtime's own packages
 # podman needs `--format docker`, or the HEALTHCHECK is lost. docs/deploy.md says how to run them.
-# The newest patches of Python and Debian at the time of building; for the same bytes every time name a digest:
+# The build uses the newest patches of Python and Debian; for reproducible builds give a digest:
 # --build-arg PYTHON=docker.io/library/python@sha256:…
 ARG PYTHON=docker.io/library/python:3.13-slim
 
@@ -28,7 +28,7 @@ COPY service service
 COPY training training
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
-# What both images have in common; nothing in it needs a writable root file system or a network.
+# The common part of both images; it needs neither a writable root file system nor a network.
 FROM ${PYTHON} AS runtime
 LABEL org.opencontainers.image.title="Translucent" \
       org.opencontainers.image.description="Translation models that show their attention" \
@@ -39,17 +39,17 @@ ENV PATH=/opt/translucent/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     TRANSLUCENT_HOST=0.0.0.0 \
     TRANSLUCENT_MODELS_DIR=/models
-# What figures are drawn with: Latin, Arabic and Hebrew, Chinese, Japanese and Korean, emoji.
+# Fonts for figures: Latin, Arabic and Hebrew, Chinese, Japanese and Korean, emoji.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         fonts-dejavu-core fonts-droid-fallback fonts-liberation fonts-noto-color-emoji \
     && apt-get clean && rm -rf /var/lib/apt/lists/*
 WORKDIR /tmp
-# No name in /etc/passwd is needed; Kubernetes can check that a number is not root.
+# A numeric user needs no entry in /etc/passwd, and Kubernetes can check that it is not root.
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-# Ready, not merely alive: whoever waits for `healthy` wants to send work.
+# Readiness, not liveness: clients that wait for `healthy` want to send requests.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.cli.probe"]
 ENTRYPOINT ["translucent"]
 CMD ["serve"]
@@ -61,7 +61,7 @@ ENV TRANSLUCENT_DEVICE=cuda \
 COPY --from=gpu-packages /opt/translucent /opt/translucent
 COPY --chmod=755 models /models
 
-# Last, and so the default target.
+# The last stage is the default target.
 FROM runtime AS cpu
 ENV TRANSLUCENT_DEVICE=cpu
 COPY --from=cpu-packages /opt/translucent /opt/translucent

@@ -17,9 +17,9 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
 	&& { echo "$$python"; break; }; done)
 
-# What `make containers` builds with and runs on.
+# The tools of `make containers`.
 BUILD_ARGS ?=
-# What the images install, and the programs that look at it: neither shares an environment with anything else.
+# What the images install, and the programs that inspect it, each in a separate environment.
 SHIPPED := $(VENV)/shipped
 SUPPLY := $(VENV)/supply/bin
 SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
@@ -36,14 +36,14 @@ serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (
 test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some)
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, who imports whom, and files that must agree
+lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, imports, and files that must agree
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest --quiet tests/project
 
-format: $(VENV)/development-$(ACCELERATOR) ## Format the code and mend what can be mended by itself
+format: $(VENV)/development-$(ACCELERATOR) ## Format the code and fix what can be fixed automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -76,7 +76,7 @@ $(BIN)/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# ONNX Runtime's two flavours share one package folder, so the other one goes before this one comes.
+# ONNX Runtime's two flavours share one package folder, so the other one is removed first.
 $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
 	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*

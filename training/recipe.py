@@ -41,7 +41,7 @@ class CorpusConfig(_Section):
     credit: str | None = None
     """Whom to credit for the text at ``path``, for the model card."""
     weight: float = Field(1.0, gt=0)
-    """How often each pair is seen an epoch: 2 is twice, 0.25 a random quarter, drawn anew every epoch."""
+    """How often each pair is seen per epoch: 2 is twice, 0.25 a random quarter, a new one every epoch."""
     max_words: int = Field(80, ge=1)
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)

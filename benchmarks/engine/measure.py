@@ -47,22 +47,22 @@ class Text(NamedTuple):
 
 def compare(engines: dict[tuple[str, str], IsolatedEngine], text: Text, setting: Setting, rounds: int) -> list[Row]:
     """Run every (engine, precision) alternately; the first one is ours."""
-    turns: dict[tuple[str, str], list[Turn]] = {who: [] for who in engines}
+    turns: dict[tuple[str, str], list[Turn]] = {name: [] for name in engines}
     for number in range(rounds):
         order = list(engines) if number % 2 == 0 else list(reversed(engines))
-        for who in order:
-            turns[who].append(engines[who].run(setting, text.sources))
+        for name in order:
+            turns[name].append(engines[name].run(setting, text.sources))
     ours = turns[next(iter(engines))]
-    return [_row(who, taken, ours, text, setting) for who, taken in turns.items()]
+    return [_row(name, taken, ours, text, setting) for name, taken in turns.items()]
 
 
-def _row(who: tuple[str, str], taken: list[Turn], ours: list[Turn], text: Text, setting: Setting) -> Row:
+def _row(name: tuple[str, str], taken: list[Turn], ours: list[Turn], text: Text, setting: Setting) -> Row:
     found, mine = taken[0].found, ours[0].found
     tokens, own = sum(map(len, found)), sum(map(len, mine))
     seconds = statistics.median(turn.seconds for turn in taken)
     ratios = [(own / a.seconds) / (tokens / b.seconds) for a, b in zip(ours, taken, strict=True)]
     used = [(own / a.processor_seconds) / (tokens / b.processor_seconds) for a, b in zip(ours, taken, strict=True)]
-    engine, precision = who
+    engine, precision = name
     first = taken is ours
     return Row(
         model=text.model,

@@ -82,7 +82,7 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
     hypothesis; the first K others live on. A sentence is done when no live hypothesis can beat its best finished
     one, when K are finished and none would beat it by ending now, or at its limit, where the first K are taken as
-    they stand. No hypothesis repeats itself for ever (``training.decoding.repetition``).
+    they stand. No hypothesis repeats itself forever (``training.decoding.repetition``).
     """
     beams = _start(network, source, lengths, options)
     all_sentences = list(beams.sentences)

@@ -1,4 +1,4 @@
-"""Forbids tokens with which a hypothesis would repeat itself for ever: the rule is `service.bundle.repetition`."""
+"""Forbids tokens with which a hypothesis would repeat itself forever; the rule is in `service.bundle.repetition`."""
 
 from __future__ import annotations
 

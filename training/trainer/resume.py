@@ -31,8 +31,8 @@ class Resumed:
 def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resumed:
     """Check a prepared folder and its newest checkpoint against a recipe.
 
-    Raises PreparedError for text prepared with other values, or anew under the checkpoint; ValueError for another
-    network. A folder from before fingerprints passes with a warning.
+    Raises PreparedError for text prepared with other values, or prepared again after the checkpoint, and
+    ValueError for another network. A folder from before fingerprints passes with a warning.
     """
     prepared = Prepared.load(folder.prepared)
     if prepared is not None:
@@ -52,7 +52,7 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
 
 
 def require_network(before: Mapping[str, Any], recipe: Recipe) -> None:
-    """Raise ValueError in one line when a run would go on with another network than it began with."""
+    """Raise a one-line ValueError if the recipe's network differs from the one that the run began with."""
     changed = list(_changed(before, recipe.network.model_dump(mode="json")))
     if changed:
         raise ValueError(
