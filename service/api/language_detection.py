@@ -1,4 +1,4 @@
-"""Which language a text is in, for `source=auto` of /translate and for /detect."""
+"""Language detection for `source=auto` of /translate and for /detect."""
 
 from __future__ import annotations
 

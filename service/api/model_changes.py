@@ -1,4 +1,4 @@
-"""Changing models while the server runs: logged and counted, whether a signal or a route asks for it."""
+"""Changes the models of a running server, for a signal or a route; every change is logged and counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = get_logger(__name__)
 
 
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:
-    """Load what has changed in the folder of models, or one bundle; every change is logged and counted.
+    """Load the changes in the folder of models, or one bundle; every change is logged and counted.
 
     Raise BundleMissing. Who stops waiting does not stop it.
     """
@@ -21,7 +21,7 @@ async def reload_models(service: Service, name: str | None = None) -> list[Chang
 
 
 async def unload_model(service: Service, name: str) -> None:
-    """Take a model away; raise UnknownModel or LastModel."""
+    """Unload a model; raise UnknownModel or LastModel."""
     await service.registry.unload(name)
     service.metrics.model_changed("unloaded")
     service.metrics.show_models(service.registry.models())

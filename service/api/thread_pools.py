@@ -1,4 +1,4 @@
-"""The threads that make large answers: a pool of their own, so that other kinds of work do not wait for them."""
+"""The threads that make large answers: a separate pool, so that other work does not wait for them."""
 
 from __future__ import annotations
 

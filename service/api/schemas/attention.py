@@ -49,9 +49,9 @@ Digests = Annotated[
 
 
 class AttentionRequest(Decoding):
-    """Whose attention to show, and how."""
+    """The attention to show, and its form."""
 
-    empty_is_told: ClassVar[frozenset[str]] = frozenset({"text"})
+    own_empty_message: ClassVar[frozenset[str]] = frozenset({"text"})
 
     text: Text = Field(description="One sentence, which is not split")
     source: Text = Field(description="Code of the language of the text")
@@ -131,7 +131,7 @@ class AttentionPair(Schema):
 
 
 class BertvizAttention(Schema):
-    """For `format=bertviz`: every layer and head, under the names that BertViz knows."""
+    """For `format=bertviz`: every layer and head, under BertViz's names."""
 
     model_config = ConfigDict(protected_namespaces=(), extra="forbid")
 

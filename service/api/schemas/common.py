@@ -1,6 +1,6 @@
-"""What the shapes of requests and answers have in common: the base classes, the types of fields, tokens.
+"""The common parts of the shapes of requests and answers: base classes, types of fields, tokens.
 
-A field takes what forms and LibreTranslate's clients send for it: "4" and 4.0 for the whole number 4, "on" for true,
+A field accepts the values of forms and of LibreTranslate's clients: "4" and 4.0 for the whole number 4, "on" for true,
 words in any case. Absent, null and "" all mean the default, because forms send every field they have.
 """
 
@@ -19,17 +19,17 @@ from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """What a field takes, in words, for an error message that the type alone cannot give."""
+    """The accepted values of a field in words, for an error message that the type alone cannot give."""
 
     words: str
 
 
 def refused(message: str, param: str, code: str = "invalid_parameter") -> PydanticCustomError:
-    """Return an error for a validator to raise, with a message and a code of its own."""
+    """Return an error for a validator to raise, with its own message and code."""
     return PydanticCustomError("refused", "{message}", {"message": message, "param": param, "code": code})
 
 
-# What int() and float() take, and no more: no other scripts' digits, no "1_000", no "nan". Python refuses to read
+# A part of what int() and float() accept: no other scripts' digits, no "1_000", no "nan". Python refuses to read
 # several thousand digits, and so does this.
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
 DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
@@ -75,7 +75,7 @@ def decimal(value: object) -> float:
 
 
 def count(value: object) -> int:
-    """Return a number of things as LibreTranslate reads it: rounded down, and 0 where it is negative."""
+    """Return a count as LibreTranslate reads it: rounded down, and 0 if it is negative."""
     number = as_whole(value)
     if number is None and isinstance(value, float) and math.isfinite(value):
         number = math.floor(value)
@@ -128,16 +128,16 @@ class Schema(BaseModel):
 class Fields(Schema):
     """Base of requests: null and "" are left out, so that the defaults hold."""
 
-    empty_is_told: ClassVar[frozenset[str]] = frozenset()  # fields whose empty value has a message of its own
+    own_empty_message: ClassVar[frozenset[str]] = frozenset()  # fields with their own message for an empty value
 
     @model_validator(mode="before")
     @classmethod
     def without_blanks(cls, fields: Any) -> Any:
-        """Return the fields that hold something."""
+        """Return the fields that are not empty."""
         if not isinstance(fields, dict):
             return fields
-        told = cls.empty_is_told
-        return {name: value for name, value in fields.items() if value is not None and (value != "" or name in told)}
+        kept = cls.own_empty_message
+        return {name: value for name, value in fields.items() if value is not None and (value != "" or name in kept)}
 
 
 class Decoding(Fields):
@@ -166,7 +166,7 @@ class Decoding(Fields):
 
 
 class TokenSchema(Schema):
-    """A token and where it lies in its text."""
+    """A token and its range in the text."""
 
     id: int = Field(description="Number in the vocabulary")
     text: str = Field(description="Exactly the text between `start` and `end`; empty for special tokens")
@@ -184,14 +184,14 @@ class SideSchema(Schema):
 
 
 class DetectionSchema(Schema):
-    """A language and how sure it is."""
+    """A language and its confidence."""
 
     confidence: float = Field(ge=0, le=100)
     language: str
 
 
 class ErrorBody(Schema):
-    """What every error looks like."""
+    """The body of every error."""
 
     error: str = Field(description="What went wrong, and what to do")
     code: str = Field(description="A stable word for programs")

@@ -1,4 +1,4 @@
-"""The request of the Open Inference Protocol: named tensors of texts, and which outputs are wanted."""
+"""The request of the Open Inference Protocol: named tensors of texts, and the requested outputs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TENSOR_MESSAGES = {
 
 
 def sizes(shape: object) -> list[int]:
-    """Return the sizes of a tensor's axes; raise ValueError for anything that is no shape."""
+    """Return the sizes of a tensor's axes; raise ValueError for anything else."""
     if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
         raise ValueError("no shape")
     found = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
@@ -72,7 +72,7 @@ def known_output(name: object) -> object:
 
 
 def parameters_of(owner: str, value: object) -> object:
-    """Return parameters, and None for what is empty; raise pydantic's error for anything but an object."""
+    """Return parameters, or None for an empty value; raise pydantic's error for anything but an object."""
     if value and not isinstance(value, dict):
         raise refused(f"the parameters of {owner} must be an object", "parameters")
     return value or None
@@ -106,12 +106,12 @@ class InputTensor(Whole):
 
     @field_validator("*", mode="wrap")
     @classmethod
-    def told_by_tensor(cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    def with_tensor_name(cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         """Return a checked value; an error names the tensor."""
         try:
             return check(value)
         except ValueError:
-            name = info.data.get("name", "inputs")  # without a known name it is the name that is wrong
+            name = info.data.get("name", "inputs")  # without a known name, the name is the wrong field
             raise refused(TENSOR_MESSAGES[str(info.field_name)].format(name=name), name) from None
 
     @model_validator(mode="after")
@@ -125,7 +125,7 @@ class InputTensor(Whole):
 
 
 class OutputParameters(Fields):
-    """How an output is wanted."""
+    """The options of an output."""
 
     binary_data: Flag = Field(False, description="As bytes after the JSON of the answer")
 
@@ -143,7 +143,7 @@ class OutputWanted(Whole):
         return parameters_of(str(info.data.get("name")), value)
 
     def is_binary(self, default: bool) -> bool:
-        """Return whether it is wanted as bytes; `default` is what the request says of all outputs."""
+        """Return whether it is requested as bytes; `default` is the request's option for all outputs."""
         given = self.parameters is not None and "binary_data" in self.parameters.model_fields_set
         return self.parameters.binary_data if given and self.parameters is not None else default
 
@@ -162,7 +162,7 @@ class InferenceParameters(Fields):
     @model_validator(mode="before")
     @classmethod
     def without_strangers(cls, parameters: Any) -> Any:
-        """Return the parameters that this service knows."""
+        """Return the parameters that this service supports."""
         if not isinstance(parameters, dict):
             return parameters
         return {name: value for name, value in parameters.items() if name in cls.model_fields}
@@ -196,7 +196,7 @@ class InferenceRequest(Whole):
     @field_validator("inputs")
     @classmethod
     def check_names(cls, inputs: list[InputTensor]) -> list[InputTensor]:
-        """Return the tensors; raise pydantic's error if one is there twice or `text` is missing."""
+        """Return the tensors; raise pydantic's error if one is repeated or `text` is missing."""
         names = [tensor.name for tensor in inputs]
         if len(set(names)) != len(names):
             raise refused(TENSOR_MESSAGES["name"], "inputs")
@@ -207,7 +207,7 @@ class InferenceRequest(Whole):
     @field_validator("outputs")
     @classmethod
     def check_outputs(cls, outputs: list[OutputWanted] | None) -> list[OutputWanted] | None:
-        """Return the outputs; raise pydantic's error if one is there twice."""
+        """Return the outputs; raise pydantic's error if one is repeated."""
         names = [output.name for output in outputs or ()]
         if len(set(names)) != len(names):
             raise refused(OUTPUTS_MESSAGE, "outputs")

@@ -1,4 +1,4 @@
-"""The shapes that only LibreTranslate's own pages ask for."""
+"""The shapes that only LibreTranslate's own pages use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from service.api.schemas.common import Schema
 
 
 class LanguageChoice(Schema):
-    """A language as a page shows it."""
+    """A language for display on a page."""
 
     code: str
     name: str
 
 
 class FrontendLanguages(Schema):
-    """The languages that a page begins with."""
+    """The default languages of a page."""
 
     source: LanguageChoice
     target: LanguageChoice

@@ -1,4 +1,4 @@
-"""The shapes of what is served: languages, models, health."""
+"""The shapes of languages, models and health."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ModelList(Schema):
 
 
 class Language(Schema):
-    """A language and what it can be translated into."""
+    """A language and its targets."""
 
     code: str
     name: str
@@ -49,6 +49,6 @@ class LanguageList(RootModel[list[Language]]):
 
 
 class Health(Schema):
-    """How the service is."""
+    """The state of the service."""
 
     status: str

@@ -36,7 +36,7 @@ class ModelNames(Schema):
 
 
 class TensorMetadata(Schema):
-    """A tensor that a model takes or gives; -1 is any size."""
+    """An input or output tensor of a model; -1 is any size."""
 
     name: str
     datatype: Literal["BYTES", "FP32"]
@@ -64,13 +64,13 @@ class ConfiguredTensor(Schema):
 
 
 class TransactionPolicy(Schema):
-    """How requests and answers belong together."""
+    """The relation of requests and answers."""
 
     decoupled: bool = Field(description="Always false: each request has one answer")
 
 
 class ModelConfiguration(Schema):
-    """A model as Triton's configuration describes one."""
+    """A model in the format of Triton's configuration."""
 
     name: str
     platform: str

@@ -21,7 +21,7 @@ def no_parameters(value: object) -> None:
 
 
 class IndexRequest(Fields):
-    """Which models of the repository to list."""
+    """The models of the repository to list."""
 
     ready: Flag = Field(False, description="Only models that accept requests now")
 
@@ -48,7 +48,7 @@ class Index(RootModel[list[IndexEntry]]):
 
 
 class LoadedModel(Schema):
-    """What became of a bundle."""
+    """The outcome for a bundle."""
 
     name: str
     outcome: Literal["added", "replaced", "unchanged"]
@@ -56,7 +56,7 @@ class LoadedModel(Schema):
 
 
 class UnloadedModel(Schema):
-    """A model that is served no more."""
+    """A model that is no longer served."""
 
     name: str
     outcome: Literal["unloaded"]

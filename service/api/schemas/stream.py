@@ -23,13 +23,13 @@ from service.engine import MAX_BEAM_SIZE
 class StreamRequest(Fields):
     """A text to be translated token by token, greedily."""
 
-    empty_is_told: ClassVar[frozenset[str]] = frozenset({"q"})
+    own_empty_message: ClassVar[frozenset[str]] = frozenset({"q"})
 
     q: Text = Field(description="The text")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the target language")
     model: str | None = Field(None, description="A bundle's name, or an architecture")
-    # Only read in order to say that a stream is greedy.
+    # Only read to report that a stream is greedy.
     beam_size: SkipJsonSchema[WholeNumber] = Field(1, ge=1, le=MAX_BEAM_SIZE)
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a sentence, including the end token"

@@ -17,7 +17,7 @@ class TranslateRequest(Decoding):
     q: Texts = Field(description="The text, or (JSON only) a list of texts")
     source: Text = Field(description="Language of the text, such as `en`, or `auto`")
     target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
-    # LibreTranslate looks at the format after the languages: service.api.checks refuses other words.
+    # LibreTranslate checks the format after the languages: service.api.checks refuses other words.
     format: Annotated[str, Lowered] = Field(
         "text", description="`html`: tags are kept, and follow their words", json_schema_extra={"enum": [*FORMATS]}
     )
@@ -49,13 +49,13 @@ class SentenceSchema(Schema):
 
 
 class DetailsSchema(Schema):
-    """How one text was translated, sentence by sentence."""
+    """The details of one text, sentence by sentence."""
 
     sentences: list[SentenceSchema]
 
 
 class TranslateResponse(Schema):
-    """The answer to one text; for a list of texts every field is a list of what it is here."""
+    """The answer to one text; for a list of texts every field is a list of these values."""
 
     translatedText: str | list[str]
     detectedLanguage: DetectionSchema | list[DetectionSchema] | None = Field(
