@@ -107,9 +107,9 @@ def write_bundle(
         folder.mkdir()
         parameters = parameters_of(model.network, network, model.max_tokens)
         sections = write_graphs(model.network, parameters, pairs, folder, options)
-        subwords.source.save(str(folder / TOKENIZER_NAME))
+        subwords.source.save(str(folder / TOKENIZER_NAME), pretty=False)
         if subwords.target is not None:
-            subwords.target.save(str(folder / TARGET_TOKENIZER_NAME))
+            subwords.target.save(str(folder / TARGET_TOKENIZER_NAME), pretty=False)
         if options.used_shortlist is not None:
             options.used_shortlist.write(folder / SHORTLIST_NAME)
         compared = _compare(network, model, parameters, pairs, folder, options)
