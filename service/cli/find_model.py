@@ -52,7 +52,8 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
     if not fitting:
         pairs = ", ".join(sorted({" → ".join(pair) for info in infos for pair in pairs_of(info)}))
         raise UnsupportedPair(f"No model translates {_asked(wanted)}; {models_dir} has {pairs}.")
-    chosen = [info for info in in_order(fitting, wanted.preferred) if wanted.model in (None, info.architecture)]
+    ranked = in_order(fitting, wanted.preferred, pair or ("", ""))
+    chosen = [info for info in ranked if wanted.model in (None, info.architecture)]
     if not chosen:
         raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
     return bundles[chosen[0].name]

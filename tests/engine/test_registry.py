@@ -74,8 +74,11 @@ def test_a_score_on_a_test_set_of_its_own_does_not_win(tmp_path: Path, write_mod
     write_model("b-en-fr", architecture="transformer", card=card(bleu(15.0, "news"), bleu(39.0)))
     assert loaded(tmp_path).resolve("en", "fr").name == "b-en-fr"
     write_model("c-en-fr", architecture="transformer", card=card(bleu(13.0, "news"), bleu(40.0)))
-    # `news` is what stands first in the cards of both.
+    # The mean over what both have decides: 27 against 26.5.
     assert loaded(tmp_path).resolve("en", "fr").name == "b-en-fr"
+    own = [bleu(14.0, "news.en-fr"), bleu(41.0, "tatoeba.en-fr"), bleu(99.0, "news.de-en"), bleu(0.0, "development/x")]
+    write_model("d-en-fr", architecture="transformer", card=card(*own))
+    assert loaded(tmp_path).resolve("en", "fr").name == "d-en-fr"
 
 
 def test_scores_are_compared_on_the_precision_that_runs(tmp_path: Path, write_model: WriteModel) -> None:

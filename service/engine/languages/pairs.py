@@ -42,7 +42,7 @@ class Pairs(Generic[AnyServed]):
         self._languages = Languages.of(infos)
         by_name = {translator.name: translator for translator in served}
         self._translators = {
-            pair: [by_name[info.name].for_pair(*pair) for info in in_order(own, preferred)]
+            pair: [by_name[info.name].for_pair(*pair) for info in in_order(own, preferred, pair)]
             for pair in {pair for info in infos for pair in pairs_of(info)}
             if (own := [info for info in infos if pair in pairs_of(info)])
         }
