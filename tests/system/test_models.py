@@ -87,7 +87,7 @@ async def test_a_toy_takes_over_no_pair(models_and_a_toy: Path) -> None:
     registry.load()
     assert "toy" in [info.name for info in registry.models()]
     assert registry.resolve("en", "fr", "toy").name == "toy"
-    for model in (None, "transformer"):
+    for model in (None, "bahdanau"):
         chosen = registry.resolve("en", "fr", model)
         await chosen.start()
         [translation] = await chosen.translate(["I lost."], TranslationOptions())
