@@ -1,4 +1,4 @@
-"""Log lines: one JSON object each, without the messages of exceptions, whoever wrote them."""
+"""Log lines: one JSON object each, without the messages of exceptions, from any library."""
 
 from __future__ import annotations
 

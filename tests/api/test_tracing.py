@@ -34,7 +34,7 @@ TRACEPARENT = f"00-{TRACE}-{CALLER}-01"
 
 
 class Registry(DummyRegistry):
-    """One real translator over a worker without a model, beside the dummies."""
+    """One real translator over a worker without a model, in addition to the dummies."""
 
     translator: Translator
 

@@ -1,4 +1,4 @@
-"""Proof of the bulk job: so many lines through Ray Data, byte for byte what the command line gives, all workers busy.
+r"""Proof of the bulk job: so many lines through Ray Data, byte for byte what the command line gives, all workers busy.
 
     RAY_PYTHON=ray/bin/python python -m tests.deploy.bulk_job --model models/bahdanau-en-fr --lines 100000 \\
         --corpus ../shared/data/en-fr/tatoeba.tsv.gz

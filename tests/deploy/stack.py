@@ -1,4 +1,4 @@
-"""Runs the real compose.yaml with podman-compose, under a name and on ports of its own, and asks what it does."""
+"""Runs the real compose.yaml with podman-compose, with a separate name and separate ports, and queries it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles change under a running engine: who began with one ends with it, and what is refused changes nothing."""
+"""Bundles change under a running engine: a request keeps its bundle, and a refused bundle changes nothing."""
 
 from __future__ import annotations
 

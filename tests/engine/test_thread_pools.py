@@ -1,4 +1,4 @@
-"""Pools of threads: bounded, apart from each other, and nothing is done for somebody who has left."""
+"""Pools of threads: they have limits, are separate, and do no work for disconnected clients."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The engine in processes of its own: the wire, the workers at its ends, and what happens when one of them goes."""
+"""Engine processes: the channel, both of its sides, and the end of one of them."""

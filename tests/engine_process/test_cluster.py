@@ -1,4 +1,4 @@
-"""Real engine processes over a real bundle: the same translations as here, and nobody waits for ever."""
+"""Real engine processes over a real bundle: the same translations as in this process, and no request waits forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker elsewhere as seen from here: what its reports say is what callers are told, and no future stays open."""
+"""A remote worker from the client's side: callers get its results and errors, and no future stays open."""
 
 from __future__ import annotations
 

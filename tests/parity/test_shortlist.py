@@ -1,4 +1,4 @@
-"""A shortlist: what is on it decides alone, whoever stands beside a sentence and however long their lists are."""
+"""A shortlist: the result depends on the sentence's own list alone, not on other sentences or their lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that are made to take long: each is dealt with in a time that grows with its length, and nobody else waits."""
+"""Texts that are made to take long: each takes a time linear in its length, and other requests do not wait."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def wait_until(
 
 
 async def wait_until_async(holds: Callable[[], bool], seconds: float = 20, pause: float = 0.02) -> None:
-    """Wait for a condition while the event loop goes on; fail if it never holds."""
+    """Wait for a condition while the event loop runs; fail if it never holds."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, _failure(seconds, None)

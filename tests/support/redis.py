@@ -1,4 +1,4 @@
-"""A real redis-server for a test, on a socket of its own."""
+"""A real redis-server for a test, on a separate socket."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.support.fake_engine import DummyRegistry
 
 
 class FaultyRegistry(DummyRegistry):
-    """Fails in the way it is told to."""
+    """Fails in the requested way."""
 
     fault = ""
 

@@ -18,7 +18,7 @@ LINES = ("I lost.", "He's calm.", "I'm home, and she isn't! Go, go, go.", "The c
 
 @dataclass
 class Load:
-    """Callers who ask again as soon as they are answered; `answers` and `lost` grow until `stop`."""
+    """Callers that send the next request as soon as they get an answer; `answers` and `lost` grow until `stop`."""
 
     url: str
     callers: int = 8

@@ -1,4 +1,4 @@
-"""Hostile and careless connections to the real server: too much, too slow, too many, and nobody else is harmed."""
+"""Hostile and careless connections to the real server: too much, too slow, too many; other clients are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles are exchanged under a running server: nobody gets an error, and what is damaged changes nothing."""
+"""Bundles are replaced under a running server: no client gets an error, and a damaged bundle changes nothing."""
 
 from __future__ import annotations
 

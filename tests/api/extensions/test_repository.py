@@ -1,4 +1,4 @@
-"""Loading and unloading over HTTP: only for the operator, and every outcome is told and counted."""
+"""Loading and unloading over HTTP: only for the operator; every outcome is reported and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and limits at the door: what is closed, what is open, and what each dialect is told."""
+"""Keys and limits: closed routes, open routes, and the errors in each format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every request meets first: its id, its size, its headers, and somebody who sees it leave."""
+"""The middleware of every request: its id, its size, its headers, its log line and metrics."""
 
 from __future__ import annotations
 

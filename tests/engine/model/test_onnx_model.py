@@ -1,4 +1,4 @@
-"""Bundles on ONNX Runtime: what the graphs say is what comes out, whoever joins and leaves meanwhile."""
+"""Bundles on ONNX Runtime: the results are those of the graphs, for any rows that join or leave meanwhile."""
 
 from __future__ import annotations
 

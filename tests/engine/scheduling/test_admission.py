@@ -1,4 +1,4 @@
-"""How long the queue will take is measured where it counts: while somebody waits."""
+"""The throughput of the queue is measured while sentences are waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who joins the batch when: the budget holds, order is kept, and nobody waits for ever."""
+"""Admission to the batch: the budget holds, order is kept, and no sentence waits forever."""
 
 from __future__ import annotations
 

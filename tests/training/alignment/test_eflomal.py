@@ -1,4 +1,4 @@
-"""The statistical rival: how its links are merged and written, and what happens without it."""
+"""The statistical aligner: its links are merged and written; a missing program is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants of pairs: what each way does to both sides, and that a prepared run has them beside its vocabulary."""
+"""Variants of pairs: the effect of each way on both sides; a prepared run has them in addition to its vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local files and mirrors: what is read, and what a person is told when it cannot be."""
+"""Local files and mirrors: the pairs that are read, and the errors for unreadable files."""
 
 from __future__ import annotations
 

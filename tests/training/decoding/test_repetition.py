@@ -1,4 +1,4 @@
-"""No translation repeats itself for ever; a source that does may be repeated."""
+"""No translation repeats itself forever; a repetitive source may be repeated."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_no_candidate_is_padding_or_begin(exported: Exported) -> None:
 
 @pytest.mark.parametrize("variant", STEP_VARIANTS)
 def test_beams_share_their_sentence_and_differ_in_their_past(variant: str, tmp_path: Path) -> None:
-    """K rows a sentence give what each row gives as a sentence of its own."""
+    """K rows of a sentence give the same results as separate sentences."""
     exported = write_float(VARIANTS[variant], tmp_path)
     batch, beams, steps = batch_of(id_pairs(3)), 4, 5
     tokens = np.random.default_rng(1).integers(3, VOCABULARY, (steps, len(batch.source), beams))

@@ -1,4 +1,4 @@
-"""The stages of a run: what is done over again counts once, what a run began from is told."""
+"""The stages of a run: repeated updates count once, and the origin of a run is recorded."""
 
 from __future__ import annotations
 

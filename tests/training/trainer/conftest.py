@@ -1,4 +1,4 @@
-"""A prepared toy run, and training as a user starts it: in a process of its own, or where seconds count in this one."""
+"""A prepared toy run, and training as a user starts it: in a separate process, or in this one to save time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches come the same way from a process of their own, as beside a GPU."""
+"""Batches from a separate process, as with a GPU, are the same."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_patience_begins_the_cooldown_and_a_resumed_run_ends_with_it(toy: RunFol
 
 
 def test_a_killed_run_remembers_its_looks(toy: RunFolder) -> None:
-    """A checkpoint is written before the look at its update: that look counts all the same."""
+    """A checkpoint is written before the validation at its update; that validation counts nevertheless."""
     dull = ("optimisation.peak_rate=0.0000000001", "validation.patience=2", "validation.every_updates=4")
     train_some(toy, *dull, "optimisation.max_updates=9")
     (toy.checkpoints / "00000009.ckpt").unlink()  # as if killed in update 9, after the validations at 4 and 8

@@ -1,4 +1,4 @@
-"""A killed run goes on as if nothing had happened."""
+"""A killed run resumes as if it had not been interrupted."""
 
 import signal
 from pathlib import Path
