@@ -49,7 +49,7 @@ class Worker:
     """One engine, in a process of its own."""
 
     def __init__(self, folder: str, beam_size: int | None, device: str, threads: int, split: bool) -> None:
-        settings = ModelSettings(device=device, threads=threads)  # type: ignore[arg-type]
+        settings = ModelSettings(device=device, intra_threads=threads)  # type: ignore[arg-type]
         bundle = find_bundle(Wanted(folder), Path(), settings)
         budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
         self.split = split

@@ -111,11 +111,11 @@ def run(options: BulkOptions) -> None:
     BundleError or DeviceUnavailable.
     """
     check_options(options)
-    model_settings = ModelSettings(device=options.device, threads=options.intra_threads)
+    model_settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
     bundle = find_bundle(options.wanted, options.models_dir, model_settings)
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     translator = open_translator(
-        bundle, EngineSettings(model_settings, WorkerSettings(budget, decoders=options.inter_threads))
+        bundle, EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
     )
     translator = translator.for_pair(*pair_of(translator.info, options.wanted))
     decoding = bundle.manifest.decoding

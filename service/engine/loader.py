@@ -57,10 +57,10 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 
     model = load_model(bundle, settings.model)
     worker_settings = settings.worker
-    if not worker_settings.decoders:
+    if not worker_settings.inter_threads:
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
         suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
-        worker_settings = replace(worker_settings, decoders=min(suiting, most))
+        worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
 

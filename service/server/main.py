@@ -28,7 +28,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     model = ModelSettings(
         device=settings.device,
         precision=None if settings.precision == "auto" else settings.precision,
-        threads=settings.intra_threads,
+        intra_threads=settings.intra_threads,
     )
     budget = Budget(
         rows=settings.max_rows,
@@ -37,7 +37,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     )
     return EngineSettings(
         model=model,
-        worker=WorkerSettings(budget=budget, decoders=settings.inter_threads),
+        worker=WorkerSettings(budget=budget, inter_threads=settings.inter_threads),
         load_seconds=settings.load_timeout_seconds,
         default_models=settings.default_bundles,
     )

@@ -63,7 +63,7 @@ def open_session(graph: Path | bytes, placement: Placement, settings: ModelSetti
     """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable if it would run elsewhere."""
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = settings.threads
+    options.intra_op_num_threads = settings.intra_threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     # Shapes change from run to run, so a memory plan for one of them has no use.

@@ -52,15 +52,15 @@ class WorkerSettings:
     """The capacity of a worker, and the number of failures after which it ends."""
 
     budget: Budget = field(default_factory=Budget)  # divided among the decode threads
-    decoders: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
+    inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
     scoring: BatchLimits = SCORING_LIMITS  # of one run
     failures: int = 3  # consecutive failures after which the worker is dead
 
     def __post_init__(self) -> None:
         """Raise ValueError if a decode thread could not run the widest beam."""
-        if not 0 <= self.decoders <= self.budget.rows // MAX_BEAM_SIZE:
+        if not 0 <= self.inter_threads <= self.budget.rows // MAX_BEAM_SIZE:
             raise ValueError(
-                f"{self.decoders} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
+                f"{self.inter_threads} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
             )
 
 
@@ -117,7 +117,7 @@ class RequestTable:
         clock: Callable[[], float],
     ) -> None:
         self._name, self._settings, self._on_event, self._clock = name, settings, on_event, clock
-        decoders = settings.decoders or 1
+        decoders = settings.inter_threads or 1
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)  # for the decode threads, and for callers that wait for the end
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)

@@ -42,7 +42,7 @@ class Worker:
         self._encoder = EncoderStage(name, model, table, on_event, clock).thread
         self._scoring = ScoringStage(name, model, table, on_event, clock).thread
         self._decoders = [
-            DecodeLoop(name, model, table, on_event, clock, number) for number in range(settings.decoders or 1)
+            DecodeLoop(name, model, table, on_event, clock, number) for number in range(settings.inter_threads or 1)
         ]
 
     @property

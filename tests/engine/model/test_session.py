@@ -94,7 +94,7 @@ def test_a_gpu_that_does_not_work_stops_cuda_but_not_auto(caplog: pytest.LogCapt
     with pytest.raises(DeviceUnavailable, match="too old"):
         on_cpu_instead(ModelSettings("cuda"), broken)
     with caplog.at_level(logging.WARNING):
-        assert on_cpu_instead(ModelSettings("auto", threads=2), broken) == ModelSettings("cpu", threads=2)
+        assert on_cpu_instead(ModelSettings("auto", intra_threads=2), broken) == ModelSettings("cpu", intra_threads=2)
     assert "too old" in caplog.text
 
 

@@ -533,7 +533,7 @@ def test_decoders_step_at_the_same_time() -> None:
             assert rows == 4
             together.wait()
 
-    with working(ScriptedModel(copying_rule(VOCABULARY), before=meet), WorkerSettings(decoders=2)) as (
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=meet), WorkerSettings(inter_threads=2)) as (
         worker,
         recorder,
     ):
@@ -545,7 +545,7 @@ def test_decoders_step_at_the_same_time() -> None:
 
 def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
     gate = Gate()
-    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), WorkerSettings(decoders=2)) as (
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), WorkerSettings(inter_threads=2)) as (
         worker,
         recorder,
     ):
@@ -563,7 +563,7 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
         if what == "step" and threading.current_thread().name == "engine-toy-1":
             raise RuntimeError("broken for good")
 
-    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(decoders=2)) as (worker, _):
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(inter_threads=2)) as (worker, _):
         for _ in range(1000):
             if worker.state == "dead":
                 break
@@ -574,12 +574,12 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
 
 def test_every_decoder_must_have_rows_for_the_widest_beam() -> None:
     with pytest.raises(ValueError, match="3 decode threads need 8 rows each"):
-        WorkerSettings(Budget(rows=16), decoders=3)
+        WorkerSettings(Budget(rows=16), inter_threads=3)
 
 
 @pytest.mark.parametrize("decoders", [1, 3])
 def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> None:
-    settings = WorkerSettings(Budget(rows=40), decoders=decoders)
+    settings = WorkerSettings(Budget(rows=40), inter_threads=decoders)
     with working(ScriptedModel(hashed_rule(VOCABULARY)), settings) as (worker, _):
         futures = [worker.submit(job(3 + at % 20, beam_size=1 + at % 4, max_length=6)) for at in range(150)]
         for future in futures[::3]:
