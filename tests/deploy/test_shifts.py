@@ -20,7 +20,7 @@ def test_each_batch_counts_once_and_shares_are_of_the_whole_time() -> None:
         ],
     }
     assert shifts.as_text().splitlines()[1] == (
-        "one:2: 4 lines, a batch in hand 50% of the time, 5.0 s of processor time (50%)"
+        "one:2: 4 lines, busy 50% of the time, 5.0 s of processor time (50%)"
     )
 
 
