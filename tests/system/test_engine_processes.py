@@ -92,6 +92,8 @@ async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_p
         [victim] = engines(server)
         async with Load(server.url, callers=8) as load:
             await load.until(16)
+            os.kill(victim, signal.SIGSTOP)
+            await asyncio.sleep(0.5)  # every caller now waits for an answer of this process
             os.kill(victim, signal.SIGKILL)
             await wait_until_async(lambda: status_of(server, "/health/ready") == 503)
             assert status_of(server, "/health/live") == 200
