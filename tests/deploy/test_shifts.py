@@ -19,9 +19,7 @@ def test_each_batch_counts_once_and_shares_are_of_the_whole_time() -> None:
             {"worker": "one:2", "lines": 4, "occupied_share": 0.5, "processor_seconds": 5.0, "processor_share": 0.5},
         ],
     }
-    assert shifts.as_text().splitlines()[1] == (
-        "one:2: 4 lines, busy 50% of the time, 5.0 s of processor time (50%)"
-    )
+    assert shifts.as_text().splitlines()[1] == ("one:2: 4 lines, busy 50% of the time, 5.0 s of processor time (50%)")
 
 
 def test_no_lines_no_workers() -> None:
