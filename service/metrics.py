@@ -243,8 +243,8 @@ class Metrics:
                     info.name,
                     info.version,
                     info.architecture,
-                    ",".join(dict.fromkeys(source for source, _ in info.pairs)),
-                    ",".join(dict.fromkeys(target for _, target in info.pairs)),
+                    ",".join(info.sources),
+                    ",".join(info.targets),
                 ),
                 *(info.digest, info.precision, info.device, info.device_wanted, info.provider),
             ).set(1)

@@ -141,9 +141,17 @@ class ModelInfo:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return every (source, target) it translates."""
-        sources = self.source_languages or (self.source_language,)
-        targets = self.target_languages or (self.target_language,)
-        return tuple((source, target) for source in sources for target in targets if source != target)
+        return tuple((source, target) for source in self.sources for target in self.targets if source != target)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return every source language, at least one."""
+        return self.source_languages or (self.source_language,)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Return every target language, at least one."""
+        return self.target_languages or (self.target_language,)
 
 
 @dataclass(frozen=True, slots=True)

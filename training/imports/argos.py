@@ -6,7 +6,6 @@ names are read, whatever else the archive holds, and none is unpacked outside a 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 from service.bundle.manifest import DecodingDefaults
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
 from training.imports.errors import ImportRefused
+from training.imports.files import read_object
 from training.imports.source import ImportedModel
 
 METADATA, PIECES = "metadata.json", "sentencepiece.model"
@@ -128,9 +128,9 @@ def _metadata(folder: Path, path: Path) -> dict[str, Any]:
     if not file.is_file() or not (folder / "model" / MODEL).is_file():
         raise ImportRefused(f"{path}: it is no Argos package of a translator: {METADATA} or model/{MODEL} is missing")
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path}: its {METADATA} is not valid JSON ({error})") from error
-    if not isinstance(content, dict) or not content.get("from_code") or not content.get("to_code"):
+        content = read_object(file)
+    except ImportRefused as error:  # the user knows the package, not where it was unpacked
+        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
+    if not content.get("from_code") or not content.get("to_code"):
         raise ImportRefused(f"{path}: its {METADATA} does not say from_code and to_code")
     return content

@@ -6,7 +6,6 @@ embeddings. What else it can be (relative or rotary positions, gated or root-mea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLangu
 from training.imports.ctranslate2_file import ModelFile, read_model_file
 from training.imports.ctranslate2_names import ctranslate2_state
 from training.imports.errors import ImportRefused
-from training.imports.files import checksum, checksums
+from training.imports.files import checksum, checksums, read_optional_object
 from training.imports.languages import language_tag
 from training.imports.licences import stated_licence
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
@@ -67,7 +66,7 @@ class Ctranslate2Options:
 def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel:
     """Read a CTranslate2 model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
     where = folder / MODEL
-    file, config = read_model_file(where), _config(folder)
+    file, config = read_model_file(where), read_optional_object(folder / "config.json")
     network = network_of(file, config, where)
     models = [read_sentencepiece(options.source_model)]
     models.append(models[0] if options.target_model is None else read_sentencepiece(options.target_model))
@@ -246,16 +245,3 @@ def _list(folder: Path, name: str) -> list[str] | None:
     paths = [folder / f"{name}_vocabulary.{ending}" for ending in ("json", "txt")]
     path = next((path for path in paths if path.is_file()), None)
     return None if path is None else read_list(path)
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise ImportRefused(f"{path}: a JSON object is needed")
-    return content

@@ -7,7 +7,6 @@ layer at the step that produces a token (marian-dev, ``transformer.h``), so alig
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.imports.checkpoint import read_checkpoint
 from training.imports.errors import ImportRefused
-from training.imports.files import checksums
+from training.imports.files import checksums, read_object, read_optional_object
 from training.imports.languages import language_tag
 from training.imports.licences import opus_licence
 from training.imports.marian_names import marian_state
@@ -53,7 +52,7 @@ class MarianOptions:
 
 def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
     """Read a MarianMT model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
-    config = _read_json(folder / "config.json")
+    config = read_object(folder / "config.json")
     network = network_of(config, options.positions, folder / "config.json")
     models = read_sentencepiece(folder / "source.spm"), read_sentencepiece(folder / "target.spm")
     checkpoint, tensors = read_checkpoint(folder)
@@ -66,7 +65,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         for model, vocabulary in zip(models, (source, target), strict=True)
     ]
     sources, targets = _languages(folder, options, source)
-    generation = _read_json(folder / "generation_config.json", optional=True)
+    generation = read_optional_object(folder / "generation_config.json")
     return ImportedModel(
         name=options.name,
         source_languages=sources,
@@ -170,7 +169,7 @@ def _vocabularies(
 def _languages(
     folder: Path, options: MarianOptions, vocabulary: Vocabulary
 ) -> tuple[tuple[str, ...], tuple[TargetLanguage, ...]]:
-    config = _read_json(folder / "tokenizer_config.json", optional=True)
+    config = read_optional_object(folder / "tokenizer_config.json")
     named = _NAMED.search(folder.resolve().name)
     said = named.groups() if named else (config.get("source_lang"), config.get("target_lang"))
     sources = options.source or [str(said[0] or "")]
@@ -200,19 +199,3 @@ def _targets(tokens: Mapping[str, int], wanted: Sequence[str], where: str) -> tu
         if tag not in known:
             raise ImportRefused(f"{where}: it does not translate into {tag}; it has {', '.join(sorted(known))}")
     return tuple(TargetLanguage(tag, (known[tag],)) for tag in dict.fromkeys(asked))
-
-
-def _read_json(path: Path, optional: bool = False) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        if optional:
-            return {}
-        raise ImportRefused(
-            f"{path}: there is no such file; a folder as the Hugging Face hub has it is needed"
-        ) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise ImportRefused(f"{path}: a JSON object is needed")
-    return content

@@ -145,8 +145,8 @@ async def names(service: ServiceDep) -> JSONResponse:
 async def metadata(info: ModelDep) -> JSONResponse:
     """Describe a model; `/models/{model}/versions/{version}` is the same."""
     properties = {
-        "source": ", ".join(dict.fromkeys(source for source, _ in info.pairs)),
-        "target": ", ".join(dict.fromkeys(target for _, target in info.pairs)),
+        "source": ", ".join(info.sources),
+        "target": ", ".join(info.targets),
         "architecture": info.architecture,
         "digest": info.digest,
         **OPTIONAL,

@@ -16,18 +16,9 @@ from service.bundle.vocabulary import BOS, EOS
 from tests.training.imports.marian_models import ENGLISH, MarianShape, write_model
 from tests.training.imports.opennmt_models import opennmt_folder
 from training.imports.argos import installed_packages, read_argos
+from training.imports.bundle import network_of
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
-from training.imports.source import ImportedModel
-from training.networks.build import build_network
-from training.networks.transformer import Transformer
-
-
-def network_of(model: ImportedModel) -> Transformer:
-    """Return our network with an imported model's parameters."""
-    network = build_network(model.network, model.vocabulary_size)
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
-    assert isinstance(network, Transformer)
-    return network.eval()
+from training.networks.interface import Network
 
 
 def marian_folder(folder: Path, quantization: str | None) -> Path:
@@ -46,7 +37,7 @@ def options(folder: Path, target: bool) -> Ctranslate2Options:
     )
 
 
-def greedy(network: Transformer, source: list[int], steps: int) -> tuple[list[int], float]:
+def greedy(network: Network, source: list[int], steps: int) -> tuple[list[int], float]:
     """Return the likeliest token at every step until </s>, and the sum of their log-probabilities."""
     memory = network.encode(torch.tensor([source]), torch.tensor([len(source)]))
     state, token, total = network.start(memory), torch.tensor([BOS]), 0.0

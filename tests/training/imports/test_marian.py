@@ -11,11 +11,11 @@ import torch
 
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
+from training.imports.bundle import network_of
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.source import ImportedModel
 from training.imports.vocabulary import UNK
-from training.networks.build import build_network
-from training.networks.transformer import Transformer
+from training.networks.interface import Network
 
 SHAPES = {
     "swish, one table": MarianShape(),
@@ -27,13 +27,10 @@ SHAPES = {
 }
 
 
-def imported(folder: Path, **options: Any) -> tuple[ImportedModel, Transformer]:
+def imported(folder: Path, **options: Any) -> tuple[ImportedModel, Network]:
     """Return a folder's model as it is imported, and our network with its parameters."""
     model = read_marian(folder, MarianOptions("imported", ("en",), ("fr",), **options))
-    network = build_network(model.network, model.vocabulary_size)
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
-    assert isinstance(network, Transformer)
-    return model, network.eval()
+    return model, network_of(model)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
