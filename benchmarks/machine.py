@@ -48,7 +48,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def keep_to(cores: Iterable[int]) -> None:
+def pin_to_cores(cores: Iterable[int]) -> None:
     """Restrict all threads of this process, and the threads they start, to these cores."""
     chosen = list(cores)
     for task in Path("/proc/self/task").iterdir():

@@ -15,6 +15,7 @@ from typing import Any, Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+Style = Literal["auto", "json", "console"]
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
@@ -49,27 +50,21 @@ def drop_colour(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDi
     return event
 
 
-def configure_logging(
-    level: str = "info", style: Literal["auto", "json", "console"] = "auto", stream: TextIO | None = None
-) -> None:
+_PROCESSORS: tuple[Processor, ...] = (
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    drop_colour,
+    strip_exceptions,
+)
+
+
+def configure_logging(level: str = "info", style: Style = "auto", stream: TextIO | None = None) -> None:
     """Route structlog, the standard library's loggers and warnings to `stream` (default: standard output)."""
     out = stream if stream is not None else sys.stdout
-    as_json = style == "json" or (style == "auto" and not out.isatty())
-    shared: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        drop_colour,
-        strip_exceptions,
-    ]
-    render: Processor = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=out.isatty())
-    )
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
+            *_PROCESSORS,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -77,15 +72,29 @@ def configure_logging(
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(out)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
-        )
-    )
+    handler.setFormatter(_formatter(style, terminal=out.isatty()))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    _redirect_libraries()
+
+
+def _formatter(style: Style, *, terminal: bool) -> logging.Formatter:
+    """Return the formatter of a style, for structlog's events and for the records of other loggers."""
+    as_json = style == "json" or (style == "auto" and not terminal)
+    render: Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=terminal)
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *_PROCESSORS],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+    )
+
+
+def _redirect_libraries() -> None:
+    """Send the records of uvicorn, asyncio and the warnings module to the root logger."""
     # Uvicorn's own access lines hold the query string, and with it the text of the user.
     logging.getLogger("uvicorn.access").disabled = True
     for name in ("uvicorn", "uvicorn.error"):

@@ -31,7 +31,7 @@ def detail(source: str, target: str, links: str) -> SentenceDetail:
 
 def translated(html: str, target: str, links: str) -> str:
     """A document of one unit, translated as the server does it: with white space smoothed."""
-    parts = [markup.smooth(part) if isinstance(part, Unit) else part for part in markup.read(html)]
+    parts = [markup.collapse_spaces(part) if isinstance(part, Unit) else part for part in markup.read(html)]
     assert sum(isinstance(part, Unit) for part in parts) == 1
     return "".join(
         markup.write(part, target, [detail(part.text, target, links)]) if isinstance(part, Unit) else part
@@ -112,9 +112,9 @@ def test_scripts_and_what_must_not_be_translated_are_no_text() -> None:
 
 def test_line_breaks_of_the_source_are_spaces() -> None:
     [unit] = [part for part in markup.read("the\n   <b>black\n cat</b>") if isinstance(part, Unit)]
-    smooth = markup.smooth(unit)
-    assert smooth.text == "the black cat"
-    assert markup.write(smooth, smooth.text, []) == "the <b>black cat</b>"
+    collapse_spaces = markup.collapse_spaces(unit)
+    assert collapse_spaces.text == "the black cat"
+    assert markup.write(collapse_spaces, collapse_spaces.text, []) == "the <b>black cat</b>"
 
 
 def test_hostile_documents_take_no_stack_and_little_time() -> None:
@@ -124,7 +124,7 @@ def test_hostile_documents_take_no_stack_and_little_time() -> None:
     ):
         began = time.process_time()
         parts = [part for part in markup.read(html) if isinstance(part, Unit)]
-        for unit in map(markup.smooth, parts):
+        for unit in map(markup.collapse_spaces, parts):
             target = unit.text.upper() or "X"
             links = " ".join(f"{number}-{number}" for number in range(len(unit.text.split())))
             markup.write(unit, target, [detail(unit.text, target, links)])

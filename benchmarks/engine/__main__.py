@@ -68,7 +68,7 @@ def measure_bundle(bundle: Path, options: argparse.Namespace) -> list[Row]:
             for setting in settings(options, recurrent):
                 count = max(16, int(SENTENCES.get(setting.batch, 256) * options.share))
                 rows += compare(engines, _text(bundle, corpus, count), setting, options.rounds)
-                _tell(rows[-len(engines) :])
+                _print_rows(rows[-len(engines) :])
     finally:
         for engine in engines.values():
             engine.close()
@@ -117,7 +117,7 @@ def _text(bundle: Path, name: str, count: int) -> Text:
     return Text(manifest.name, corpus.name, [tokenizer.encode(source) for source in corpus.sources], score)
 
 
-def _tell(rows: Sequence[Row]) -> None:
+def _print_rows(rows: Sequence[Row]) -> None:
     for row in rows:
         print(  # noqa: T201
             f"{row['model']} {row['corpus']} beam {row['beam']} batch {row['batch']} x{row['workers']} "

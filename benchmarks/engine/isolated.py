@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.engine.engines import ENGINES, Ids, Setting
-from benchmarks.machine import keep_to, peak_megabytes
+from benchmarks.machine import peak_megabytes, pin_to_cores
 
 
-class Turn(NamedTuple):
+class EngineRun(NamedTuple):
     """The measurements and translations of one run over all sentences."""
 
     seconds: float
@@ -35,11 +35,11 @@ class IsolatedEngine:
         other.close()
         self._pipe.recv()
 
-    def run(self, setting: Setting, sources: Sequence[Ids]) -> Turn:
+    def run(self, setting: Setting, sources: Sequence[Ids]) -> EngineRun:
         """Translate all sentences once."""
         self._pipe.send((setting, list(sources)))
         turn = self._pipe.recv()
-        assert isinstance(turn, Turn)
+        assert isinstance(turn, EngineRun)
         return turn
 
     def close(self) -> None:
@@ -62,10 +62,10 @@ def _serve(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
             return
         if setting != present:
             engine.open(setting)
-            keep_to(cores[: setting.workers])  # our engine has more threads than workers
+            pin_to_cores(cores[: setting.workers])  # our engine has more threads than workers
             engine.translate(sources[:8])  # warm
             present = setting
         begun, used = time.perf_counter(), time.process_time()
         found = engine.translate(sources)
         seconds, processor = time.perf_counter() - begun, time.process_time() - used
-        pipe.send(Turn(seconds, processor, found, peak_megabytes()))
+        pipe.send(EngineRun(seconds, processor, found, peak_megabytes()))

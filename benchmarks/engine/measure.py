@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypedDict
 
 from benchmarks.engine.engines import Ids, Setting
-from benchmarks.engine.isolated import IsolatedEngine, Turn
+from benchmarks.engine.isolated import EngineRun, IsolatedEngine
 
 
 class Row(TypedDict):
@@ -47,7 +47,7 @@ class Text(NamedTuple):
 
 def compare(engines: dict[tuple[str, str], IsolatedEngine], text: Text, setting: Setting, rounds: int) -> list[Row]:
     """Run every (engine, precision) alternately; the first one is ours."""
-    turns: dict[tuple[str, str], list[Turn]] = {name: [] for name in engines}
+    turns: dict[tuple[str, str], list[EngineRun]] = {name: [] for name in engines}
     for number in range(rounds):
         order = list(engines) if number % 2 == 0 else list(reversed(engines))
         for name in order:
@@ -56,7 +56,7 @@ def compare(engines: dict[tuple[str, str], IsolatedEngine], text: Text, setting:
     return [_row(name, taken, ours, text, setting) for name, taken in turns.items()]
 
 
-def _row(name: tuple[str, str], taken: list[Turn], ours: list[Turn], text: Text, setting: Setting) -> Row:
+def _row(name: tuple[str, str], taken: list[EngineRun], ours: list[EngineRun], text: Text, setting: Setting) -> Row:
     found, mine = taken[0].found, ours[0].found
     tokens, own = sum(map(len, found)), sum(map(len, mine))
     seconds = statistics.median(turn.seconds for turn in taken)

@@ -28,7 +28,7 @@ class Server(NamedTuple):
 
     def megabytes(self) -> float:
         """Return the memory of its processes; shared memory counts once."""
-        return sum(map(_proportional_kilobytes, _family(self.pid))) / 2**10
+        return sum(map(_proportional_kilobytes, _process_tree(self.pid))) / 2**10
 
 
 @contextlib.contextmanager
@@ -81,12 +81,12 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _family(pid: int) -> list[int]:
+def _process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text(encoding="ascii").split():
-            found += _family(int(child))
+            found += _process_tree(int(child))
     return found
 
 

@@ -23,7 +23,7 @@ import ray
 from ray import cloudpickle
 
 from deploy.ray.shifts import Shifts
-from service.cli.find_model import Wanted, find_bundle
+from service.cli.find_model import ModelQuery, find_bundle
 from service.cli.lines import LineReader, LineWriter, check_paths_differ
 from service.engine import (
     Budget,
@@ -50,7 +50,7 @@ class Worker:
 
     def __init__(self, folder: str, beam_size: int | None, device: str, threads: int, split: bool) -> None:
         settings = ModelSettings(device=device, intra_threads=threads)  # type: ignore[arg-type]
-        bundle = find_bundle(Wanted(folder), Path(), settings)
+        bundle = find_bundle(ModelQuery(folder), Path(), settings)
         budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
         self.split = split
         decoding = bundle.manifest.decoding
@@ -142,7 +142,7 @@ def main() -> None:
     began = time.perf_counter()
     try:
         check_paths_differ((options.input,), (options.output, options.report))
-        find_bundle(Wanted(options.model), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
+        find_bundle(ModelQuery(options.model), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
         with LineReader(options.input, "the input") as reader:
             lines = reader.window(EVERYTHING)
     except EngineError as error:

@@ -10,7 +10,7 @@ SECRETS = ("TRANSLUCENT_METRICS_TOKEN", "TRANSLUCENT_ADMIN_TOKEN", "TRANSLUCENT_
 HEADERS = "_HEADERS"
 
 
-def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
+def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings for the replicas; raise SystemExit if a secret is among them."""
     given = {name: value for name, value in environment.items() if name.startswith(OURS)}
     secret = sorted(name for name, value in given.items() if is_secret(name, value))

@@ -11,19 +11,25 @@ environment of its workers: see deploy.ray.environment.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import signal
 import sys
 import threading
+import time
+from typing import TYPE_CHECKING
 
 import ray
 from fastapi import FastAPI
 from ray import cloudpickle, serve
 
+if TYPE_CHECKING:
+    from service.engine import Registry
+
 if __package__:
-    from deploy.ray.environment import handed_on
+    from deploy.ray.environment import passed_on
 else:  # `cd deploy/ray && serve run serving:app`
-    from environment import handed_on  # type: ignore[import-not-found, no-redef]
+    from environment import passed_on  # type: ignore[import-not-found, no-redef]
 
 # Workers may run elsewhere: send them this file's code instead of its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -34,9 +40,7 @@ DRAIN_SECONDS = 40.0
 
 def build() -> FastAPI:
     """Return the application with its engine; this runs once in each replica."""
-    import asyncio
     import contextlib
-    import time
     from collections.abc import AsyncIterator
 
     from service.api.app import create_app
@@ -45,7 +49,6 @@ def build() -> FastAPI:
     from service.logs import configure_logging
     from service.metrics import Metrics
     from service.server.main import engine_settings
-    from service.server.uvicorn_server import STALLED_SECONDS
     from service.settings import load_settings
     from service.tracing import start_tracing
 
@@ -57,24 +60,28 @@ def build() -> FastAPI:
     registry.load()
     service = Service(settings, registry, metrics, tracing=tracing)
 
-    async def watch() -> None:
-        well = time.monotonic()
-        while not registry.dead and time.monotonic() - well < STALLED_SECONDS:
-            await asyncio.sleep(1)
-            well = well if registry.stalled else time.monotonic()
-        os._exit(1)  # Serve starts another replica, as any supervisor of a process would
-
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await registry.start()
         metrics.show_models(registry.models())
-        watching = asyncio.create_task(watch())
+        watching = asyncio.create_task(exit_when_dead(registry))
         yield
         watching.cancel()
         service.draining = True
         await registry.stop(settings.drain_timeout_seconds)
 
     return create_app(service, lifespan)
+
+
+async def exit_when_dead(registry: Registry) -> None:
+    """End the process when every model is dead, or stalled for too long; Serve then starts another replica."""
+    from service.server.uvicorn_server import STALLED_SECONDS
+
+    well = time.monotonic()
+    while not registry.dead and time.monotonic() - well < STALLED_SECONDS:
+        await asyncio.sleep(1)
+        well = well if registry.stalled else time.monotonic()
+    os._exit(1)
 
 
 def scaling() -> dict[str, object]:
@@ -99,7 +106,7 @@ Translucent = serve.deployment(
     ray_actor_options={
         "num_cpus": float(os.environ.get("RAY_CPUS_PER_REPLICA", "1")),
         "num_gpus": float(os.environ.get("RAY_GPUS_PER_REPLICA", "0")),
-        "runtime_env": {"env_vars": handed_on(os.environ)},
+        "runtime_env": {"env_vars": passed_on(os.environ)},
     },
     **scaling(),
 )

@@ -17,7 +17,7 @@ class Bodies:
         self._of_address: Counter[str] = Counter()
         self.held = 0
 
-    def take(self, address: str, size: int) -> bool:
+    def reserve(self, address: str, size: int) -> bool:
         """Reserve bytes for an address; return False and reserve nothing if they do not fit."""
         if self.held + size > self._limit or self._of_address[address] + size > self._share:
             return False
@@ -25,7 +25,7 @@ class Bodies:
         self._of_address[address] += size
         return True
 
-    def give_back(self, address: str, size: int) -> None:
+    def release(self, address: str, size: int) -> None:
         """Release reserved bytes."""
         self.held -= size
         self._of_address[address] -= size

@@ -140,7 +140,7 @@ class KeyRing:
                 found = known.name
         return found
 
-    async def follow_in_time(self) -> None:
+    async def reload_if_due(self) -> None:
         """Read the file again if a check is due; a file system that hangs delays only one caller, and not for long."""
         if self._following or self._clock() - self._checked < CHECK_SECONDS:
             return
@@ -148,7 +148,7 @@ class KeyRing:
         self._following = True
         try:
             async with asyncio.timeout(READ_SECONDS):
-                await in_daemon_thread(self._follow_once, "api-keys")
+                await in_daemon_thread(self._reload_once, "api-keys")
         except TimeoutError:
             self._on_read(False)
             log.error(
@@ -156,13 +156,13 @@ class KeyRing:
                 path=str(self._path),
             )
 
-    def _follow_once(self) -> None:
+    def _reload_once(self) -> None:
         try:
-            self.follow()
+            self.reload()
         finally:
             self._following = False
 
-    def follow(self) -> None:
+    def reload(self) -> None:
         """Read the file again if it has changed."""
         stamp = self._read_stamp()
         if stamp == self._stamp:

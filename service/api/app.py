@@ -32,7 +32,7 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
-def with_own_parts(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
+def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
     """Return a lifespan that also loads the language detector, and closes the application's own resources."""
 
     @asynccontextmanager
@@ -76,7 +76,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     # Without the framework's own /docs, which would load its code from another server.
     app = FastAPI(
         title="Translucent",
-        lifespan=with_own_parts(limits, service, lifespan),
+        lifespan=application_lifespan(limits, service, lifespan),
         openapi_url=None,
         # The framework's traces would hold query strings and thus texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},

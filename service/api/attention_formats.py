@@ -70,7 +70,7 @@ class Drawing:
     digests: tuple[str, ...] = ()
 
     @property
-    def anonymous(self) -> tuple[object, ...]:
+    def cache_key(self) -> tuple[object, ...]:
         """Return the values that determine the bytes of an answer, and no others."""
         scale = self.scale if self.form == "png" else 1.0
         theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""

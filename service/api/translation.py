@@ -128,7 +128,7 @@ def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
         if isinstance(part, str):
             prepared.append(part)
         else:
-            prepared.append(markup.smooth(part) if part.text.strip() else markup.write(part, part.text, ()))
+            prepared.append(markup.collapse_spaces(part) if part.text.strip() else markup.write(part, part.text, ()))
     return prepared
 
 

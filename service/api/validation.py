@@ -82,11 +82,11 @@ def accepted(field: FieldInfo) -> str:
     if kind is bool:
         return "true or false"
     if kind in (int, float):
-        return f"a {'whole ' if kind is int else ''}number {bounds(field)}"
+        return f"a {'whole ' if kind is int else ''}number {range_in_words(field)}"
     return "a string" if kind is str else "an object"
 
 
-def bounds(field: FieldInfo) -> str:
+def range_in_words(field: FieldInfo) -> str:
     """Return in words the least and the largest value of a number."""
     lowest = next((marker.ge for marker in field.metadata if isinstance(marker, Ge)), 0)
     highest = next((marker.le for marker in field.metadata if isinstance(marker, Le)), None)

@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BundleEntry:
     """A bundle in the folder, unchecked: only its manifest was read."""
 
     path: Path
@@ -59,17 +59,17 @@ def find_bundles(folder: Path) -> list[Bundle]:
     return list(bundles.values())
 
 
-def look_through(folder: Path) -> list[Found]:
+def scan_bundles(folder: Path) -> list[BundleEntry]:
     """Return every bundle of a folder by the bytes of its manifest alone, which pin all of its other files.
 
     Raise BundleMissing when there is no folder.
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder of models.")
-    return [_look_at(path) for path in sorted(folder.iterdir()) if is_bundle(path)]
+    return [_entry_of(path) for path in sorted(folder.iterdir()) if is_bundle(path)]
 
 
-def open_found(found: Found, others: Mapping[str, Path]) -> Bundle:
+def load_entry(found: BundleEntry, others: Mapping[str, Path]) -> Bundle:
     """Read and check a bundle that was found; `others` holds the folder of each name.
 
     Raise BundleError.
@@ -81,10 +81,10 @@ def open_found(found: Found, others: Mapping[str, Path]) -> Bundle:
     return bundle
 
 
-def _look_at(path: Path) -> Found:
+def _entry_of(path: Path) -> BundleEntry:
     try:
         content = (path / MANIFEST_NAME).read_bytes()
         name = str(json.loads(content)["name"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         content, name = b"", path.name  # load_bundle reports the error
-    return Found(path, name, "sha256:" + hashlib.sha256(content).hexdigest())
+    return BundleEntry(path, name, "sha256:" + hashlib.sha256(content).hexdigest())

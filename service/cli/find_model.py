@@ -22,7 +22,7 @@ from service.engine import (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ModelQuery:
     """The description of the wanted model."""
 
     model: str | None = None  # a bundle's folder, its name in the folder of models, or an architecture of a pair
@@ -31,7 +31,7 @@ class Wanted:
     preferred: tuple[str, ...] = ()  # bundles that are preferred over bundles with better scores
 
 
-def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bundle:
+def find_bundle(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> Bundle:
     """Return the wanted bundle: the named one, else the pair's default, by the server's rule.
 
     Raise BundleError, DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
@@ -59,7 +59,7 @@ def find_bundle(wanted: Wanted, models_dir: Path, settings: ModelSettings) -> Bu
     return bundles[chosen[0].name]
 
 
-def pair_of(info: ModelInfo, wanted: Wanted) -> tuple[str, str]:
+def pair_of(info: ModelInfo, wanted: ModelQuery) -> tuple[str, str]:
     """Return the pair of a model: the wanted one, with the model's first source language if none is named.
 
     Raise InvalidOption if the model has several targets and none is named.
@@ -74,7 +74,7 @@ def _named(model: str, models_dir: Path) -> Bundle | None:
     return next((load_bundle(folder) for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
 
 
-def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
+def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> tuple[str, str] | None:
     """Return the wanted pair, or None if there is none; raise InvalidOption if more options are needed."""
     known = Languages.of(infos)
     pairs = sorted({pair for info in infos for pair in pairs_of(info)})
@@ -89,7 +89,7 @@ def _pair(infos: Sequence[ModelInfo], wanted: Wanted) -> tuple[str, str] | None:
     return pairs[0] if pairs else None
 
 
-def _asked(wanted: Wanted) -> str:
+def _asked(wanted: ModelQuery) -> str:
     source = f"from {wanted.source!r} " if wanted.source else ""
     return f"{source}to {wanted.target!r}" if wanted.target else f"{source}to any language"
 

@@ -19,7 +19,7 @@ from typing import Literal, NoReturn
 from tqdm import tqdm
 
 from service.bundle.alignment import pharaoh, white_space_words
-from service.cli.find_model import Wanted, find_bundle, pair_of
+from service.cli.find_model import ModelQuery, find_bundle, pair_of
 from service.cli.lines import (
     STANDARD,
     LineReader,
@@ -55,7 +55,7 @@ EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 class BulkOptions:
     """The input, the model and the outputs of one call."""
 
-    wanted: Wanted  # the model
+    wanted: ModelQuery  # the model
     models_dir: Path
     texts: tuple[str, ...] = ()  # instead of the lines of the input
     input: Path | None = None  # None or -: standard input

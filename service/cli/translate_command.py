@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from service.cli import translate as bulk
-from service.cli.find_model import Wanted
+from service.cli.find_model import ModelQuery
 from service.cli.options import (
     FAILED,
     INTERRUPTED,
@@ -89,7 +89,7 @@ def translate(
     warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
     options = bulk.BulkOptions(
-        wanted=Wanted(model, source, target, own.default_bundles),
+        wanted=ModelQuery(model, source, target, own.default_bundles),
         models_dir=own.models_dir,
         texts=tuple(texts or ()),
         input=input,

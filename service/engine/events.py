@@ -129,8 +129,8 @@ def ignore_event(_event: EngineEvent) -> None:
 def tee(*listeners: EventListener) -> EventListener:
     """Return a listener that passes every event to all of these, in this order."""
 
-    def hand_on(event: EngineEvent) -> None:
+    def to_all(event: EngineEvent) -> None:
         for listener in listeners:
             listener(event)
 
-    return hand_on
+    return to_all

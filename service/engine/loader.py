@@ -59,12 +59,12 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
     worker_settings = settings.worker
     if not worker_settings.inter_threads:
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
-        suiting = decoders_for(model.placement.device, len(os.sched_getaffinity(0)))
+        suiting = default_inter_threads(model.placement.device, len(os.sched_getaffinity(0)))
         worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
 
-def decoders_for(device: str, cores: int) -> int:
+def default_inter_threads(device: str, cores: int) -> int:
     """Return the number of decode threads: two on a CPU with enough cores for the encoder and event loop, else one."""
     return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from service.bundle.load import Bundle
-from service.bundle.repository import Change, Found, find_bundles, look_through, open_found
+from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
 from service.engine.errors import (
     BundleMissing,
     EngineError,
@@ -132,7 +132,7 @@ class Registry:
         Raise BundleMissing when there is no folder, or no bundle of that name in it.
         """
         found = await self._in_time(
-            in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
+            in_daemon_thread(lambda: scan_bundles(self._models_dir), "looking"), self._models_dir
         )
         if name is not None and all(each.name != name for each in found):
             raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
@@ -145,7 +145,7 @@ class Registry:
         for each in found:
             if name in (None, each.name):
                 async with self._lock(each.name):
-                    changes.append(await self._renew(each, owners))
+                    changes.append(await self._reload_entry(each, owners))
         if name is None:
             gone = [info for info in self.models() if info.name not in owners]
             changes += [Change(info.name, "missing", info.digest) for info in gone]
@@ -155,7 +155,7 @@ class Registry:
         """Return the names of the folder's bundles that are neither served nor refused; none if there is no folder."""
         try:
             found = await self._in_time(
-                in_daemon_thread(lambda: look_through(self._models_dir), "looking"), self._models_dir
+                in_daemon_thread(lambda: scan_bundles(self._models_dir), "looking"), self._models_dir
             )
         except EngineError:
             return []
@@ -172,7 +172,7 @@ class Registry:
                 raise LastModel(f"{name} is the only model and cannot be unloaded; stop the server instead.")
             self._put(name, None)
 
-    async def _renew(self, found: Found, owners: dict[str, Path]) -> Change:
+    async def _reload_entry(self, found: BundleEntry, owners: dict[str, Path]) -> Change:
         """Load one bundle unless it is served already."""
         served = self._served().get(found.name)
         digest = "" if served is None else served.info.digest
@@ -207,20 +207,20 @@ class Registry:
         except TimeoutError:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
 
-    async def _loading(self, found: Found, owners: dict[str, Path]) -> Translator:
+    async def _loading(self, found: BundleEntry, owners: dict[str, Path]) -> Translator:
         """Load a bundle in a thread, and record whether the load continues after it was abandoned."""
 
         def load() -> Translator:
             try:
-                return self._open_found(found, owners)
+                return self._open_entry(found, owners)
             finally:
                 self._hanging.discard(found.name)
 
         self._hanging.add(found.name)
         return await in_daemon_thread(load, "loading")
 
-    def _open_found(self, found: Found, owners: dict[str, Path]) -> Translator:
-        return self._open(open_found(found, owners))
+    def _open_entry(self, found: BundleEntry, owners: dict[str, Path]) -> Translator:
+        return self._open(load_entry(found, owners))
 
     def _open(self, bundle: Bundle) -> Translator:
         return open_translator(bundle, self._settings, self._on_event, self._open_worker)

@@ -24,7 +24,7 @@ from service.engine.types import (
     StreamedSentence,
     StreamedToken,
     StreamEvent,
-    Wanted,
+    WeightSelection,
 )
 
 Chosen = tuple[int, float]  # token id, log-probability
@@ -46,7 +46,7 @@ async def stream_segmented(
     jobs: Sequence[SentenceJob],
     worker: SentenceWorker,
     tokenizers: Tokenizers,
-    wanted: Wanted,
+    wanted: WeightSelection,
 ) -> AsyncIterator[StreamEvent]:
     """Yield the events of a text, sentence by sentence; `jobs` are those of its segments, `wanted` has no view."""
     texts: list[str] = []
@@ -70,7 +70,7 @@ async def stream_segmented(
 
 
 async def _stream_sentence(
-    job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
+    job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, wanted: WeightSelection
 ) -> AsyncIterator[StreamedToken]:
     news: asyncio.Queue[Chosen | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -116,7 +116,7 @@ async def _events(
     sentence: _Sentence,
     worker: SentenceWorker,
     tokenizer: Tokenizer,
-    wanted: Wanted,
+    wanted: WeightSelection,
 ) -> list[StreamedToken]:
     """Return the events of these tokens, with their attention."""
     if not chosen:
@@ -139,7 +139,7 @@ async def _events(
 
 
 async def _score(
-    job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, wanted: Wanted
+    job: SentenceJob, ids: Sequence[int], worker: SentenceWorker, tokenizer: Tokenizer, wanted: WeightSelection
 ) -> ScoringResult:
     """Score the tokens so far, closed by </s>."""
     target = tuple(ids) if ids[-1] == tokenizer.eos else (*ids, tokenizer.eos)

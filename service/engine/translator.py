@@ -16,14 +16,14 @@ from typing import Self, TypeVar
 
 from service.bundle.alignment import alignment_weights
 from service.bundle.manifest import Manifest
-from service.engine.attention.attention_map import ScoredPair, view
+from service.engine.attention.attention_map import ScoredPair, build_map
 from service.engine.attention.quality_signals import coverage
-from service.engine.attention.selection import alone, check_size, limit_for, wanted_for
+from service.engine.attention.selection import check_size, limit_for, relocated, select_weights
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ignore_event
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
-from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, settle
+from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
 from service.engine.streaming import stream_segmented
 from service.engine.text.segmented_text import (
     SegmentationOptions,
@@ -33,7 +33,7 @@ from service.engine.text.segmented_text import (
     segment_text,
     word_links,
 )
-from service.engine.text.tokenizer import Tokenizer, Tokenizers, asking_for
+from service.engine.text.tokenizer import Tokenizer, Tokenizers, for_target
 from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
 from service.engine.types import (
     AttentionMap,
@@ -47,7 +47,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
-    Wanted,
+    WeightSelection,
     WorkerState,
 )
 
@@ -83,9 +83,9 @@ class Translator:
         limit = manifest.limits.source_tokens
         self._info = info
         self._manifest = manifest
-        self._align = alone(manifest.attention.align)  # the scores hold no other head
-        self._wanted = Wanted((manifest.attention.align.layer, manifest.attention.align.head))
-        self._tokenizers = asking_for(tokenizers, manifest, info.target_language)
+        self._align = relocated(manifest.attention.align)  # the scores hold no other head
+        self._wanted = WeightSelection((manifest.attention.align.layer, manifest.attention.align.head))
+        self._tokenizers = for_target(tokenizers, manifest, info.target_language)
         self._worker = worker
         self._warm = threading.Event()
         self._owner: Translator | None = None
@@ -108,7 +108,7 @@ class Translator:
         view._owner = self  # the owner's worker retires when the owner is no longer referenced
         view._info = replace(self._info, source_language=source, target_language=target)
         view._segmentation = replace(self._segmentation, language=source)
-        view._tokenizers = asking_for(self._tokenizers, self._manifest, target)
+        view._tokenizers = for_target(self._tokenizers, self._manifest, target)
         return view
 
     @property
@@ -210,7 +210,7 @@ class Translator:
         """
         options = replace(options, translation=complete(options.translation, self._manifest.decoding))
         limit = limit_for(options, self._manifest.attention, most_weights)
-        wanted = replace(wanted_for(options, self._manifest.attention, self.name), limit=limit)
+        wanted = replace(select_weights(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
@@ -226,7 +226,7 @@ class Translator:
             pair = self._given_pair(text, target_text, scores, options.translation)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizers.target.begin_token()
-        return await self._timed("view", size, lambda: view(pair, options, begin, self._align, self._info))
+        return await self._timed("view", size, lambda: build_map(pair, options, begin, self._align, self._info))
 
     async def stream(
         self, text: str, max_length: int | None = None, *, deadline: float | None = None
@@ -283,7 +283,7 @@ class Translator:
         sources: Sequence[tuple[int, ...]],
         options: TranslationOptions,
         deadline: float | None,
-        score: Wanted | None,
+        score: WeightSelection | None,
     ) -> list[SentenceResult]:
         """Return the translations of sentences, scored if weights are wanted."""
         began = time.monotonic()
@@ -303,7 +303,7 @@ class Translator:
         source: tuple[int, ...],
         options: TranslationOptions,
         deadline: float | None,
-        wanted: Wanted,
+        wanted: WeightSelection,
     ) -> ScoredPair:
         [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
         scores = result.scores
@@ -336,10 +336,10 @@ class Translator:
         sources: Sequence[tuple[int, ...]],
         options: TranslationOptions,
         deadline: float | None,
-        score: Wanted | None = None,
+        score: WeightSelection | None = None,
     ) -> list[SentenceJob]:
         limit = self._manifest.limits.target_tokens
-        return [SentenceJob(ids, settle(options, len(ids), limit), deadline, score=score) for ids in sources]
+        return [SentenceJob(ids, search_options(options, len(ids), limit), deadline, score=score) for ids in sources]
 
     def _encode_sides(self, text: str, target_text: str | None = None) -> list[tuple[int, ...]]:
         limits = self._manifest.limits
@@ -349,7 +349,7 @@ class Translator:
         return ids
 
     def _encode(self, text: str, tokenizer: Tokenizer, name: str, limit: int) -> tuple[int, ...]:
-        if tokenizer.surely_has_more_than(limit, text):
+        if tokenizer.exceeds(limit, text):
             raise InputTooLong(f"{name} has more than {limit} tokens, which is the most that {self.name} takes here.")
         ids = tokenizer.encode(text)
         if not tokenizer.holds_text(ids):

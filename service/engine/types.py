@@ -199,7 +199,7 @@ class SentenceJob:
     search: SearchOptions
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: no deadline
     listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
-    score: Wanted | None = None  # score the best translation too, and return these weights
+    score: WeightSelection | None = None  # score the best translation too, and return these weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ class WeightLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WeightSelection:
     """The weights of a scored translation to return: all of them would be megabytes for a long sentence."""
 
     align: tuple[int, int]  # layer and head of cross-attention that are always returned
@@ -280,7 +280,7 @@ class ScoringRequest:
     source_ids: tuple[int, ...]
     target_ids: tuple[int, ...]
     deadline: float | None = None
-    wanted: Wanted | None = None  # None: everything
+    wanted: WeightSelection | None = None  # None: everything
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,7 +289,9 @@ class ScoringResult:
 
     logprobs: FloatArray  # [T]
     ranks: IntArray  # [T], 1: the model's first choice
-    cross_attention: FloatArray  # [L, H, T, S], row t: the step that produces target token t; [1, 1, T, S] if Wanted
+    cross_attention: (
+        FloatArray  # [L, H, T, S], row t: the step that produces target token t; [1, 1, T, S] with a selection
+    )
     encoder_attention: FloatArray | None  # [L, H, S, S], None where the architecture has none
     decoder_attention: FloatArray | None  # [L, H, T, T]
-    selected: FloatArray | None = None  # the view of Wanted, if there is one
+    selected: FloatArray | None = None  # the view of WeightSelection, if there is one

@@ -77,7 +77,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
                 self._rest = self._rest[self._socket.send(self._rest, socket.MSG_DONTWAIT) :]
             if self._rest or self._late:
                 self._changed.notify()
-        self._tell(failed)
+        self._report_undelivered(failed)
 
     def send_later(self, message: Outgoing) -> None:
         """Send a message together with the next one."""
@@ -123,7 +123,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
                 failed.append(message)
         return memoryview(bytes(frames)), failed
 
-    def _tell(self, failed: list[Outgoing]) -> None:
+    def _report_undelivered(self, failed: list[Outgoing]) -> None:
         for message in failed:
             _LOG.error("A message could not be sent (%s)", type(message).__name__)
             self._undelivered(message)
@@ -138,7 +138,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
                     self._rest = memoryview(b"")
                     if self._waiting:
                         self._rest, failed = self._batch()
-                self._tell(failed)
+                self._report_undelivered(failed)
         self._hang_up()
 
     def _wait_for_rest(self) -> bool:
@@ -149,7 +149,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             if self._waiting and not self._rest and self._late:
                 self._rest, failed = self._batch()
             going_on = bool(self._rest) or not self._ended
-        self._tell(failed)
+        self._report_undelivered(failed)
         return going_on
 
     def _read(self) -> None:

@@ -58,13 +58,13 @@ class Retire:
 class Translate:
     """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
 
-    `heard` are the numbers of the jobs whose tokens are sent back.
+    `streamed` are the numbers of the jobs whose tokens are sent back.
     """
 
     worker: int
     numbers: tuple[int, ...]
     jobs: tuple[SentenceJob, ...]
-    heard: frozenset[int] = frozenset()
+    streamed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class TokenChosen:
     """A token was chosen in a sentence whose tokens are sent back."""
 
     number: int
@@ -152,4 +152,4 @@ class EventReport:
 
 
 ToEngine = Open | Start | Stop | Retire | Translate | Score | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | Chosen | WorkerStatus | EventReport
+FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | WorkerStatus | EventReport

@@ -17,14 +17,14 @@ def cache_file() -> Path:
     return Path(folder) / "translucent" / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
 
 
-def kept() -> bytes | None:
+def read_cached() -> bytes | None:
     """Return the bundle if it was made before."""
     with contextlib.suppress(OSError, RuntimeError):  # no such file, no home
         return cache_file().read_bytes() or None
     return None
 
 
-def keep(script: bytes) -> None:
+def write_cached(script: bytes) -> None:
     """Write the bundle for the next start; an unwritable folder is not an error."""
     with contextlib.suppress(OSError, RuntimeError):
         path = cache_file()

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine import EngineFailure, Overloaded, in_daemon_thread
-from service.figures.library import keep, kept
+from service.figures.library import read_cached, write_cached
 from service.figures.renderer_process import IDLE, LOW, read, write
 from service.logs import get_logger
 
@@ -53,10 +53,10 @@ class FigureRenderer:
     async def script(self) -> bytes:
         """Return the libraries that draw the same specification in a browser, as one script."""
         if self._script is None:
-            self._script = await in_daemon_thread(kept, "figures-library")
+            self._script = await in_daemon_thread(read_cached, "figures-library")
         if self._script is None:
             self._script = script = await self._ask({"kind": "script"})
-            await in_daemon_thread(lambda: keep(script), "figures-library")
+            await in_daemon_thread(lambda: write_cached(script), "figures-library")
         return self._script
 
     def close(self) -> None:

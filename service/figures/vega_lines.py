@@ -24,41 +24,40 @@ def line_layers(panel: Panel, cells: list[dict[str, Any]], theme: Theme, top: fl
     lines = [{**cell, "y": cell["s"] + left, "y2": cell["t"] + lower} for cell in cells if cell["w"] >= SEEN]
     sources = [{"s": at, "y": at + left, "label": label} for at, label in enumerate(panel.columns)]
     targets = [{"t": at, "y": at + lower, "label": label} for at, label in enumerate(panel.rows)]
-    heads = ((panel.column_title, "right", -12.0), (panel.row_title, "left", WIDTH + 12.0))
-    strength = {"field": "w", "type": "quantitative", "legend": None}
     text = {"type": "text", "fontSize": font, "baseline": "middle", "limit": 0, "aria": False}
+    title = {**text, "fontSize": 11, "color": theme.muted, "dy": -8}
     return {
         "width": WIDTH,
         "height": step * (tokens + 1),
         "layer": [
-            {
-                "data": {"values": lines},
-                "mark": {"type": "rule", "stroke": theme.line, "strokeCap": "round", "aria": False},
-                "encoding": {
-                    "x": {"value": 0},
-                    "x2": {"value": WIDTH},
-                    "y": place,
-                    "y2": {"field": "y2"},
-                    "strokeOpacity": {**strength, "scale": {"domain": [0, top], "range": [0.04, 1]}},
-                    "strokeWidth": {**strength, "scale": {"domain": [0, top], "range": [0.6, 4.5]}},
-                },
-            },
-            _tokens(sources, {**text, "align": "right"}, place, -12),
-            _tokens(targets, {**text, "align": "left"}, place, WIDTH + 12),
-            *(
-                _tokens(
-                    [{"y": -0.75, "label": title}],
-                    {**text, "align": align, "fontSize": 11, "color": theme.muted, "dy": -8},
-                    place,
-                    x,
-                )
-                for title, align, x in heads
-            ),
+            _lines(lines, theme, place, top),
+            _texts(sources, {**text, "align": "right"}, place, -12),
+            _texts(targets, {**text, "align": "left"}, place, WIDTH + 12),
+            _texts([{"y": -0.75, "label": panel.column_title}], {**title, "align": "right"}, place, -12),
+            _texts([{"y": -0.75, "label": panel.row_title}], {**title, "align": "left"}, place, WIDTH + 12),
         ],
     }
 
 
-def _tokens(values: list[dict[str, Any]], mark: dict[str, Any], place: dict[str, Any], x: float) -> dict[str, Any]:
+def _lines(values: list[dict[str, Any]], theme: Theme, place: dict[str, Any], top: float) -> dict[str, Any]:
+    """Return the layer of the lines; a heavier weight has a thicker and darker line."""
+    strength = {"field": "w", "type": "quantitative", "legend": None}
+    return {
+        "data": {"values": values},
+        "mark": {"type": "rule", "stroke": theme.line, "strokeCap": "round", "aria": False},
+        "encoding": {
+            "x": {"value": 0},
+            "x2": {"value": WIDTH},
+            "y": place,
+            "y2": {"field": "y2"},
+            "strokeOpacity": {**strength, "scale": {"domain": [0, top], "range": [0.04, 1]}},
+            "strokeWidth": {**strength, "scale": {"domain": [0, top], "range": [0.6, 4.5]}},
+        },
+    }
+
+
+def _texts(values: list[dict[str, Any]], mark: dict[str, Any], place: dict[str, Any], x: float) -> dict[str, Any]:
+    """Return a layer of texts at one horizontal position."""
     return {
         "data": {"values": values},
         "mark": mark,

@@ -4,7 +4,7 @@ Tags that divide text (blocks) stay where they are. Tags inside a sentence (inli
 and put back by the alignment of source and target tokens, always properly nested.
 """
 
-from service.markup.document import Node, Part, Unit, read, smooth
+from service.markup.document import Node, Part, Unit, collapse_spaces, read
 from service.markup.placing import write
 
-__all__ = ["Node", "Part", "Unit", "read", "smooth", "write"]
+__all__ = ["Node", "Part", "Unit", "collapse_spaces", "read", "write"]

@@ -154,7 +154,7 @@ class _Reader:
 def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:
     """Record the white space around nodes without width, within text[start:end], the range of their parent.
 
-    `smooth` turns the two spaces around such a node into one, and a translation has at most one.
+    `collapse_spaces` turns the two spaces around such a node into one, and a translation has at most one.
     """
     for index, node in enumerate(nodes):
         if node.start < node.end:
@@ -176,7 +176,7 @@ BLANKS = re.compile(r"[ \t\r\n\f]+")
 BLANK_OR_CHARACTER = re.compile(r"[ \t\r\n\f]+|.", re.DOTALL)
 
 
-def smooth(unit: Unit) -> Unit:
+def collapse_spaces(unit: Unit) -> Unit:
     """Return the unit with one space for each run of white space, as in HTML: a line break does not end a sentence."""
     text = BLANKS.sub(" ", unit.text)
     if text == unit.text:

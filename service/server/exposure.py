@@ -10,7 +10,7 @@ from service.settings import Settings
 SPARE_DESCRIPTORS = 128  # for models, logs, the engine's processes
 
 
-def exposure(settings: Settings) -> str | None:
+def exposure_warning(settings: Settings) -> str | None:
     """Return a warning if every client that can reach this machine may use the service without limit, else None."""
     if is_loopback(settings.host) or settings.require_key or settings.rate_limit:
         return None
@@ -28,7 +28,7 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def few_descriptors(settings: Settings) -> str | None:
+def descriptor_warning(settings: Settings) -> str | None:
     """Return a warning if the system allows fewer connections than the settings, else None."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     wanted = settings.connection_limit + SPARE_DESCRIPTORS

@@ -207,7 +207,7 @@ class LimitedProtocol(HttpToolsProtocol):
     # Outgoing data.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        super()._start_asgi_task(cycle, in_pieces(app))  # type: ignore[arg-type]
+        super()._start_asgi_task(cycle, send_in_pieces(app))  # type: ignore[arg-type]
 
     def pause_writing(self) -> None:
         """Limit the time that the client has to read the data that was sent."""
@@ -237,7 +237,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._await_head()
 
 
-def in_pieces(app: ASGIApp) -> ASGIApp:
+def send_in_pieces(app: ASGIApp) -> ASGIApp:
     """Return an application that sends large bodies in pieces, so that only one is buffered for a slow client."""
 
     async def cut_up(scope: Scope, receive: Receive, send: Send) -> None:

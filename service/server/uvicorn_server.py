@@ -28,7 +28,7 @@ from service.api.model_changes import reload_models
 from service.api.state import Service
 from service.logs import describe_exception, get_logger
 from service.server.connection_limits import ConnectionPolicy
-from service.server.exposure import exposure, few_descriptors
+from service.server.exposure import descriptor_warning, exposure_warning
 from service.server.http_protocol import LimitedProtocol
 from service.server.reload import Hangup
 from service.settings import renamed_in_use
@@ -165,7 +165,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
-        for warning in (*renamed_in_use(), exposure(settings), few_descriptors(settings)):
+        for warning in (*renamed_in_use(), exposure_warning(settings), descriptor_warning(settings)):
             if warning:
                 log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ class Server(uvicorn.Server):
             connection,
         )
 
-    async def _read_the_last(self) -> None:
+    async def _accept_sent_requests(self) -> None:
         """Wait for requests that have been sent, longer for connections without a request so far."""
         begun = time.monotonic()
         await asyncio.sleep(LAST_READ_SECONDS)
@@ -210,7 +210,7 @@ class Server(uvicorn.Server):
             await self._take(connection)
         if not self.force_exit:
             # Uvicorn would reset connections that it has accepted but whose request it has not read.
-            await self._read_the_last()
+            await self._accept_sent_requests()
         await super().shutdown(sockets)  # type: ignore[arg-type]
         log.info("stopped", exit_code=self.exit_code)
 

@@ -96,16 +96,16 @@ def test_a_running_server_follows_the_file_and_keeps_its_keys_when_it_breaks(pat
     ring = KeyRing(path, on_read=readable.append)
     second = add_key(path, "second")
     assert ring.owner(second) is None  # not looked at yet
-    ring.follow()
+    ring.reload()
     assert (ring.owner(first), ring.owner(second)) == ("first", "second")
     good = json.loads(path.read_text("utf-8"))
     path.write_text("broken", "utf-8")
-    ring.follow()
+    ring.reload()
     assert ring.owner(second) == "second"
     assert readable == [True, True, False]
     good["keys"].pop(0)
     path.write_text(json.dumps(good), "utf-8")
-    ring.follow()
+    ring.reload()
     assert (ring.owner(first), ring.owner(second)) == (None, "second")
     assert readable == [True, True, False, True]
 
@@ -115,10 +115,10 @@ def test_a_file_that_is_deleted_takes_every_key_back(path: Path) -> None:
     key = add_key(path, "first")
     ring = KeyRing(path, on_read=readable.append)
     moved = path.rename(path.with_name("elsewhere"))
-    ring.follow()
+    ring.reload()
     assert ring.owner(key) is None
     moved.rename(path)
-    ring.follow()
+    ring.reload()
     assert ring.owner(key) == "first"
     assert readable == [True, False, True]
 
@@ -128,10 +128,10 @@ async def test_the_file_is_looked_at_when_that_is_due(path: Path) -> None:
     add_key(path, "first")
     ring = KeyRing(path, lambda: now[0])
     second = add_key(path, "second")
-    await ring.follow_in_time()
+    await ring.reload_if_due()
     assert ring.owner(second) is None
     now[0] += 2
-    await ring.follow_in_time()
+    await ring.reload_if_due()
     assert ring.owner(second) == "second"
 
 
@@ -145,7 +145,7 @@ async def test_a_file_system_that_hangs_holds_up_one_request_for_a_moment(
     monkeypatch.setattr("service.access.keys.READ_SECONDS", 0.05)
     now[0] += 2
     for _ in range(3):  # only the first of them waits
-        await asyncio.wait_for(ring.follow_in_time(), 10)
+        await asyncio.wait_for(ring.reload_if_due(), 10)
         assert ring.owner(key) == "first"
     assert readable == [True, False]
     released.set()

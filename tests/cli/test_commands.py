@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli import translate as bulk
-from service.cli.find_model import Wanted
+from service.cli.find_model import ModelQuery
 from service.cli.main import cli
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from tests.support import log_state
@@ -131,7 +131,7 @@ def test_texts_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "run", taken.append)
     assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
     assert taken[0].texts == ("Hello.", "Bye.")
-    assert taken[0].wanted == Wanted(None, None, "fr", ("m",))
+    assert taken[0].wanted == ModelQuery(None, None, "fr", ("m",))
     assert taken[0].split_sentences
 
 
@@ -165,7 +165,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
     assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2").exit_code == 0
     assert taken == [
         bulk.BulkOptions(
-            wanted=Wanted("m", "en", "fr"),
+            wanted=ModelQuery("m", "en", "fr"),
             models_dir=Path("folder"),
             input=Path("input.txt"),
             output=Path("output.txt"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.find_model import Wanted, find_bundle, pair_of
+from service.cli.find_model import ModelQuery, find_bundle, pair_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.loader import info_of
 from service.engine.model.device import ModelSettings
@@ -37,50 +37,50 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("wanted", "name"),
     [
-        (Wanted("a-weak"), "a-weak"),
-        (Wanted(None, "en", "fr"), "b-good"),
-        (Wanted(None, None, "fr"), "b-good"),
-        (Wanted(None, "en-US", "fr-CA"), "b-good"),
-        (Wanted("transformer", "en", "fr"), "a-weak"),
-        (Wanted(None, None, "fr", ("a-weak",)), "a-weak"),
-        (Wanted(None, "fr"), "d-pt"),
-        (Wanted(None, None, "pb"), "d-pt"),
-        (Wanted("c-de", "en", "de"), "c-de"),
+        (ModelQuery("a-weak"), "a-weak"),
+        (ModelQuery(None, "en", "fr"), "b-good"),
+        (ModelQuery(None, None, "fr"), "b-good"),
+        (ModelQuery(None, "en-US", "fr-CA"), "b-good"),
+        (ModelQuery("transformer", "en", "fr"), "a-weak"),
+        (ModelQuery(None, None, "fr", ("a-weak",)), "a-weak"),
+        (ModelQuery(None, "fr"), "d-pt"),
+        (ModelQuery(None, None, "pb"), "d-pt"),
+        (ModelQuery("c-de", "en", "de"), "c-de"),
     ],
 )
-def test_a_model_is_found(folder: Path, wanted: Wanted, name: str) -> None:
+def test_a_model_is_found(folder: Path, wanted: ModelQuery, name: str) -> None:
     assert find_bundle(wanted, folder, CPU).manifest.name == name
 
 
 @pytest.mark.parametrize(
     ("wanted", "error", "message"),
     [
-        (Wanted(), InvalidOption, "with --to: de, fr, pt-BR; or name a model with --model"),
-        (Wanted(None, "en"), InvalidOption, "with --to: de, fr;"),
-        (Wanted(None, None, "it"), UnsupportedPair, "to 'it'; .* has en → de, en → fr, fr → pt-BR"),
-        (Wanted("c-de", None, "fr"), UnsupportedPair, "c-de translates en → de"),
-        (Wanted("nobody"), BundleMissing, "nobody is neither .* has a-weak, b-good"),
-        (Wanted("nobody", "en", "fr"), BundleMissing, "no model 'nobody'"),
+        (ModelQuery(), InvalidOption, "with --to: de, fr, pt-BR; or name a model with --model"),
+        (ModelQuery(None, "en"), InvalidOption, "with --to: de, fr;"),
+        (ModelQuery(None, None, "it"), UnsupportedPair, "to 'it'; .* has en → de, en → fr, fr → pt-BR"),
+        (ModelQuery("c-de", None, "fr"), UnsupportedPair, "c-de translates en → de"),
+        (ModelQuery("nobody"), BundleMissing, "nobody is neither .* has a-weak, b-good"),
+        (ModelQuery("nobody", "en", "fr"), BundleMissing, "no model 'nobody'"),
     ],
 )
-def test_what_is_missing_is_said(folder: Path, wanted: Wanted, error: type[EngineError], message: str) -> None:
+def test_what_is_missing_is_said(folder: Path, wanted: ModelQuery, error: type[EngineError], message: str) -> None:
     with pytest.raises(error, match=message):
         find_bundle(wanted, folder, CPU)
 
 
 def test_a_folder_is_a_model_wherever_it_is(folder: Path, tmp_path: Path) -> None:
-    assert find_bundle(Wanted(str(folder / "c-de")), tmp_path, CPU).manifest.name == "c-de"
+    assert find_bundle(ModelQuery(str(folder / "c-de")), tmp_path, CPU).manifest.name == "c-de"
 
 
 def test_a_model_of_several_source_languages_is_found_for_each_of_them(folder: Path) -> None:
     several: dict[str, Any] = {"format_version": 2, "source_languages": ["de", "fr"], "target_language": "it"}
     write_bundle(folder / "e-it", name="e-it", architecture="transformer", **several)
     for source in ("de", "fr-CA"):
-        wanted = Wanted(None, source, "it")
+        wanted = ModelQuery(None, source, "it")
         found = find_bundle(wanted, folder, CPU)
         assert found.manifest.name == "e-it"
         assert pair_of(info_of(found, CPU), wanted) == (source[:2], "it")
-    named = Wanted("e-it")
+    named = ModelQuery("e-it")
     assert pair_of(info_of(find_bundle(named, folder, CPU), CPU), named) == ("de", "it")
     with pytest.raises(UnsupportedPair, match="e-it translates de → it, fr → it"):
-        find_bundle(Wanted("e-it", "en", "it"), folder, CPU)
+        find_bundle(ModelQuery("e-it", "en", "it"), folder, CPU)

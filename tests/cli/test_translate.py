@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.cli import translate as bulk
-from service.cli.find_model import Wanted
+from service.cli.find_model import ModelQuery
 from service.cli.translate import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translator import Translator
@@ -21,7 +21,7 @@ from tests.support.translators import translator_of
 
 WARM_UPS = 2
 Translate = Callable[..., str]
-MIRROR = Wanted("mirror")
+MIRROR = ModelQuery("mirror")
 LINES = "I lost.\n\n  He's calm.  Go!\r\n😀 12:30\nete\u0301 \u2028 中\n\t\n"
 
 
@@ -176,7 +176,7 @@ def test_texts_take_the_place_of_lines(
 )
 def test_options_that_make_no_sense_together(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        run(BulkOptions(Wanted("m"), tmp_path, **changes))
+        run(BulkOptions(ModelQuery("m"), tmp_path, **changes))
 
 
 def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: Path) -> None:
@@ -187,12 +187,12 @@ def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: P
 
 
 def test_a_model_is_a_folder_or_a_name(translate: Translate, tmp_path: Path) -> None:
-    folder = Wanted(str(tmp_path / "models" / "mirror"))
+    folder = ModelQuery(str(tmp_path / "models" / "mirror"))
     assert translate("a\n", wanted=folder, models_dir=tmp_path / "none") == "a\n"
     with pytest.raises(BundleMissing, match=r"other is neither .* has mirror"):
-        translate("a\n", wanted=Wanted("other"))
+        translate("a\n", wanted=ModelQuery("other"))
     with pytest.raises(BundleMissing, match="there are no models in"):
-        translate("a\n", wanted=Wanted("other"), models_dir=tmp_path / "none")
+        translate("a\n", wanted=ModelQuery("other"), models_dir=tmp_path / "none")
 
 
 def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: MirrorWorker) -> None:

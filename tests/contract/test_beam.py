@@ -10,7 +10,7 @@ from service.bundle.manifest import DecodingDefaults
 from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
-from service.engine.search.options import complete, settle
+from service.engine.search.options import complete, search_options
 from tests.support.tiny_networks import bahdanau, network, transformer
 from training.decoding.batches import pad_sources
 from training.decoding.beam_search import SearchOptions, beam_search
@@ -26,7 +26,7 @@ def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: 
     """The service's search over one sentence, fed by the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
     options = complete(served.TranslationOptions(beam_size), DecodingDefaults())
-    beam.add(settle(options, len(source) + 1, LIMIT), [*source, EOS])
+    beam.add(search_options(options, len(source) + 1, LIMIT), [*source, EOS])
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)
     while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.ray.environment import SECRETS, handed_on
+from deploy.ray.environment import SECRETS, passed_on
 from service.settings import Settings, variable
 
 
@@ -16,7 +16,7 @@ def test_settings_are_handed_on_and_nothing_else() -> None:
         "TRANSLUCENT_RATE_LIMIT_STORAGE": "redis://redis:6379/0",
         "OTEL_SERVICE_NAME": "translucent",
     }
-    assert handed_on({**settings, "HOME": "/root", "AWS_SECRET_ACCESS_KEY": "s3cret"}) == settings
+    assert passed_on({**settings, "HOME": "/root", "AWS_SECRET_ACCESS_KEY": "s3cret"}) == settings
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_settings_are_handed_on_and_nothing_else() -> None:
 )
 def test_a_secret_is_refused_without_being_shown(name: str, value: str) -> None:
     with pytest.raises(SystemExit) as refused:
-        handed_on({name: value})
+        passed_on({name: value})
     assert name in str(refused.value)
     assert "s3cret" not in str(refused.value)
 

@@ -18,7 +18,7 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.loader import EngineSettings, decoders_for
+from service.engine.loader import EngineSettings, default_inter_threads
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions, WorkerState
 from tests.support.manifests import manifest_document, write_bundle
@@ -178,8 +178,8 @@ async def test_a_manifest_says_which_sentences_are_translated_in_parts(
 
 
 def test_two_threads_decode_where_there_are_cores_for_them() -> None:
-    assert [decoders_for("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 1, 2, 2]
-    assert decoders_for("cuda", 64) == 1
+    assert [default_inter_threads("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 1, 2, 2]
+    assert default_inter_threads("cuda", 64) == 1
 
 
 def test_folders_that_are_no_bundles_are_ignored_with_a_warning(

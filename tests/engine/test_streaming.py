@@ -22,14 +22,14 @@ from service.engine.types import (
     StreamedSentence,
     StreamedToken,
     StreamEvent,
-    Wanted,
+    WeightSelection,
     WorkerState,
 )
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule
 from tests.support.fake_worker import MirrorWorker
 from tests.support.vocabulary import small_tokenizer
 
-WANTED = Wanted((1, 0))
+WANTED = WeightSelection((1, 0))
 TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 

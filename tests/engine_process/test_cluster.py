@@ -32,7 +32,7 @@ from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import Worker
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, Wanted, WorkerState
+from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WeightSelection, WorkerState
 from service.engine_process.client import restarts
 from service.engine_process.client import supervisor as parent
 from service.engine_process.client.cluster import EngineCluster
@@ -125,10 +125,12 @@ def test_attention_is_that_of_the_engine_itself(fleet: EngineCluster, bundle: Bu
 def test_a_translation_and_its_scores_come_in_one_answer(fleet: EngineCluster, bundle: Bundle) -> None:
     [plain] = jobs(1)
     with opened(fleet, bundle) as worker:
-        result = worker.submit_all([replace(plain, score=Wanted((0, 0)))])[0].result(20)
+        result = worker.submit_all([replace(plain, score=WeightSelection((0, 0)))])[0].result(20)
         target = result.hypotheses[0].ids
         target = target if target[-1] == 2 else (*target, 2)
-        given = worker.submit_scoring(ScoringRequest(plain.source_ids, target, wanted=Wanted((0, 0)))).result(20)
+        given = worker.submit_scoring(ScoringRequest(plain.source_ids, target, wanted=WeightSelection((0, 0)))).result(
+            20
+        )
     np.testing.assert_array_equal(result.scores.logprobs, given.logprobs)
     np.testing.assert_array_equal(result.scores.cross_attention, given.cross_attention)
 

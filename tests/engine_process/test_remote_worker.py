@@ -33,7 +33,7 @@ class Far:
         self.sent.append(message)
 
     def report(self, state: WorkerState = WorkerState.RUNNING, queue_status: QueueStatus | None = None) -> None:
-        self.worker.take(WorkerStatus(3, state, True, time.monotonic(), queue_status or QueueStatus()))
+        self.worker.handle(WorkerStatus(3, state, True, time.monotonic(), queue_status or QueueStatus()))
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None
     with pytest.raises(NotReady, match="being restarted"):
         far.worker.submit_all([JOB])
     far.report(WorkerState.DEAD)  # said before it was loaded anew
-    far.worker.back()
+    far.worker.mark_reloaded()
     assert (far.worker.state, far.worker.alive) == ("running", True)
     assert far.sent[-1] == Start(3)
     far.worker.submit_all([JOB])
@@ -105,12 +105,12 @@ def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
 
 def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     def dies(message: ToEngine) -> None:
-        far.worker.lost()
+        far.worker.mark_lost()
 
     def dies_and_comes_back(message: ToEngine) -> None:
         if isinstance(message, Translate):
-            far.worker.lost()
-            far.worker.back()
+            far.worker.mark_lost()
+            far.worker.mark_reloaded()
 
     far.send = dies_and_comes_back  # type: ignore[method-assign]
     [future] = far.worker.submit_all([JOB])
@@ -137,7 +137,7 @@ def test_who_listens_stays_here(far: Far) -> None:
     job = SentenceJob(JOB.source_ids, JOB.search, listener=lambda token, _: heard.append(token))
     far.worker.submit_all([JOB, job])
     [sent] = [message for message in far.sent if isinstance(message, Translate)]
-    assert sent.heard == {sent.numbers[1]}
+    assert sent.streamed == {sent.numbers[1]}
     assert all(each.listener is None for each in sent.jobs)
     listener = far.pending.listener(sent.numbers[1])
     assert listener is not None

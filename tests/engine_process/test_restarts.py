@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts, Revivals
+from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, ModelRestarts, Restarts
 
 
 def test_each_restart_in_vain_waits_longer_until_there_are_no_more() -> None:
@@ -28,7 +28,7 @@ def test_what_lasted_is_started_at_once_again() -> None:
 
 
 def test_a_model_that_fails_is_loaded_anew_when_its_time_has_come() -> None:
-    revivals, now = Revivals(), 0.0
+    revivals, now = ModelRestarts(), 0.0
     for _ in range(MOST_IN_A_ROW):
         delay = revivals.failed(7, now)
         assert isinstance(delay, float)

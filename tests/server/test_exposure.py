@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.server.exposure import exposure, few_descriptors
+from service.server.exposure import descriptor_warning, exposure_warning
 from service.settings import Settings
 from tests.support.server import running_dummy
 
@@ -29,7 +29,7 @@ from tests.support.server import running_dummy
     ],
 )
 def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) -> None:
-    warning = exposure(Settings(**settings))
+    warning = exposure_warning(Settings(**settings))
     assert (warning is not None) == warned
     if warning is not None:
         assert "TRANSLUCENT_RATE_LIMIT" in warning
@@ -37,8 +37,8 @@ def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) 
 
 def test_a_limit_of_open_files_that_is_too_low_is_warned_about() -> None:
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert few_descriptors(Settings(connection_limit=8)) is None
-    assert f"{allowed} open files" in (few_descriptors(Settings(connection_limit=allowed)) or "")
+    assert descriptor_warning(Settings(connection_limit=8)) is None
+    assert f"{allowed} open files" in (descriptor_warning(Settings(connection_limit=allowed)) or "")
 
 
 def test_the_warning_is_one_line_at_the_start() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from service.engine.attention.selection import check_size, kept
+from service.engine.attention.selection import check_size, selected_scores
 from service.engine.errors import EngineError
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import (
@@ -70,7 +70,7 @@ class MirrorWorker:
         self.forced.append(job)
         future: Future[ScoringResult] = Future()
         every = forced_result(len(job.source_ids), len(job.target_ids), self.has_self_attention)
-        future.set_result(kept(every, job.wanted))
+        future.set_result(selected_scores(every, job.wanted))
         return future
 
     def _answer(self, job: SentenceJob) -> Future[SentenceResult]:
@@ -89,13 +89,13 @@ class MirrorWorker:
         closed = best.ids if best.finish_reason == "eos" else (*best.ids, job.source_ids[-1])
         check_size(job.score.limit, len(job.source_ids), len(closed))
         self.forced.append(ScoringRequest(job.source_ids, closed, job.deadline, job.score))
-        return kept(forced_result(len(job.source_ids), len(closed), self.has_self_attention), job.score)
+        return selected_scores(forced_result(len(job.source_ids), len(closed), self.has_self_attention), job.score)
 
 
 def mirrored(job: SentenceJob, shorter: int = 0) -> Hypothesis:
     """Give the source as hypothesis, cut to the maximum length, each token with log-probability -0.5."""
-    kept = job.source_ids[: max(len(job.source_ids) - 1 - shorter, 1)]
-    ids = (*kept, job.source_ids[-1]) if kept[-1] != job.source_ids[-1] else kept
+    selected_scores = job.source_ids[: max(len(job.source_ids) - 1 - shorter, 1)]
+    ids = (*selected_scores, job.source_ids[-1]) if selected_scores[-1] != job.source_ids[-1] else selected_scores
     reason: FinishReason = "eos"
     if len(ids) > job.search.max_length:
         ids, reason = ids[: job.search.max_length], "length"

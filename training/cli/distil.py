@@ -37,6 +37,6 @@ def distil(
     ] = 0.9,
 ) -> None:
     """Make training pairs: each teacher translates and scores all translations; the best mean score is kept."""
-    pairs = teachers_of.surest(teachers_of.distil(sentences, teacher), keep)
+    pairs = teachers_of.most_confident(teachers_of.distil(sentences, teacher), keep)
     write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
     typer.echo(f"{output}: {len(pairs)} pairs")

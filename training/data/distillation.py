@@ -77,8 +77,8 @@ def choose(
     return chosen
 
 
-def surest(pairs: Sequence[Distilled], share: float) -> list[Distilled]:
-    """Return the given share (0 to 1) of the translated pairs that the teachers are surest of, in their order."""
+def most_confident(pairs: Sequence[Distilled], share: float) -> list[Distilled]:
+    """Return the share (0 to 1) of the translated pairs that the teachers are most confident of, in their order."""
     translated = [pair for pair in pairs if pair.target.strip()]
     ranked = sorted(range(len(translated)), key=lambda i: -translated[i].score)
     return [translated[i] for i in sorted(ranked[: round(share * len(ranked))])]

@@ -20,7 +20,7 @@ _HEADERS = {
 }
 
 
-class _TryAgain(Exception):
+class _RetryableError(Exception):
     """The attempt failed in a way that another one may not."""
 
 
@@ -61,7 +61,7 @@ def fetch(download: Download, folder: Path, attempts: int = 5, pause: float = 1.
         try:
             _receive(download.address, partial)
             break
-        except (httpx.TransportError, _TryAgain) as error:
+        except (httpx.TransportError, _RetryableError) as error:
             reason = str(error) or type(error).__name__
     else:
         raise CorpusError(
@@ -83,9 +83,9 @@ def _receive(address: str, partial: _Partial) -> None:
             if size == str(partial.path.stat().st_size):
                 return  # it was complete: killed between the last byte and the renaming
             partial.discard()
-            raise _TryAgain("the partial file did not fit")
+            raise _RetryableError("the partial file did not fit")
         if response.status_code >= 500 or response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            raise _TryAgain(f"the server answered {response.status_code}")
+            raise _RetryableError(f"the server answered {response.status_code}")
         if response.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
             raise CorpusError(f"{address}: the server answered {response.status_code} {response.reason_phrase}")
         _store(response, partial)
@@ -110,7 +110,7 @@ def _store(response: httpx.Response, partial: _Partial) -> None:
             file.write(chunk)
             bar.update(len(chunk))
     if total is not None and partial.path.stat().st_size != total:
-        raise _TryAgain(f"{partial.path.stat().st_size} of {total} bytes arrived")
+        raise _RetryableError(f"{partial.path.stat().st_size} of {total} bytes arrived")
 
 
 def _verify(download: Download, partial: _Partial) -> None:

@@ -151,7 +151,7 @@ def _half(
     seen = _Seen(read)
     for batch in batches:
         seen.add(torch_reference(network, batch), force(session, batch), batch)
-    return seen.close_enough("fp16", limits)
+    return seen.rounded_comparisons("fp16", limits)
 
 
 def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
@@ -212,7 +212,7 @@ class _Seen:
         cross = "cross_attention"
         self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
 
-    def close_enough(self, precision: str, limits: ParityLimits) -> list[Comparison]:
+    def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
         """Comparisons for arithmetic that rounds."""
         mean = float(np.concatenate(self.logprobs).mean())
         results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
@@ -276,7 +276,7 @@ class _Gate:
                 self._limit("largest difference of attention weights", max(seen.largest), limits.exact),
             ]
         else:
-            results = seen.close_enough(self._precision, limits)
+            results = seen.rounded_comparisons(self._precision, limits)
         return [
             *results,
             self._limit("greedy tokens as PyTorch chooses", np.concatenate(agreed).mean(), limits.agreement, True),

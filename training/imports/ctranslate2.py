@@ -74,40 +74,43 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
     source, target = _vocabularies(folder, config, file, models, shared)
     state = ctranslate2_state(file, network, (source, target), where)
     state["output_bias"] = producible_only(state["output_bias"], target.producible(models[1]))
-    sides = [
+    source_side, target_side = (
         TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
         for model, vocabulary in zip(models, (source, target), strict=True)
-    ]
+    )
     if len(options.target) != 1:
         raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
     layer = int(file.options.get("decoder/alignment_layer", -1))
-    files = checksums(folder) | {
-        path.name: checksum(path) for path in (options.source_model, options.target_model) if path
-    }
     return ImportedModel(
         name=options.name,
         source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
         targets=(TargetLanguage(language_tag(options.target[0], str(folder))),),
         network=network,
         state=state,
-        source=sides[0],
-        target=sides[1],
+        source=source_side,
+        target=target_side,
         vocabulary_size=len(source),
         unknown=UNK,
-        origin=Origin(
-            options.format,
-            options.origin or folder.resolve().name,
-            stated_licence(folder, options.licence),
-            options.credit or "not stated",
-            files,
-            network.positions,
-            False,
-        ),
+        origin=_origin(folder, options, network.positions),
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=options.decoding,
         max_tokens=LONGEST,
         source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
         rows=(source.rows, target.rows),
+    )
+
+
+def _origin(folder: Path, options: Ctranslate2Options, positions: str) -> Origin:
+    """Return where the model comes from, with the checksums of all files that were read."""
+    models = (path for path in (options.source_model, options.target_model) if path)
+    return Origin(
+        options.format,
+        options.origin or folder.resolve().name,
+        stated_licence(folder, options.licence),
+        options.credit or "not stated",
+        checksums(folder) | {path.name: checksum(path) for path in models},
+        positions,
+        False,
     )
 
 

@@ -27,7 +27,7 @@ from training.trainer.module import TranslationModule, batch_losses
 from training.trainer.precision import PLUGINS, Precision, choose, chosen_before, require_possible, wait_for_choice
 from training.trainer.resume import Resumed, resumed_from
 from training.trainer.schedule import sampled_pieces
-from training.trainer.stopping import Stopping, nothing_left
+from training.trainer.stopping import Stopping, already_finished
 from training.trainer.warm_start import start_from
 
 MEASURED_BATCHES = 2
@@ -59,7 +59,7 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
     trainer = _trainer(recipe, folder, precision, (processes, nodes), _callbacks(recipe, folder, stopping, progress))
     trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
     if trainer.global_step == before.update:
-        tell(folder, nothing_left(before.update, stopping.validations.ended_at))
+        tell(folder, already_finished(before.update, stopping.validations.ended_at))
     trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
     if trainer.is_global_zero:
         write_average(folder, recipe.validation.keep_checkpoints)

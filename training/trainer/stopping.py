@@ -124,7 +124,7 @@ def patience_ended(at: int, last: int) -> str:
     )
 
 
-def nothing_left(update: int, ended_at: int | None) -> str:
+def already_finished(update: int, ended_at: int | None) -> str:
     """Return the message for a run that was started again after it had ended."""
     how = "raise optimisation.max_updates" if ended_at is None else "raise validation.patience"
     why = "" if ended_at is None else f": its patience ended at update {ended_at}"

@@ -14,7 +14,7 @@ from service.api.checks import check_batch, check_characters
 from service.api.errors import invalid
 from service.api.interface import TranslatorPort
 from service.api.rendering import finite
-from service.api.schemas.inference_request import InferenceParameters, InferenceRequest, OutputName, OutputWanted
+from service.api.schemas.inference_request import InferenceParameters, InferenceRequest, OutputName, RequestedOutput
 from service.api.validation import parse
 from service.engine import AttentionOptions, FloatArray, Translation, TranslationOptions
 from service.settings import Settings
@@ -73,7 +73,7 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
         check_batch(tensor.data, settings)
         check_characters(tensor.data, settings)
     parameters = request.parameters or InferenceParameters()
-    wanted = request.outputs or [OutputWanted(name=name) for name in DEFAULT_OUTPUTS]
+    wanted = request.outputs or [RequestedOutput(name=name) for name in DEFAULT_OUTPUTS]
     options = TranslationOptions(
         beam_size=parameters.beam_size, length_penalty=parameters.length_penalty, max_length=parameters.max_length
     )

@@ -47,7 +47,7 @@ class BodyAccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
         path = scope.get("path", "")
-        if scope["type"] != "http" or is_public(path) or self.access.asks_for_token(path):
+        if scope["type"] != "http" or is_public(path) or self.access.requires_token(path):
             await self.app(scope, receive, send)
             return
         first = await receive()
@@ -55,7 +55,7 @@ class BodyAccessMiddleware:
             known = self.access.keys is None or context_of(scope).key is not None
             key = None if known else await key_in_fields(scope, first)
             cost = await cost_of(scope, first) if self.access.for_addresses or self.access.for_keys else 1
-            await self.access.behind_body(scope, key, cost)
+            await self.access.after_body(scope, key, cost)
         except ApiError as error:
             response = await handle_api_error(Request(scope), error)
             await response(scope, receive, send)

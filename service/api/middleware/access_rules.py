@@ -41,21 +41,21 @@ class AccessRules:
         self.for_failures = parse_limits(settings.auth_failure_limit)
         self.proxies = parse_networks(settings.trusted_proxies)
 
-    def asks_for_token(self, path: str) -> bool:
+    def requires_token(self, path: str) -> bool:
         """Return whether a path requires the operator's token instead of an API key."""
         return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
 
     async def before_body(self, scope: Scope) -> None:
         """Check access without the body; raise ApiError. Then the owner of a key in the header is in the context."""
         path = scope["path"]
-        if self.asks_for_token(path):
+        if self.requires_token(path):
             await self._check_token(scope)
             return
         if self.keys is None:
             # No content of a body could change this.
             await self._refuse_where_full(scope, f"address:{self._address(scope)}", self.for_addresses)
             return
-        await self.keys.follow_in_time()
+        await self.keys.reload_if_due()
         key = bearer(scope)
         if key is None:
             return
@@ -66,7 +66,7 @@ class AccessRules:
         await self._refuse_where_full(scope, f"key:{owner}", self.for_keys)
         context_of(scope).key = owner
 
-    async def behind_body(self, scope: Scope, key: str | None, cost: int) -> None:
+    async def after_body(self, scope: Scope, key: str | None, cost: int) -> None:
         """Check access for a request whose body holds this key, or none, and count it; raise ApiError."""
         context = context_of(scope)
         if context.key is None and key is not None and self.keys is not None:

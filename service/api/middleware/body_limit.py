@@ -38,7 +38,7 @@ class BodyLimitMiddleware:
             await self.app(scope, receive, send)
             return
         began = time.monotonic()
-        with _Held(self.bodies, address_of(scope, self.proxies)) as held:
+        with _ReservedMemory(self.bodies, address_of(scope, self.proxies)) as held:
             try:
                 body = await self._read(scope, receive, held)
             except ApiError as error:
@@ -49,7 +49,7 @@ class BodyLimitMiddleware:
             self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
             await self._run(scope, body, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive, held: _Held) -> bytes:
+    async def _read(self, scope: Scope, receive: Receive, held: _ReservedMemory) -> bytes:
         # Our own server's protocol has checked these two already.
         if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
             raise ApiError(
@@ -135,7 +135,7 @@ class BodyLimitMiddleware:
             watcher.cancel()
 
 
-class _Held:
+class _ReservedMemory:
     """The memory that the body of one request uses, until the request is done."""
 
     def __init__(self, bodies: Bodies, address: str) -> None:
@@ -145,7 +145,7 @@ class _Held:
 
     def add(self, size: int) -> None:
         """Reserve memory for more of the body; raise ApiError if there is none."""
-        if not self._bodies.take(self._address, size):
+        if not self._bodies.reserve(self._address, size):
             raise ApiError(
                 "The bodies of other requests use all of the memory for bodies; try again in a moment.",
                 status=503,
@@ -154,11 +154,11 @@ class _Held:
             )
         self.size += size
 
-    def __enter__(self) -> _Held:
+    def __enter__(self) -> _ReservedMemory:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bodies.give_back(self._address, self.size)
+        self._bodies.release(self._address, self.size)
 
 
 async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

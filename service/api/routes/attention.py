@@ -232,6 +232,6 @@ def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Jo
 
 def tag_of(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
     """Return a strong tag of the answer, which depends on the models' content and on every parameter."""
-    anonymous = asdict(replace(job, model=None))
-    serialised = json.dumps([digests, anonymous, drawing.anonymous], sort_keys=True, ensure_ascii=True)
+    without_model = asdict(replace(job, model=None))
+    serialised = json.dumps([digests, without_model, drawing.cache_key], sort_keys=True, ensure_ascii=True)
     return entity_tag(serialised.encode("ascii"))

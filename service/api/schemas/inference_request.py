@@ -82,7 +82,7 @@ Shape = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_SIZE)]], Field(max_
 Strings = NotEmpty[str] | NotEmpty[NotEmpty[str]]
 
 
-class Whole(Schema):
+class ReportsMissingFields(Schema):
     """Base of objects whose missing fields get the message of a wrong one."""
 
     @model_validator(mode="before")
@@ -94,7 +94,7 @@ class Whole(Schema):
         return {**{name: None for name, field in cls.model_fields.items() if field.is_required()}, **fields}
 
 
-class InputTensor(Whole):
+class InputTensor(ReportsMissingFields):
     """`text`, or `target_text` for forced decoding."""
 
     name: Literal["text", "target_text"]
@@ -130,7 +130,7 @@ class OutputParameters(Fields):
     binary_data: Flag = Field(False, description="As bytes after the JSON of the answer")
 
 
-class OutputWanted(Whole):
+class RequestedOutput(ReportsMissingFields):
     """An output by its name."""
 
     name: Annotated[OutputName, BeforeValidator(known_output)]
@@ -161,14 +161,14 @@ class InferenceParameters(Fields):
 
     @model_validator(mode="before")
     @classmethod
-    def without_strangers(cls, parameters: Any) -> Any:
+    def known_parameters(cls, parameters: Any) -> Any:
         """Return the parameters that this service supports."""
         if not isinstance(parameters, dict):
             return parameters
         return {name: value for name, value in parameters.items() if name in cls.model_fields}
 
 
-class InferenceRequest(Whole):
+class InferenceRequest(ReportsMissingFields):
     """Texts to translate, or pairs to score."""
 
     id: str | None = None
@@ -183,7 +183,7 @@ class InferenceRequest(Whole):
         },
     )
     outputs: Annotated[
-        Annotated[list[OutputWanted], Field(json_schema_extra={"uniqueItems": True})] | None,
+        Annotated[list[RequestedOutput], Field(json_schema_extra={"uniqueItems": True})] | None,
         Accepts("a list of objects"),
     ] = Field(None, description="Default: `translation` and `score`; `attention` for one text at a time")
 
@@ -206,7 +206,7 @@ class InferenceRequest(Whole):
 
     @field_validator("outputs")
     @classmethod
-    def check_outputs(cls, outputs: list[OutputWanted] | None) -> list[OutputWanted] | None:
+    def check_outputs(cls, outputs: list[RequestedOutput] | None) -> list[RequestedOutput] | None:
         """Return the outputs; raise pydantic's error if one is repeated."""
         names = [output.name for output in outputs or ()]
         if len(set(names)) != len(names):

@@ -50,29 +50,24 @@ class _Axis:
         return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
 
-def view(
+def build_map(
     pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignmentHead, info: ModelInfo
 ) -> AttentionMap:
     """Return the requested attention of a pair.
 
-    The scores have the weights that selection.wanted_for names, and `align` is selection.alone of the aligning head.
-    `begin` is <s>, which the decoder reads first. A word's log-probability is the sum over its subwords, its rank that
-    of its worst subword.
+    `pair.scores` holds the weights that selection.select_weights names, and `align` is the alignment head as
+    selection.relocated returns it. `begin` is <s>, which the decoder reads first. A word's log-probability is the sum
+    over its subwords, and its rank is that of its worst subword.
     """
     options = _resolved(options)
     source = _axis(pair.source_text, pair.source_tokens, options.tokens)
     target = _axis(pair.target_text, pair.target_tokens, options.tokens)
     read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
-    weights = _weights(pair.scores, options, align)[..., : rows.size, : columns.size]
-    weights = merge(weights, rows.groups, columns.groups) if options.tokens == "word" else weights
-    step = _step(options, align)
-    if step == "consume":
-        weights = _without_unread(weights, rows, len(pair.scores.logprobs) - 1)
-    ranks = [int(rank) for rank in pair.scores.ranks]
+    weights = _weights(pair.scores, options, align, rows, columns)
     aligning = alignment_weights(pair.scores.cross_attention, align)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
-    shown = [number for number, token in enumerate(target.shown) if options.specials == "keep" or not token.special]
+    logprobs, ranks = _token_scores(pair, target, options)
     return AttentionMap(
         kind=options.kind,
         layer=options.layer,
@@ -84,13 +79,13 @@ def view(
         source_tokens=_kept(source.shown, options),
         target_tokens=_kept(target.shown, options),
         score=pair.score,
-        token_logprobs=tuple(sum(pair.token_logprobs[i] for i in target.groups[number]) for number in shown),
-        token_ranks=tuple(max(ranks[i] for i in target.groups[number]) for number in shown),
+        token_logprobs=logprobs,
+        token_ranks=ranks,
         alignment=links(aligning, source.plain, target.plain, align.threshold),
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
-        step=step,
+        step=_step(options, align),
     )
 
 
@@ -117,12 +112,35 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
     return known
 
 
-def _weights(scores: ScoringResult, options: AttentionOptions, align: AlignmentHead) -> FloatArray:
+def _weights(
+    scores: ScoringResult, options: AttentionOptions, align: AlignmentHead, rows: _Axis, columns: _Axis
+) -> FloatArray:
+    """Return the requested weights of the tokens that the two axes show."""
     if options.kind == "cross" and options.layer == options.head == "align":
         # At the step that aligns, as everywhere else for "align".
-        return alignment_weights(scores.cross_attention, align)
-    assert scores.selected is not None
-    return scores.selected
+        weights = alignment_weights(scores.cross_attention, align)
+    else:
+        assert scores.selected is not None
+        weights = scores.selected
+    weights = weights[..., : rows.size, : columns.size]
+    if options.tokens == "word":
+        weights = merge(weights, rows.groups, columns.groups)
+    if _step(options, align) == "consume":
+        weights = _without_unread(weights, rows, len(scores.logprobs) - 1)
+    return weights
+
+
+def _token_scores(
+    pair: ScoredPair, target: _Axis, options: AttentionOptions
+) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Return the log-probability and the rank of each target token that is shown."""
+    shown = [
+        group
+        for token, group in zip(target.shown, target.groups, strict=True)
+        if options.specials == "keep" or not token.special
+    ]
+    logprobs = tuple(sum(pair.token_logprobs[i] for i in group) for group in shown)
+    return logprobs, tuple(max(int(pair.scores.ranks[i]) for i in group) for group in shown)
 
 
 def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:

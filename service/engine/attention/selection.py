@@ -9,21 +9,21 @@ import numpy as np
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, ScoringResult, Selector, Wanted, WeightLimit
+from service.engine.types import AttentionOptions, ScoringResult, Selector, WeightLimit, WeightSelection
 
 
-def alone(align: AlignmentHead) -> AlignmentHead:
-    """Return the alignment head by its place in the results of a Wanted, which hold no other."""
+def relocated(align: AlignmentHead) -> AlignmentHead:
+    """Return the alignment head with its position in the results of a WeightSelection, which hold no other head."""
     return replace(align, layer=0, head=0)
 
 
-def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wanted:
+def select_weights(options: AttentionOptions, spec: AttentionSpec, model: str) -> WeightSelection:
     """Return the weights that a view needs; raise InvalidOption for a kind, layer or head that the model lacks."""
     align = (spec.align.layer, spec.align.head)
     size = _size(options, spec, model)
     if options.kind == "cross":
         if options.layer == options.head == "align":
-            return Wanted(align)
+            return WeightSelection(align)
         numbers: tuple[Selector, Selector] = align
     else:
         numbers = ("mean", "mean")  # only cross-attention has a layer and a head that align
@@ -32,7 +32,7 @@ def wanted_for(options: AttentionOptions, spec: AttentionSpec, model: str) -> Wa
     for name, chosen, count in (("layer", layer, size.layers), ("head", head, size.heads)):
         if isinstance(chosen, int) and not 0 <= chosen < count:
             raise InvalidOption(f"There is no {name} {chosen}: the model has {count}, numbered from 0 to {count - 1}.")
-    return Wanted(align, (options.kind, layer, head))
+    return WeightSelection(align, (options.kind, layer, head))
 
 
 def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) -> WeightLimit | None:
@@ -57,7 +57,7 @@ def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
         )
 
 
-def kept(result: ScoringResult, wanted: Wanted | None) -> ScoringResult:
+def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> ScoringResult:
     """Return the wanted scores of a translation, in arrays of their own; raise InvalidOption."""
     if wanted is None:
         return result

@@ -24,7 +24,7 @@ Test = tuple[str, str, str]
 def in_order(models: Sequence[ModelInfo], preferred: Sequence[str], pair: tuple[str, str]) -> list[ModelInfo]:
     """Return the models of a pair, the default first."""
     measured = {info.name: scores(info, pair) for info in models}
-    tests = yardsticks(list(measured.values()))
+    tests = comparison_tests(list(measured.values()))
 
     def key(info: ModelInfo) -> tuple[int, int, float, str]:
         rank = preferred.index(info.name) if info.name in preferred else len(preferred)
@@ -60,16 +60,16 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
     return found
 
 
-def yardsticks(cards: Sequence[Mapping[Test, float]]) -> list[Test]:
+def comparison_tests(cards: Sequence[Mapping[Test, float]]) -> list[Test]:
     """Return what models are compared on: one test, and all others of its metric that every card with it has, too."""
-    first = yardstick(cards)
+    first = most_common_test(cards)
     if first is None:
         return []
     having = [card for card in cards if first in card]
     return [test for test in having[0] if test[1] == first[1] and all(test in card for card in having)]
 
 
-def yardstick(cards: Sequence[Mapping[Test, float]]) -> Test | None:
+def most_common_test(cards: Sequence[Mapping[Test, float]]) -> Test | None:
     """Return the test for the comparison: the one on most cards, then on the longest card, then the first on it."""
     counts = Counter(test for card in cards for test in card)
 

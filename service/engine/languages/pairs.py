@@ -11,7 +11,7 @@ from service.engine.languages.tags import Languages, pairs_of
 from service.engine.types import ModelInfo
 
 
-class Served(Protocol):
+class PairTranslator(Protocol):
     """The part of a translator that the choice needs."""
 
     @property
@@ -29,7 +29,7 @@ class Served(Protocol):
         ...
 
 
-AnyServed = TypeVar("AnyServed", bound=Served)
+AnyServed = TypeVar("AnyServed", bound=PairTranslator)
 
 
 class Pairs(Generic[AnyServed]):

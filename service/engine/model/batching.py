@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.model.buffers import rounded_up
+from service.engine.model.buffers import round_up
 from service.engine.types import IntArray
 
 Array = npt.NDArray[Any]
@@ -52,16 +52,16 @@ class EncodedSentences:
                 yield arrays, rows, at
 
 
-def side_by_side(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) -> tuple[IntArray, IntArray]:
+def pad_batch(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) -> tuple[IntArray, IntArray]:
     """Return ids as one array [B, S], S a multiple of `step`, padded at the end, and their lengths [B]."""
     lengths = np.array([len(ids) for ids in sequences], np.int64)
-    padded = np.full((len(sequences), rounded_up(int(lengths.max()), step)), pad, np.int64)
+    padded = np.full((len(sequences), round_up(int(lengths.max()), step)), pad, np.int64)
     for row, ids in zip(padded, sequences, strict=True):
         row[: len(ids)] = ids
     return padded, lengths
 
 
-def groups_of_like_length(lengths: Sequence[int], most: Callable[[int], int]) -> Iterator[list[int]]:
+def group_by_length(lengths: Sequence[int], most: Callable[[int], int]) -> Iterator[list[int]]:
     """Split sentences into groups of similar length, longest first; a group holds at most `most(longest)`.
 
     The split has the least cost: the tokens of all groups, with padding, and RUN_TOKENS more for every group.

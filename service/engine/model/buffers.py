@@ -18,7 +18,7 @@ def capacity_for(needed: int, present: int) -> int:
     return present if needed <= present else max(needed, 2 * present, LEAST_CAPACITY)
 
 
-def rounded_up(needed: int, step: int) -> int:
+def round_up(needed: int, step: int) -> int:
     """Return the least multiple of `step` for `needed` entries, at least one step, so that no array is empty."""
     return max(-(-needed // step), 1) * step
 

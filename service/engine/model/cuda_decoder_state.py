@@ -14,7 +14,7 @@ import onnxruntime
 
 from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.model.batching import SOURCE_STEP, Array, EncodedSentences
-from service.engine.model.buffers import capacity_for, rounded_up
+from service.engine.model.buffers import capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.row_ops import RowOperation, row_graph
@@ -170,7 +170,7 @@ class CudaDecoderState:
         if "S" in spec.axes:
             axis = spec.axes.index("S")
             size = max(more.shape()[axis], present.shape()[axis] if present is not None else 0)
-            size = rounded_up(size, SOURCE_STEP)
+            size = round_up(size, SOURCE_STEP)
             more = self._rows.lengthen(more, spec.dtype, axis, size)
             present = None if present is None else self._rows.lengthen(present, spec.dtype, axis, size)
         self._values[spec.name] = more if present is None else self._rows.append(present, spec.dtype, more)

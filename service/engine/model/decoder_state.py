@@ -16,7 +16,7 @@ import onnxruntime
 
 from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.model.batching import SOURCE_STEP, Array, Arrays, EncodedSentences
-from service.engine.model.buffers import grow, resized, rounded_up
+from service.engine.model.buffers import grow, resized, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
 from service.engine.types import IntArray
@@ -169,7 +169,7 @@ class CpuDecoderState:
         """
         needed = {}
         for axis, step in STEPS.items():
-            needed[axis] = rounded_up(int(self._extents[axis][: self._size].max()), step)
+            needed[axis] = round_up(int(self._extents[axis][: self._size].max()), step)
         for buffer in self._memory.values():
             if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
                 self._bound = False

@@ -17,8 +17,8 @@ from service.engine.model.batching import (
     Array,
     Arrays,
     EncodedSentences,
-    groups_of_like_length,
-    side_by_side,
+    group_by_length,
+    pad_batch,
 )
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
@@ -73,8 +73,8 @@ class OnnxModel:
         """Run the encoder over sentences, grouped by similar length."""
         encoded = EncodedSentences(sources)
         names = [output.name for output in self._encoder.get_outputs()]
-        for group in groups_of_like_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
-            source, lengths = side_by_side([sources[index] for index in group], self._pad)
+        for group in group_by_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
+            source, lengths = pad_batch([sources[index] for index in group], self._pad)
             feeds = {"source": source, "source_lengths": lengths}
             listed: list[int] = []
             if self._shortlist is not None:
@@ -95,9 +95,9 @@ class OnnxModel:
         """Score given translations, grouped by similar length; results are cut to their true lengths."""
         longer = [max(len(source), len(target)) for source, target in pairs]
         results: dict[int, ScoringResult] = {}
-        for group in groups_of_like_length(longer, self._forced_together):
-            source, source_lengths = side_by_side([pairs[index][0] for index in group], self._pad, SOURCE_STEP)
-            target, target_lengths = side_by_side([pairs[index][1] for index in group], self._pad)
+        for group in group_by_length(longer, self._forced_together):
+            source, source_lengths = pad_batch([pairs[index][0] for index in group], self._pad, SOURCE_STEP)
+            target, target_lengths = pad_batch([pairs[index][1] for index in group], self._pad)
             feeds = {
                 "source": source,
                 "source_lengths": source_lengths,

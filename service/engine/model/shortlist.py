@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from service.bundle.shortlist import ShortlistArrays
-from service.engine.model.buffers import rounded_up
+from service.engine.model.buffers import round_up
 from service.engine.types import IntArray
 
 LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities change seldom
@@ -38,7 +38,7 @@ class Shortlist:
         """Return the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
         lists = [self.of(source) for source in sources]
         lengths = [len(each) for each in lists]
-        padded = np.full((len(lists), rounded_up(max(lengths), LIST_STEP)), self._pad, np.int64)
+        padded = np.full((len(lists), round_up(max(lengths), LIST_STEP)), self._pad, np.int64)
         for row, each in zip(padded, lists, strict=True):
             row[: len(each)] = each
         return padded, lengths

@@ -73,7 +73,7 @@ class DecodeLoop:
 
     def _drop_cancelled(self) -> None:
         """Drop the sentences of disconnected callers, queued or running."""
-        left, queued = self._table.take_departed(self._number)
+        left, queued = self._table.take_cancelled(self._number)
         if not left:
             return
         rows = self._rows

@@ -270,7 +270,7 @@ class RequestTable:
                 self._changed.wait(IDLE_SECONDS)
         return False
 
-    def take_departed(self, number: int) -> tuple[set[AnyRequest], int]:
+    def take_cancelled(self, number: int) -> tuple[set[AnyRequest], int]:
         """Return the requests that were cancelled since the last call, and how many of them were still queued."""
         if not self._departed[number]:
             return set(), 0

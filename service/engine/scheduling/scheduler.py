@@ -165,29 +165,29 @@ class Scheduler(Generic[Owner]):
 
     def discard(self, owners: Container[object]) -> list[Owner]:
         """Remove these from the queue, if they are in it."""
-        return self._take_out([entry for entry in self._queue if entry.owner in owners])
+        return self._remove([entry for entry in self._queue if entry.owner in owners])
 
     def _place(self, entry: Waiting[Owner]) -> int:
         """Return the position of a new sentence in the queue, and record the sentences that it overtakes."""
         place = len(self._queue)
-        while entry.short and place and self._lets_pass(self._queue[place - 1]):
+        while entry.short and place and self._may_be_overtaken(self._queue[place - 1]):
             place -= 1
             self._queue[place].passed += 1
         return place
 
-    def _lets_pass(self, entry: Waiting[Owner]) -> bool:
+    def _may_be_overtaken(self, entry: Waiting[Owner]) -> bool:
         return not (entry.short or entry.taken or entry.ready) and entry.passed < self.budget.max_overtakes
 
     def _expire(self, now: float) -> list[Owner]:
         if now < self._next_deadline:
             return []
         late = [entry for entry in self._queue if entry.deadline is not None and entry.deadline <= now]
-        expired = self._take_out(late)
+        expired = self._remove(late)
         deadlines = (entry.deadline for entry in self._queue if entry.deadline is not None)
         self._next_deadline = min(chain(deadlines, [float("inf")]))
         return expired
 
-    def _take_out(self, entries: list[Waiting[Owner]]) -> list[Owner]:
+    def _remove(self, entries: list[Waiting[Owner]]) -> list[Owner]:
         if entries:
             gone = {id(entry) for entry in entries}
             self._queue = deque(entry for entry in self._queue if id(entry) not in gone)

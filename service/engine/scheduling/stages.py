@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from service.engine.attention.selection import kept
+from service.engine.attention.selection import selected_scores
 from service.engine.errors import EngineError
 from service.engine.events import EventListener, StageDone
 from service.engine.model.interface import Model
@@ -123,7 +123,7 @@ class ScoringStage:
 
     def _deliver(self, scoring: QueuedScoring, result: ScoringResult) -> None:
         try:
-            scores = kept(result, scoring.job.wanted)
+            scores = selected_scores(result, scoring.job.wanted)
         except EngineError as error:
             self._table.fail(scoring.request, error)
             return

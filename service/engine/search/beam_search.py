@@ -31,7 +31,7 @@ import numpy.typing as npt
 from service.bundle.limits import LOOKAHEAD_TOKENS
 from service.bundle.repetition import LEAST_RUN
 from service.engine.model.buffers import grow, swap_remove
-from service.engine.search.hypotheses import BeamCandidates, Finished, first_living
+from service.engine.search.hypotheses import BeamCandidates, Finished, best_live
 from service.engine.search.repetition import RepetitionGuard
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 
@@ -138,9 +138,9 @@ class Beam:
         if np.count_nonzero(closing):
             self._finish(best, closing)
         if np.count_nonzero(possible[:, 0]) < size:
-            self._strand((~possible[:, 0]).nonzero()[0].tolist())
-        candidates = self._placed(first_living(best, possible & ~ending, self.beam_size))
-        self._remember(candidates)
+            self._close_without_tokens((~possible[:, 0]).nonzero()[0].tolist())
+        candidates = self._assign_slots(best_live(best, possible & ~ending, self.beam_size))
+        self._append_step(candidates)
         done = self._done(last)
         return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
 
@@ -161,7 +161,7 @@ class Beam:
             score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason))
-        self._remember(BeamCandidates(np.zeros_like(tokens), tokens, token_logprobs, scores))
+        self._append_step(BeamCandidates(np.zeros_like(tokens), tokens, token_logprobs, scores))
         return Advance(tokens, None, leaving)
 
     def latest(self, index: int) -> tuple[int, float]:
@@ -208,11 +208,11 @@ class Beam:
             parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
             self._record(index, Finished(score, step, parent, token, gain, reason))
 
-    def _strand(self, stranded: list[int]) -> None:
+    def _close_without_tokens(self, stranded: list[int]) -> None:
         """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""
         for index in stranded:
             if not self._finished[index]:
-                self._record(index, self._as_it_stands(index, int(self._arrays["scores"][index].argmax())))
+                self._record(index, self._close_live(index, int(self._arrays["scores"][index].argmax())))
 
     def _record(self, index: int, finished: Finished) -> None:
         found = self._finished[index]
@@ -222,7 +222,7 @@ class Beam:
         if len(found) >= wanted:
             self._arrays["to_beat"][index] = sorted((each.score for each in found), reverse=True)[wanted - 1]
 
-    def _as_it_stands(self, index: int, slot: int) -> Finished:
+    def _close_live(self, index: int, slot: int) -> Finished:
         """Close the live hypothesis of a slot with the tokens it has, possibly none."""
         arrays = self._arrays
         step = int(arrays["steps"][index]) - 1
@@ -232,7 +232,7 @@ class Beam:
         token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
         return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
 
-    def _placed(self, candidates: BeamCandidates) -> BeamCandidates:
+    def _assign_slots(self, candidates: BeamCandidates) -> BeamCandidates:
         """Assign slots to the live hypotheses, best first: the best child gets its parent's, the others free ones."""
         size, beam_size = candidates.tokens.shape
         if beam_size == 1:
@@ -251,7 +251,7 @@ class Beam:
         np.copyto(candidates.parents, own, where=still)
         return candidates
 
-    def _remember(self, candidates: BeamCandidates) -> None:
+    def _append_step(self, candidates: BeamCandidates) -> None:
         """Write the step into the history and make it the current one."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]

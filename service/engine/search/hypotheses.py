@@ -36,7 +36,7 @@ class BeamCandidates(NamedTuple):
         )
 
 
-def first_living(best: BeamCandidates, living: npt.NDArray[np.bool_], beam_size: int) -> BeamCandidates:
+def best_live(best: BeamCandidates, living: npt.NDArray[np.bool_], beam_size: int) -> BeamCandidates:
     """Return the best K live ones, in order; if there are fewer, the others score -inf."""
     first = living[:, :beam_size]
     if np.count_nonzero(first) == first.size:

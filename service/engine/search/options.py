@@ -33,7 +33,7 @@ def penalty_of(options: TranslationOptions) -> float:
     return options.length_penalty
 
 
-def settle(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
+def search_options(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
     """Settle how to search for so many source tokens; counts include </s>, and the options are complete."""
     assert options.beam_size is not None, "complete() fills it in"
     min_length = min(options.min_length, target_limit - 2)

@@ -61,7 +61,7 @@ class Tokenizer:
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
 
-    def asking_for(self, prefix: Sequence[int]) -> Tokenizer:
+    def for_target(self, prefix: Sequence[int]) -> Tokenizer:
         """Return the same tokenizer with ids before every text that request a language."""
         view = copy.copy(self)
         view._prefix = tuple(prefix)
@@ -77,7 +77,7 @@ class Tokenizer:
         """Return whether ids from `encode` hold more than the ids that surround every text."""
         return len(ids) > len(self._prefix) + len(self._end)
 
-    def surely_has_more_than(self, limit: int, text: str) -> bool:
+    def exceeds(self, limit: int, text: str) -> bool:
         """Return whether a text is so long that it must have more tokens, without tokenisation.
 
         White space may be removed, and up to four characters may be composed into one.
@@ -173,10 +173,10 @@ class Tokenizers:
     target: Tokenizer
 
 
-def asking_for(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tokenizers:
+def for_target(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tokenizers:
     """Return the tokenizers for one of a model's target languages."""
     prefix = next((target.prefix for target in manifest.targets if target.language == language), ())
-    return replace(tokenizers, source=tokenizers.source.asking_for(prefix)) if prefix else tokenizers
+    return replace(tokenizers, source=tokenizers.source.for_target(prefix)) if prefix else tokenizers
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:

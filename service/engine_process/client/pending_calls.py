@@ -40,7 +40,7 @@ class PendingCalls:
             self._jobs[number] = PendingCall(worker, future, listener)
         return number, future
 
-    def watched(self, number: int, future: Future[Any]) -> Future[Any]:
+    def watch_cancellation(self, number: int, future: Future[Any]) -> Future[Any]:
         """Return the future of a call that has been sent; from now on its cancellation is reported to `cancelled`."""
         future.add_done_callback(partial(self._done, number))
         return future

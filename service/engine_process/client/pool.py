@@ -59,7 +59,7 @@ class WorkerPool:
     @property
     def queue_status(self) -> QueueStatus:
         """Return the shortest queue."""
-        every = [self._workers[index].queue_status for index in self._takers()]
+        every = [self._workers[index].queue_status for index in self._available_workers()]
         seconds = [each.seconds for each in every if each.seconds is not None]
         return QueueStatus(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
 
@@ -103,7 +103,7 @@ class WorkerPool:
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Return the sentences of each worker, by the tokens of each sentence: each goes to the least busy worker."""
-        takers, tokens = self._takers(), self._tokens.copy()
+        takers, tokens = self._available_workers(), self._tokens.copy()
         shares: dict[int, list[int]] = {}
         for index, length in enumerate(lengths):
             chosen = min(takers, key=tokens.__getitem__)
@@ -113,9 +113,9 @@ class WorkerPool:
 
     def _next(self) -> int:
         """Return the worker that gets the next sentence."""
-        return min(self._takers(), key=self._tokens.__getitem__)
+        return min(self._available_workers(), key=self._tokens.__getitem__)
 
-    def _takers(self) -> list[int]:
+    def _available_workers(self) -> list[int]:
         """Return the workers that may get work: running ones with a recent heartbeat, or the best that there are."""
         running = [index for index, worker in enumerate(self._workers) if worker.state is WorkerState.RUNNING]
         now = time.monotonic()

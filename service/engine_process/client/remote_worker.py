@@ -74,7 +74,7 @@ class RemoteWorker:
         self._lock = threading.RLock()  # finalisers may call `retire` in any thread
         self._state = WorkerState.NEW
         self._lost = self._failed = False  # until its process is back; permanently
-        self._lives = 0  # the number of times it was lost
+        self._generation = 0  # the number of times that its process was lost
         self._stopped = threading.Event()
         self.placement: Placement | None = None  # of its first load
         self._status = WorkerStatus(
@@ -148,23 +148,23 @@ class RemoteWorker:
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
-        life = self._require_reachable()
+        generation = self._require_reachable()
         opened = [self._pending.open(self._number, job.listener) for job in jobs]
-        heard = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
+        streamed = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
-        self._connection.send(Translate(self._number, tuple(number for number, _ in opened), plain, heard))
-        self._fail_if_lost(life, [number for number, _ in opened])
-        return [self._pending.watched(number, future) for number, future in opened]
+        self._connection.send(Translate(self._number, tuple(number for number, _ in opened), plain, streamed))
+        self._fail_if_lost(generation, [number for number, _ in opened])
+        return [self._pending.watch_cancellation(number, future) for number, future in opened]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation for scoring."""
-        life = self._require_reachable()
+        generation = self._require_reachable()
         number, future = self._pending.open(self._number)
         self._connection.send(Score(self._number, number, job))
-        self._fail_if_lost(life, [number])
-        return self._pending.watched(number, future)
+        self._fail_if_lost(generation, [number])
+        return self._pending.watch_cancellation(number, future)
 
-    def take(self, message: EventReport | WorkerStatus | Stopped) -> bool:
+    def handle(self, message: EventReport | WorkerStatus | Stopped) -> bool:
         """Process a message about the worker; return True if the worker has died."""
         match message:
             case EventReport(_, event):
@@ -172,22 +172,22 @@ class RemoteWorker:
             case WorkerStatus() if not self._lost:
                 self._status, self._reported = message, time.monotonic()
                 if message.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
-                    self.lost()
+                    self.mark_lost()
                     return True
             case Stopped():
                 self._stopped.set()
         return False
 
-    def lost(self) -> None:
+    def mark_lost(self) -> None:
         """Record that the worker is gone; its pending calls fail."""
         with self._lock:
             self._lost = True
-            self._lives += 1
+            self._generation += 1
         self._stopped.set()
         self._pending.fail_all(Interrupted.of_a_process(self.name), self._number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
-    def back(self) -> None:
+    def mark_reloaded(self) -> None:
         """Record that the process has loaded the model again; the worker is started if it was started before."""
         with self._lock:
             self._stopped.clear()
@@ -211,21 +211,21 @@ class RemoteWorker:
         )
 
     def _require_reachable(self) -> int:
-        """Raise if a job cannot be sent; return the number of the process' life that would get it."""
-        life = self._lives
+        """Raise if a job cannot be sent; return the generation of the process that would get it."""
+        generation = self._generation
         require_running(self.name, self.state)
         if self._connection.full:
             self._on_event(RequestRejected(self.name, Overloaded.code))
             raise overloaded(self.name, self.queue_status.seconds)
-        return life
+        return generation
 
     def _unreachable(self, now: float) -> EngineError | None:
         """Return the reason to send nothing now: the last report is old, or too many messages wait."""
         silent = now - self._reported
         return overloaded(self.name, silent) if silent > SILENT_SECONDS or self._connection.full else None
 
-    def _fail_if_lost(self, life: int, numbers: Sequence[int]) -> None:
+    def _fail_if_lost(self, generation: int, numbers: Sequence[int]) -> None:
         """Fail jobs if their process is gone; called after a send, too, because it may have ended meanwhile."""
-        if self._lost or self._lives != life:
+        if self._lost or self._generation != generation:
             for number in numbers:
                 self._pending.fail(number, Interrupted.of_a_process(self.name))

@@ -31,7 +31,7 @@ class Restarts:
         return float(delay)
 
 
-class Revivals:
+class ModelRestarts:
     """The models of a process that are being loaded again, and the times for failed ones; it reads no clock."""
 
     def __init__(self) -> None:

@@ -18,10 +18,9 @@ from service.engine import EngineError, EngineFailure, EngineSettings, EventList
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.client.restarts import Restarts, Revivals
+from service.engine_process.client.restarts import ModelRestarts, Restarts
 from service.engine_process.protocol import (
     Cancel,
-    Chosen,
     Done,
     EventReport,
     Failed,
@@ -33,13 +32,14 @@ from service.engine_process.protocol import (
     Score,
     Stopped,
     ToEngine,
+    TokenChosen,
     Translate,
     WorkerStatus,
 )
 from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as in service.engine.translator
-LOOK_SECONDS = 0.5  # between two checks of the workers
+CHECK_SECONDS = 0.5  # between two checks of the workers
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
 log = get_logger(__name__)
 
@@ -57,14 +57,14 @@ class EngineProcess:
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
         self._orders: dict[int, Open] = {}  # the message that loaded each of them
         self._opening: dict[int, Future[Placement]] = {}  # first loads that are in progress
-        self._revivals = Revivals()
+        self._model_restarts = ModelRestarts()
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
         self._ended: EngineConnection | None = None  # the connection that must be replaced
         self._closing = self._given_up = False
         self._restarts = Restarts(time.monotonic())
-        self._looked = time.monotonic()
-        self._hanging_since: float | None = None
+        self._checked = time.monotonic()
+        self._stalled_since: float | None = None
         self._connection = self._new_connection()
         self._connection.start()
         self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
@@ -128,7 +128,7 @@ class EngineProcess:
                 self._pending.resolve(number, result)
             case Failed(number, error):
                 self._pending.fail(number, error)
-            case Chosen(number, token, logprob):
+            case TokenChosen(number, token, logprob):
                 if listener := self._pending.listener(number):
                     listener(token, logprob)
             case Opened(number, placement):
@@ -137,17 +137,17 @@ class EngineProcess:
                 self._refused(number, error)
             case EventReport(number) | WorkerStatus(number) | Stopped(number):
                 worker = self._workers.get(number)
-                if worker is not None and worker.take(message):
+                if worker is not None and worker.handle(message):
                     with self._changed:
                         self._changed.notify_all()
 
     def _opened(self, number: int, placement: Placement) -> None:
         with self._changed:
-            opening, again = self._opening.pop(number, None), self._revivals.since(number)
+            opening, again = self._opening.pop(number, None), self._model_restarts.since(number)
             worker = self._workers.get(number)
             if worker is not None and again is not None:
-                worker.back()  # before it counts as loaded, otherwise it would seem to have failed again
-            self._revivals.ends(number)
+                worker.mark_reloaded()  # before it counts as loaded, otherwise it would seem to have failed again
+            self._model_restarts.ends(number)
         if opening is not None:
             if worker is not None:
                 worker.placement = placement
@@ -163,7 +163,7 @@ class EngineProcess:
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
-            opening, again = self._opening.get(number), self._revivals.since(number)
+            opening, again = self._opening.get(number), self._model_restarts.since(number)
             worker = self._workers.get(number)
             self._forget(number)
         if opening is not None:
@@ -191,50 +191,50 @@ class EngineProcess:
             placement.set_exception(EngineFailure("An engine process ended while it loaded a model; see the log."))
         for number, worker in workers.items():
             if number not in opening:
-                worker.lost()
+                worker.mark_lost()
 
     def _forget(self, number: int) -> None:
         """Remove a worker, which is not loaded again."""
         with self._changed:
             self._orders.pop(number, None)
             self._opening.pop(number, None)
-            self._revivals.forget(number)
+            self._model_restarts.forget(number)
             self._workers.pop(number, None)
 
     # The following methods run in the supervisor's thread.
 
     def _supervise(self) -> None:
         """Restart the process after it has ended, and its models while it runs: the thread's main function."""
-        while not self._over():
+        while not self._wait_for_end():
             try:
                 if self._ended is not None:
                     self._restart(self._ended)
                 else:
-                    self._look(time.monotonic())
+                    self._check_models(time.monotonic())
             except Exception as error:  # without this thread the process would stay dead
                 log.error("an engine process could not be supervised", **describe_exception(error))
-                time.sleep(LOOK_SECONDS)
+                time.sleep(CHECK_SECONDS)
 
-    def _over(self) -> bool:
+    def _wait_for_end(self) -> bool:
         """Wait for work; return True at the end."""
         with self._changed:
             if not (self._closing or self._given_up or self._ended):
-                self._changed.wait(LOOK_SECONDS)
+                self._changed.wait(CHECK_SECONDS)
             return self._closing or self._given_up
 
-    def _look(self, now: float) -> None:
+    def _check_models(self, now: float) -> None:
         """Restart failed models, and end the process if one hangs."""
         self._restart_models(now)
         # After a pause of the whole machine, every model gets the time to recover.
-        hanging = self._hanging(now) if now - self._looked < STALLED_SECONDS / 2 else None
-        self._looked = now
-        if hanging is None:
-            self._hanging_since = None
-        elif self._hanging_since is None:
-            self._hanging_since = now
-        elif now - self._hanging_since >= HANG_SECONDS:
-            log.error("a model hangs; its engine process is stopped", model=hanging.name, process=self.process_id)
-            self._hanging_since = None
+        stalled = self._stalled_worker(now) if now - self._checked < STALLED_SECONDS / 2 else None
+        self._checked = now
+        if stalled is None:
+            self._stalled_since = None
+        elif self._stalled_since is None:
+            self._stalled_since = now
+        elif now - self._stalled_since >= HANG_SECONDS:
+            log.error("a model hangs; its engine process is stopped", model=stalled.name, process=self.process_id)
+            self._stalled_since = None
             self._connection.kill()
 
     def _restart(self, ended: EngineConnection) -> None:
@@ -268,18 +268,18 @@ class EngineProcess:
             numbers = [number for number in self._orders if number in self._workers]
             connection.start()
             for number in numbers:
-                self._order_again(number)
+                self._reload(number)
         self._on_restart("process")
         log.warning("an engine process was restarted", process=connection.process_id, models=len(numbers))
 
-    def _order_again(self, number: int) -> None:
+    def _reload(self, number: int) -> None:
         """Send the message again that loaded a model before."""
         with self._changed:
             if number in self._opening:
                 self.send(self._orders[number])
                 return
             order = self._orders[number]
-            self._revivals.begins(number, time.monotonic())
+            self._model_restarts.begins(number, time.monotonic())
             self.send(Open(number, order.bundle, order.settings, again=True))
 
     def _restart_models(self, now: float) -> None:
@@ -288,7 +288,7 @@ class EngineProcess:
             if self._ended is not None:
                 return
             gone = [
-                (number, worker, self._revivals.since(number), self._orders[number].settings.load_seconds)
+                (number, worker, self._model_restarts.since(number), self._orders[number].settings.load_seconds)
                 for number, worker in self._workers.items()
                 if worker.state is WorkerState.RESTARTING and number in self._orders
             ]
@@ -302,7 +302,7 @@ class EngineProcess:
 
     def _restart_model(self, number: int, worker: RemoteWorker, now: float) -> None:
         """Load a model again, after a delay, if it failed in a process that still runs."""
-        todo = self._revivals.failed(number, now)
+        todo = self._model_restarts.failed(number, now)
         if todo == "never":
             self._give_up(worker, "It failed too often in a row.")
         elif todo == "due":
@@ -310,7 +310,7 @@ class EngineProcess:
             with self._changed:
                 if number in self._orders:
                     self.send(Retire(number))
-                    self._order_again(number)
+                    self._reload(number)
         elif todo != "waits":
             log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=todo)
 
@@ -322,7 +322,7 @@ class EngineProcess:
             self._forget(worker.number)
         worker.give_up()
 
-    def _hanging(self, now: float) -> RemoteWorker | None:
+    def _stalled_worker(self, now: float) -> RemoteWorker | None:
         """Return a working worker without a heartbeat for too long."""
         every = (worker for _, worker in list(self._workers.items()))
         return next((each for each in every if each.alive and now - each.heartbeat >= STALLED_SECONDS), None)

@@ -23,7 +23,6 @@ from service.engine import (
 )
 from service.engine_process.protocol import (
     Cancel,
-    Chosen,
     Done,
     EventReport,
     Failed,
@@ -37,6 +36,7 @@ from service.engine_process.protocol import (
     Stop,
     Stopped,
     ToEngine,
+    TokenChosen,
     Translate,
     WorkerStatus,
 )
@@ -123,9 +123,9 @@ class EngineServer:
 
     def _translate(self, message: Translate) -> None:
         def listening(number: int, job: SentenceJob) -> SentenceJob:
-            if number not in message.heard:
+            if number not in message.streamed:
                 return job
-            return replace(job, listener=lambda token, logprob: self._send(Chosen(number, token, logprob)))
+            return replace(job, listener=lambda token, logprob: self._send(TokenChosen(number, token, logprob)))
 
         jobs = [listening(number, job) for number, job in zip(message.numbers, message.jobs, strict=True)]
         self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs, message.numbers))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
-from service.engine.attention.selection import alone, check_size, kept, limit_for, wanted_for
+from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, Wanted
+from service.engine.types import AttentionOptions, WeightSelection
 from tests.support.fake_worker import forced_result
 
 SPEC = AttentionSpec(
@@ -21,18 +21,18 @@ SPEC = AttentionSpec(
 )
 
 
-def wanted(**options: Any) -> Wanted:
-    return wanted_for(AttentionOptions(**options), SPEC, "toy")
+def wanted(**options: Any) -> WeightSelection:
+    return select_weights(AttentionOptions(**options), SPEC, "toy")
 
 
 def test_only_the_aligning_head_comes_back_by_default() -> None:
     every = forced_result(5, 7)
-    result = kept(every, wanted())
+    result = selected_scores(every, wanted())
     assert result.cross_attention.shape == (1, 1, 7, 5)
     np.testing.assert_array_equal(result.cross_attention[0, 0], every.cross_attention[1, 0])
     assert (result.encoder_attention, result.decoder_attention, result.selected) == (None, None, None)
     assert result.cross_attention.base is None  # nothing keeps the whole alive
-    assert (alone(SPEC.align).layer, alone(SPEC.align).head, alone(SPEC.align).step) == (0, 0, "consume")
+    assert (relocated(SPEC.align).layer, relocated(SPEC.align).head, relocated(SPEC.align).step) == (0, 0, "consume")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_only_the_aligning_head_comes_back_by_default() -> None:
     ],
 )
 def test_a_view_is_the_weights_that_were_asked_for(options: dict[str, Any], shape: tuple[int, ...]) -> None:
-    result = kept(forced_result(5, 7), wanted(**options))
+    result = selected_scores(forced_result(5, 7), wanted(**options))
     assert result.selected is not None
     assert result.selected.shape == shape
     assert result.selected.base is None
@@ -53,7 +53,7 @@ def test_a_view_is_the_weights_that_were_asked_for(options: dict[str, Any], shap
 
 def test_everything_comes_back_where_nothing_was_chosen() -> None:
     every = forced_result(5, 7)
-    assert kept(every, None) is every
+    assert selected_scores(every, None) is every
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.engine.model.batching import RUN_TOKENS, groups_of_like_length, side_by_side
+from service.engine.model.batching import RUN_TOKENS, group_by_length, pad_batch
 
 
 def groups(lengths: list[int], most: int = 100) -> list[list[int]]:
-    return [[lengths[index] for index in group] for group in groups_of_like_length(lengths, lambda longest: most)]
+    return [[lengths[index] for index in group] for group in group_by_length(lengths, lambda longest: most)]
 
 
 def test_like_lengths_stand_together_and_a_long_sentence_stands_alone() -> None:
@@ -26,10 +26,10 @@ def test_a_group_is_no_larger_than_allowed() -> None:
 
 
 def test_an_array_grows_in_steps_so_that_company_seldom_changes_its_width() -> None:
-    short, lengths = side_by_side([[4, 5, 6, 7, 8, 9, 1]], 0, step=8)
+    short, lengths = pad_batch([[4, 5, 6, 7, 8, 9, 1]], 0, step=8)
     assert short.tolist() == [[4, 5, 6, 7, 8, 9, 1, 0]]
     assert lengths.tolist() == [7]
-    assert side_by_side([[4, 1], [5, 6, 1]], 0)[0].tolist() == [[4, 1, 0], [5, 6, 1]]
+    assert pad_batch([[4, 1], [5, 6, 1]], 0)[0].tolist() == [[4, 1, 0], [5, 6, 1]]
 
 
 @given(st.lists(st.integers(1, 80), max_size=40))

@@ -34,7 +34,14 @@ from service.engine.events import (
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import BatchLimits, Budget
 from service.engine.scheduling.worker import Worker
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, SentenceResult, Wanted, WeightLimit
+from service.engine.types import (
+    ScoringRequest,
+    SearchOptions,
+    SentenceJob,
+    SentenceResult,
+    WeightLimit,
+    WeightSelection,
+)
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
 from tests.support.polling import wait_until
 
@@ -610,7 +617,7 @@ def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
 
 
 def scored(*ids: int, max_length: int = 20, deadline: float | None = None) -> SentenceJob:
-    return replace(job(*ids, max_length=max_length, deadline=deadline), score=Wanted((0, 0)))
+    return replace(job(*ids, max_length=max_length, deadline=deadline), score=WeightSelection((0, 0)))
 
 
 def test_a_translation_is_answered_with_its_scores_where_it_asks_for_them() -> None:
@@ -676,7 +683,7 @@ def test_a_request_can_be_cancelled_by_its_id() -> None:
 def test_a_translation_with_too_many_weights_fails_before_it_is_scored() -> None:
     model = ScriptedModel(copying_rule(VOCABULARY))
     with working(model) as (worker, _):
-        limited = Wanted((0, 0), limit=WeightLimit("cross", 1, 9))
+        limited = WeightSelection((0, 0), limit=WeightLimit("cross", 1, 9))
         fits, exceeds = worker.submit_all([replace(job(*ids), score=limited) for ids in ((3, 4), (3, 4, 5))])
         assert fits.result(10).scores is not None
         with pytest.raises(TooManyWeights, match="16 attention weights"):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.data.distillation import Distilled, choose, distil, surest, unseen
+from training.data.distillation import Distilled, choose, distil, most_confident, unseen
 from training.data.teachers import TeacherError
 from training.export.card_inputs import data_credit
 from training.recipe import CorpusConfig, load_recipe
@@ -33,8 +33,8 @@ def test_the_translation_with_the_best_mean_is_chosen_and_the_first_of_equals() 
 
 def test_the_surest_are_kept_in_their_order_and_nothing_empty() -> None:
     pairs = [Distilled("a", "1", -0.5), Distilled("", "", 0.0), Distilled("b", "2", -2.0), Distilled("c", "3", -0.1)]
-    assert [pair.source for pair in surest(pairs, 0.67)] == ["a", "c"]
-    assert [pair.source for pair in surest(pairs, 1.0)] == ["a", "b", "c"]
+    assert [pair.source for pair in most_confident(pairs, 0.67)] == ["a", "c"]
+    assert [pair.source for pair in most_confident(pairs, 1.0)] == ["a", "b", "c"]
 
 
 def test_two_architectures_teach_together(tmp_path: Path) -> None:
