@@ -1,7 +1,7 @@
 """Prometheus metrics of the HTTP side and of the engine. The engine reports its events to Metrics as an Observer.
 
-The values of labels are bounded: loaded models, routes of the application, status codes, and fixed words. Client
-addresses, API keys, request paths and texts are never labels.
+The values of labels are bounded: loaded models, served languages, routes of the application, status codes, and fixed
+words. Client addresses, API keys, request paths and texts are never labels.
 """
 
 from __future__ import annotations
@@ -91,6 +91,12 @@ class Metrics:
         self._in_flight = self._gauge("http_requests_in_flight", "Requests in progress")
         self._errors = self._counter("http_errors", "Error answers, by error code", "code")
         self._disconnects = self._counter("http_disconnects", "Clients that disconnected before the end of the answer")
+        self._pivoted = self._counter(
+            "pivoted_requests",
+            "Requests that were translated in two legs through the pivot language, by language pair",
+            "source",
+            "target",
+        )
         self._connections = self._gauge("connections", "Open connections")
         self._cut_off = self._counter(
             "connections_cut_off", "Connections that were refused or cut off, by reason", "reason"
@@ -207,6 +213,10 @@ class Metrics:
     def error_answered(self, code: str) -> None:
         """Count an error answer; codes come from our own errors, never from a client."""
         self._errors.labels(code).inc()
+
+    def request_pivoted(self, source: str, target: str) -> None:
+        """Count a request for a served pair that two models translate, through the pivot language."""
+        self._pivoted.labels(source, target).inc()
 
     def connection_cut_off(self, reason: str) -> None:
         """Count a connection that was refused, or closed before the client had finished."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from service.api.errors import ApiError, invalid
 from service.api.language_names import language_name
-from service.engine import Languages
+from service.engine import Languages, Pair
 from service.settings import Settings
 
 AUTO = "auto"
@@ -33,10 +33,23 @@ def check_languages(known: Languages, **tags: str) -> None:
             raise ApiError(f"{shortened(tag.lower())} is not supported", code="unsupported_language", param=name)
 
 
-def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
-    """Return the served languages that two known tags mean; raise ApiError if no model translates the pair."""
-    found = known.pair(source, target)
+def served_pair(source: str, target: str, known: Languages, model: str | None = None) -> Pair:
+    """Return the served languages that two known tags mean.
+
+    Raise ApiError if the pair is not served, or if a model is named and the pair is translated by two.
+    """
+    found = known.pair(source, target, direct=bool(model))
     if found is None:
+        pivoted = known.pair(source, target)
+        if pivoted is not None:
+            raise ApiError(
+                f"No single model translates from {language_name(pivoted[0])} ({pivoted[0]}) to "
+                f"{language_name(pivoted[1])} ({pivoted[1]}). Leave out model to translate through "
+                f"{language_name(known.pivot or '')} ({known.pivot}), or name a model for each leg in a request of its "
+                "own.",
+                code="unsupported_pair",
+                param="model",
+            )
         own, wanted = known.match(source) or source, known.match(target) or target
         raise ApiError(
             f"{language_name(wanted)} ({wanted}) is not available as a target language from "
@@ -46,7 +59,7 @@ def served_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
     return found
 
 
-def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
+def named_pair(source: str, target: str, known: Languages, model: str | None = None) -> Pair:
     """Return the same for a route without language detection; raise ApiError for `auto`, too."""
     if source.lower() == AUTO:
         raise invalid(
@@ -55,7 +68,7 @@ def named_pair(source: str, target: str, known: Languages) -> tuple[str, str]:
             "source",
         )
     check_languages(known, source=source, target=target)
-    return served_pair(source, target, known)
+    return served_pair(source, target, known, model)
 
 
 def check_format(wanted: str, accepted: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from starlette.types import Scope
 
 from service.api.deadline import Deadline
+from service.engine import ModelInfo
 
 KEY = "translucent.context"
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
@@ -31,6 +32,7 @@ class RequestContext:
     started: float = field(default_factory=time.monotonic)
     error_code: str | None = None
     model: str | None = None
+    pivot: str | None = None  # the language between two legs
     key: str | None = None  # the name of the API key
     texts: int | None = None
     characters: int | None = None
@@ -39,6 +41,12 @@ class RequestContext:
         """Record the amount of text in the request, and the model that translates it."""
         self.texts, self.characters = len(texts), sum(map(len, texts))
         self.model = model
+
+    def record_legs(self, models: Sequence[ModelInfo]) -> None:
+        """Record the models that translate: one, or both legs through a pivot language."""
+        self.model = ", ".join(info.name for info in models)
+        if len(models) > 1:
+            self.pivot = models[0].target_language
 
 
 def new_request_id(offered: str | None) -> str:

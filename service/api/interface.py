@@ -11,6 +11,7 @@ from service.engine import (
     AttentionOptions,
     ModelInfo,
     ModelState,
+    QueueStatus,
     StreamEvent,
     TargetScore,
     Translation,
@@ -24,6 +25,10 @@ class TranslatorPort(Protocol):
     @property
     def info(self) -> ModelInfo:
         """Return the description of the model."""
+
+    @property
+    def queue_status(self) -> QueueStatus:
+        """Return the state of the model's queue."""
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, FloatArray, SentenceDetail, Token, Translation
+from service.engine import AttentionMap, FloatArray, PivotText, SentenceDetail, Token, Translation
 
 DIGITS = 6
 
@@ -55,8 +55,18 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
 
 
 def render_details(translation: Translation) -> dict[str, Any]:
-    """Return all sentences of a text."""
-    return {"sentences": [render_sentence(sentence) for sentence in translation.sentences]}
+    """Return all sentences of a text; with a pivot language those of the second leg, and `pivot` is the first."""
+    rendered: dict[str, Any] = {"sentences": [render_sentence(sentence) for sentence in translation.sentences]}
+    if translation.pivot is not None:
+        rendered["pivot"] = render_pivot(translation.pivot) | {
+            "sentences": [render_sentence(sentence) for sentence in translation.pivot.sentences]
+        }
+    return rendered
+
+
+def render_pivot(pivot: PivotText) -> dict[str, Any]:
+    """Return the text between two legs, and the model of the first."""
+    return {"language": pivot.language, "text": pivot.text, "model": pivot.model, "digest": pivot.digest}
 
 
 def render_attention(attention: AttentionMap) -> dict[str, Any]:

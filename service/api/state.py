@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from service.api.interface import RegistryPort
+from service.api.interface import RegistryPort, TranslatorPort
 from service.api.language_detection import LanguageDetection
 from service.detection import Guess
 from service.engine import Languages, ModelInfo
@@ -40,8 +40,15 @@ class Service:
         """Return the languages that are served now; they are computed again only after a change of the models."""
         models = self.registry.models()
         if len(models) != len(self._models) or any(a is not b for a, b in zip(models, self._models, strict=True)):
-            self._models, self._languages = models, Languages.of(models)
+            self._models, self._languages = models, Languages.of(models, self.settings.pivot or None)
         return self._languages
+
+    def legs(self, source: str, target: str, model: str | None = None) -> list[TranslatorPort]:
+        """Return the translators of a served pair: one, or those of the two legs through the pivot language.
+
+        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        """
+        return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
     async def detect(self, texts: list[str] | tuple[str, ...]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""

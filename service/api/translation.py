@@ -17,7 +17,7 @@ from service.api.rendering import render_details
 from service.api.state import Service
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
-from service.engine import TEXT_POOL, Languages, Translation, TranslationOptions
+from service.engine import TEXT_POOL, Languages, Pair, Translation, TranslationOptions, translate_in_legs
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
@@ -52,15 +52,17 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
     if job.source == AUTO:
         guesses = await deadline.wait_for(_guess(job, service))
         sources = [guess.language if guess.confidence else job.target for guess in guesses]
-        groups = _by_pair(sources, job.target, service.languages)
+        groups = _by_pair(sources, job, service.languages)
     else:
         groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
     done = [Translation(text) for text in job.texts]
 
-    async def translate_group(pair: tuple[str, str], numbers: Sequence[int]) -> None:
-        translator = service.registry.resolve(*pair, job.model)
-        context.model = translator.info.name
-        translations = await _translate(translator, job, [job.texts[number] for number in numbers], deadline.at)
+    async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
+        legs = service.legs(*pair, job.model)
+        context.record_legs([leg.info for leg in legs])
+        if len(legs) > 1:
+            service.metrics.request_pivoted(*pair)
+        translations = await _translate(legs, job, [job.texts[number] for number in numbers], deadline.at)
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
 
@@ -68,16 +70,16 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
     return Outcome(tuple(done), tuple(guesses))
 
 
-def _by_pair(sources: Sequence[str], target: str, known: Languages) -> dict[tuple[str, str], list[int]]:
+def _by_pair(sources: Sequence[str], job: Job, known: Languages) -> dict[Pair, list[int]]:
     """Return the numbers of the texts to translate, by their pair.
 
-    A text in a language without a model into the target is left out, if there is another text: it is returned as it
-    is, together with its language. Raise ApiError if no text can be translated.
+    A text in a language that is not translated into the target is left out, if there is another text: it is returned as
+    it is, together with its language. Raise ApiError if no text can be translated.
     """
-    pairs = {source: known.pair(source, target) for source in set(sources)}
+    pairs = {source: known.pair(source, job.target, direct=bool(job.model)) for source in set(sources)}
     if pairs and not any(pairs.values()):
-        served_pair(sources[0], target, known)
-    groups: dict[tuple[str, str], list[int]] = {}
+        served_pair(sources[0], job.target, known, job.model)
+    groups: dict[Pair, list[int]] = {}
     for number, source in enumerate(sources):
         pair = pairs[source]
         if pair is not None and pair[0] != pair[1]:
@@ -109,14 +111,25 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
     ]
 
 
-async def _translate(translator: TranslatorPort, job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
-    if not job.html:
-        return await translator.translate(texts, job.options, deadline=deadline)
+async def _translate(
+    legs: Sequence[TranslatorPort], job: Job, texts: Sequence[str], deadline: float
+) -> list[Translation]:
+    async def run(leg: TranslatorPort, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
+        if job.html:
+            return await _translate_html(leg, texts, options, deadline)
+        return await leg.translate(texts, options, deadline=deadline)
+
+    return await translate_in_legs(legs, texts, job.options, run, deadline)
+
+
+async def _translate_html(
+    translator: TranslatorPort, texts: Sequence[str], options: TranslationOptions, deadline: float
+) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
     documents = await TEXT_POOL.run(lambda: [_prepare(markup.read(text)) for text in texts])
     units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
     # Only the details have the alignment, which is needed only to put tags back.
-    options = replace(job.options, alternatives=0, details=any(unit.nodes for unit in units))
+    options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     return await TEXT_POOL.run(lambda: _written(documents, found))
 
@@ -158,6 +171,8 @@ def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
     """Return the answer's JSON: plain values for a string, lists for a list."""
     translations = outcome.translations
     parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
+    if any(translation.pivot for translation in translations):
+        parts["pivot"] = [translation.pivot and translation.pivot.language for translation in translations]
     if outcome.guesses:
         parts["detectedLanguage"] = [
             {"confidence": guess.confidence, "language": guess.language} for guess in outcome.guesses

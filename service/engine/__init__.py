@@ -46,8 +46,12 @@ from service.engine.events import StepDone as StepDone
 from service.engine.events import ignore_event as ignore_event
 from service.engine.events import tee as tee
 from service.engine.languages.default_model import in_order as in_order
+from service.engine.languages.pivot import Pair as Pair
 from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import pairs_of as pairs_of
+from service.engine.legs import check_room as check_room
+from service.engine.legs import stream_in_legs as stream_in_legs
+from service.engine.legs import translate_in_legs as translate_in_legs
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import admission_error as admission_error
 from service.engine.scheduling.admission import overloaded as overloaded
@@ -67,6 +71,7 @@ from service.engine.types import FloatArray as FloatArray
 from service.engine.types import ModelInfo as ModelInfo
 from service.engine.types import ModelState as ModelState
 from service.engine.types import ModelStateName as ModelStateName
+from service.engine.types import PivotText as PivotText
 from service.engine.types import ScoringRequest as ScoringRequest
 from service.engine.types import ScoringResult as ScoringResult
 from service.engine.types import SearchOptions as SearchOptions
@@ -75,6 +80,7 @@ from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceJob as SentenceJob
 from service.engine.types import SentenceResult as SentenceResult
 from service.engine.types import StreamedEnd as StreamedEnd
+from service.engine.types import StreamedPivot as StreamedPivot
 from service.engine.types import StreamedSentence as StreamedSentence
 from service.engine.types import StreamedToken as StreamedToken
 from service.engine.types import StreamEvent as StreamEvent

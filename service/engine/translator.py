@@ -22,6 +22,7 @@ from service.engine.attention.selection import check_size, limit_for, relocated,
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ignore_event
 from service.engine.languages.tags import canonical
+from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
 from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
 from service.engine.streaming import stream_segmented
@@ -166,6 +167,11 @@ class Translator:
     async def stop(self, drain: float) -> None:
         """Stop the worker; running requests may finish within `drain` seconds."""
         await in_daemon_thread(lambda: self._worker.stop(drain), "stopping")
+
+    @property
+    def queue_status(self) -> QueueStatus:
+        """Return the state of its queue."""
+        return self._worker.queue_status
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""

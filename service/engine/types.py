@@ -73,12 +73,24 @@ class SentenceDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class PivotText:
+    """The text between the two legs of a translation through a pivot language."""
+
+    language: str
+    text: str
+    model: str  # of the first leg
+    digest: str
+    sentences: tuple[SentenceDetail, ...] = ()  # of the first leg, if details were requested
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """The translation of one text; `sentences` is filled only if details were requested."""
 
     text: str
     alternatives: tuple[str, ...] = ()
-    sentences: tuple[SentenceDetail, ...] = ()
+    sentences: tuple[SentenceDetail, ...] = ()  # their source is the caller's text, or that of `pivot` if there is one
+    pivot: PivotText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +234,13 @@ class SentenceResult:
     encode_seconds: float = 0.0  # the first part of compute_seconds
     scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
     score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedPivot:
+    """The first leg of a stream through a pivot language is complete; the sentences are those of its text."""
+
+    pivot: PivotText
 
 
 @dataclass(frozen=True, slots=True)

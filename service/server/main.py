@@ -5,10 +5,20 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from service.api.state import Service
-from service.engine import Budget, EngineSettings, ModelSettings, Registry, WorkerFactory, WorkerSettings, load_worker
+from service.engine import (
+    Budget,
+    EngineSettings,
+    Languages,
+    ModelInfo,
+    ModelSettings,
+    Registry,
+    WorkerFactory,
+    WorkerSettings,
+    load_worker,
+)
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.server.main import SWITCH_SECONDS
@@ -67,7 +77,19 @@ def serve_models(settings: Settings) -> int:
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker
         )
         registry.load()
+        warn_of_useless_pivot(settings.pivot, registry.models())
         return run(Service(settings, registry, metrics, tracing=tracing), registry)
+
+
+def warn_of_useless_pivot(pivot: str, models: Sequence[ModelInfo]) -> None:
+    """Write a warning if no pair would be translated through the pivot language; models may be loaded later."""
+    if pivot and not Languages.of(models, pivot).pivoted:
+        log.warning(
+            "pivot has no use",
+            pivot=pivot,
+            reason="A pair is translated in two legs if a model translates into the pivot, another one out of it, and "
+            "none translates the pair itself; there is no such pair.",
+        )
 
 
 @contextlib.contextmanager

@@ -72,6 +72,14 @@ class Settings(ConnectionSettings):
         "first bundle of a pair wins. A pair without an entry uses the bundle with the best score in its model card",
         json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
     )
+    pivot: str = Field(
+        "",
+        description="Language through which a pair without a model is translated, in two legs, if there are models "
+        "into it and out of it. A model that translates the pair itself always wins",
+        json_schema_extra={"accepted": "a language tag, such as en", "default": "none"},
+        pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
+        max_length=64,
+    )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
         "Where models run: `auto` uses the GPU if there is one and it works, `cuda` refuses to start without a GPU",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from service.engine.events import (
     ignore_event,
 )
 from service.engine.registry import STATE_REASONS
+from service.engine.scheduling.admission import QueueStatus
 from service.engine.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
@@ -61,6 +62,8 @@ class DummyTranslator:
     on_event: EventListener = ignore_event
     seconds: float = 0.0
     error: Exception | None = None
+    say: Callable[[str], str] = str.upper  # its translation of a text
+    queue_status: QueueStatus = field(default_factory=QueueStatus)
     rows: int = 0
     most_weights: list[int | None] = field(default_factory=list)
     busy: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,7 +100,7 @@ class DummyTranslator:
         return [self.translation(text, options) for text in texts]
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
-        target = text.upper()
+        target = self.say(text)
         more = tuple([target, f"{target}!", f"{target}!", f"{target}?"][: options.alternatives + 1])
         detail = SentenceDetail(
             *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
@@ -108,7 +111,7 @@ class DummyTranslator:
     async def stream(
         self, text: str, max_length: int | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
-        target = text.upper()
+        target = self.say(text)
         yield StreamedSentence(0, text, words_of(text), "")
         for number, token in enumerate(words_of(target)):
             await self.work([text], max_length, deadline, 1)
@@ -134,7 +137,7 @@ class DummyTranslator:
     ) -> AttentionMap:
         await self.work([text], options, deadline, 1)
         self.most_weights.append(most_weights)
-        target = target_text or text.upper()
+        target = target_text or self.say(text)
         source_tokens, target_tokens = words_of(text), words_of(target)
         shape = (len(target_tokens), len(source_tokens))
         weights = np.full(shape, 1 / shape[1], dtype=np.float32)
@@ -160,8 +163,12 @@ class DummyTranslator:
 class DummyRegistry:
     """Two architectures from English, started and stopped like the real one."""
 
-    def __init__(self, on_event: EventListener = ignore_event, seconds: float = 0.0) -> None:
-        names = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
+    def __init__(
+        self,
+        on_event: EventListener = ignore_event,
+        seconds: float = 0.0,
+        names: Sequence[str] = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de"),
+    ) -> None:
         self.translators = {name: DummyTranslator(info_of(name), on_event, seconds) for name in names}
         self.ready = True
         self.states_of: dict[str, ModelStateName] = {}

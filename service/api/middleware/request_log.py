@@ -83,6 +83,7 @@ class RequestLogMiddleware:
             "seconds": round(seconds, 6),
             "code": context.error_code,
             "model": context.model,
+            "pivot": context.pivot,
             "key": context.key,
             "texts": context.texts,
             "characters": context.characters,

@@ -29,7 +29,7 @@ from service.api.interface import TranslatorPort
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
 from service.api.schemas.attention import AttentionPair, AttentionRequest, AttentionResponse, BertvizAttention
 from service.api.state import Service
-from service.engine import AttentionMap, AttentionOptions, Languages, Selector, TranslationOptions
+from service.engine import AttentionMap, AttentionOptions, Languages, Pair, Selector, TranslationOptions, check_room
 from service.figures.figure import comparable
 from service.figures.renderer import FigureRenderer
 
@@ -99,6 +99,7 @@ class Job:
     target: str
     model: str | None
     options: AttentionOptions
+    before: Pair | None = None  # the first leg, if the second one is shown: source and target are then those of its own
 
 
 FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
@@ -138,9 +139,12 @@ async def _answer(
     drawing = drawing_of(fields, request.headers.get("accept", ""))
     job = job_of(fields, service.languages, all_heads=drawing.form == "bertviz")
     check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
+    before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job, drawing)
-    context.count([job.text], translators[0].info.name)
-    digests = [translator.info.digest for translator in translators]
+    context.count([job.text])
+    shown = [translator.info for translator in translators]
+    context.record_legs([before.info, shown[0]] if before else shown[:1])
+    digests = [info.digest for info in (*shown, *([before.info] if before else []))]
     check_digests(drawing, digests)
     stable = len(drawing.digests) == len(digests)
     headers = {
@@ -151,13 +155,24 @@ async def _answer(
     if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     deadline = context.deadline
+    if before is not None:
+        job = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
     maps = await deadline.wait_for(
         _maps(translators, job, drawing, deadline.at, service.settings.attention_weight_limit)
     )
-    naming = naming_of([translator.info for translator in translators], drawing)
+    naming = naming_of(shown, drawing)
     response = await deadline.wait_for(represent(maps, drawing, naming, renderer))
     response.headers.update(headers)
     return response
+
+
+async def _pivot_text(before: TranslatorPort, after: TranslatorPort, job: Job, deadline: float) -> str:
+    """Return the source of the second leg: the text in the pivot language, which is not split either."""
+    check_room([before, after], deadline)
+    found = await before.attention(
+        job.text, None, AttentionOptions(translation=job.options.translation), deadline=deadline
+    )
+    return found.target_text
 
 
 def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
@@ -210,12 +225,13 @@ def _refuse_all(job: Job) -> None:
 
 def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Job:
     """Return the checked request, with every layer and head if all are requested; raise ApiError."""
-    source, target = named_pair(fields.source, fields.target, known)
+    source, target = named_pair(fields.source, fields.target, known, fields.model)
     if source == target:
         raise ApiError(
             "A text is not translated into its own language, so there is no attention to show; give another target.",
             code="unsupported_pair",
         )
+    before, (source, target) = chosen_leg(known.legs(source, target), fields.leg)
     default: Selector = "align" if fields.kind == "cross" else "mean"
     options = AttentionOptions(
         kind=fields.kind,
@@ -227,7 +243,23 @@ def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Jo
             beam_size=fields.beam_size, length_penalty=fields.length_penalty, max_length=fields.max_length
         ),
     )
-    return Job(fields.text, fields.target_text, source, target, fields.model, options)
+    return Job(fields.text, fields.target_text, source, target, fields.model, options, before)
+
+
+def chosen_leg(legs: Sequence[Pair], leg: int | None) -> tuple[Pair | None, Pair]:
+    """Return the leg that is shown, and the leg before it, if there is one; raise ApiError if `leg` does not fit."""
+    if len(legs) == 1:
+        if leg is not None:
+            raise invalid("one model translates this pair, so there are no legs; leave out leg", param="leg")
+        return None, legs[0]
+    if leg is None:
+        first, second = (f"leg={number} is {source} to {target}" for number, (source, target) in enumerate(legs, 1))
+        raise invalid(
+            f"two models translate this pair, and each has its own attention: {first}, {second}; choose one",
+            "leg_required",
+            "leg",
+        )
+    return (None, legs[0]) if leg == 1 else (legs[0], legs[1])
 
 
 def tag_of(digests: Sequence[str], job: Job, drawing: Drawing) -> str:

@@ -9,6 +9,7 @@ from service.api.dependencies import ServiceDep
 from service.api.language_names import language_name
 from service.api.openapi import errors_of, example
 from service.api.schemas.models import LanguageList
+from service.engine import Languages
 
 router = APIRouter(tags=["Models"])
 
@@ -27,7 +28,18 @@ async def languages(service: ServiceDep) -> JSONResponse:
     """List every language; `targets` of a language includes itself."""
     return JSONResponse(
         [
-            {"code": code, "name": language_name(code), "targets": list(targets)}
+            {
+                "code": code,
+                "name": language_name(code),
+                "targets": list(targets),
+                **({"pivots": pivots} if (pivots := pivots_of(code, service.languages)) else {}),
+            }
             for code, targets in service.languages.targets.items()
         ]
     )
+
+
+def pivots_of(code: str, known: Languages) -> dict[str, str]:
+    """Return the targets of a language that are translated in two legs, with the language between them."""
+    pivoted = (target for target in known.targets[code] if (code, target) in known.pivoted)
+    return dict.fromkeys(pivoted, known.pivot or "")

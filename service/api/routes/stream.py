@@ -16,16 +16,18 @@ from service.api.context import RequestContext
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.openapi import REFERENCE, body_in_any_form, errors_of
-from service.api.rendering import DIGITS, finite, render_side, render_token
+from service.api.rendering import DIGITS, finite, render_pivot, render_side, render_token
 from service.api.schemas.stream import StreamRequest, event_schema
 from service.engine import (
     EngineError,
     EngineFailure,
     ModelInfo,
     StreamedEnd,
+    StreamedPivot,
     StreamedSentence,
     StreamedToken,
     StreamEvent,
+    stream_in_legs,
 )
 from service.logs import describe_exception, get_logger
 
@@ -42,6 +44,7 @@ data: {"sentence":0,"text":"Perdu","token":{"id":9,"text":"Perdu","piece":"▁Pe
 event: done
 data: {"translatedText":"Perdu","model":"transformer-en-fr","digest":"sha256:9f86d081884c7d65"}
 """  # noqa: E501
+LegEvent = StreamedPivot | StreamEvent
 # Prevents buffering in proxies, which would defeat the purpose of a stream.
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -54,8 +57,9 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     openapi_extra={"requestBody": body_in_any_form(StreamRequest, EXAMPLES, required=True)},
     responses={
         200: {
-            "description": "Events: `sentence` (one begins), `token` (with its log-probability and its row of the "
-            "alignment head), and at the end exactly one `done` or `error`",
+            "description": "Events: `pivot` (only if the text is translated in two legs: the text between them), "
+            "`sentence` (one begins), `token` (with its log-probability and its row of the alignment head), and at the "
+            "end exactly one `done` or `error`",
             "content": {"text/event-stream": {"itemSchema": event_schema(REFERENCE), "example": EXAMPLE}},
         },
         **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
@@ -71,25 +75,28 @@ async def stream(
     if fields.beam_size != 1:
         raise invalid("a stream is greedy; leave out beam_size, or use /translate", param="beam_size")
     check_characters([fields.q], service.settings)
-    source, target = named_pair(fields.source, fields.target, service.languages)
+    source, target = named_pair(fields.source, fields.target, service.languages, fields.model)
     if source == target:
         raise invalid("a text is not translated into its own language; give another target", "unsupported_pair")
-    translator = service.registry.resolve(source, target, fields.model)
-    context.count([fields.q], translator.info.name)
-    found = translator.stream(fields.q, fields.max_length, deadline=context.deadline.at)
+    legs = service.legs(source, target, fields.model)
+    context.count([fields.q])
+    context.record_legs([leg.info for leg in legs])
+    if len(legs) > 1:
+        service.metrics.request_pivoted(source, target)
+    found = stream_in_legs(legs, fields.q, fields.max_length, deadline=context.deadline.at)
     first = await context.deadline.wait_for(anext(found))
-    lines = _lines(first, found, translator.info, context)
+    lines = _lines(first, found, legs[-1].info, context)
     return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)
 
 
 async def _lines(
-    first: StreamEvent, found: AsyncIterator[StreamEvent], info: ModelInfo, context: RequestContext
+    first: LegEvent, found: AsyncIterator[LegEvent], info: ModelInfo, context: RequestContext
 ) -> AsyncIterator[bytes]:
     async with aclosing(found):  # type: ignore[type-var]
         try:
             yield _line(first, info)
             async for event in found:
-                yield _line(event, info)
+                yield _line(event, info, context.pivot)
         except Exception as error:
             yield _failure(error, context)
 
@@ -103,7 +110,9 @@ def _failure(error: Exception, context: RequestContext) -> bytes:
     return _event("error", body_of(message, known.code, context.request_id))
 
 
-def _line(event: StreamEvent, info: ModelInfo) -> bytes:
+def _line(event: LegEvent, info: ModelInfo, pivot: str | None = None) -> bytes:
+    if isinstance(event, StreamedPivot):
+        return _event("pivot", render_pivot(event.pivot))
     if isinstance(event, StreamedSentence):
         content = {
             "sentence": event.number,
@@ -121,7 +130,8 @@ def _line(event: StreamEvent, info: ModelInfo) -> bytes:
         }
         return _event("token", content)
     assert isinstance(event, StreamedEnd)
-    return _event("done", {"translatedText": event.text, "model": info.name, "digest": info.digest})
+    content = {"translatedText": event.text, "model": info.name, "digest": info.digest}
+    return _event("done", content if pivot is None else {**content, "pivot": pivot})
 
 
 def _event(name: str, content: dict[str, Any]) -> bytes:

@@ -73,14 +73,14 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         check_languages(known, target=fields.target)
         pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target
     else:
-        pair = known.pair(fields.source, fields.target)
+        pair = known.pair(fields.source, fields.target, direct=bool(fields.model))
         if pair is None:  # only then does each tag need a check
             check_languages(known, source=fields.source, target=fields.target)
     check_format(fields.format, FORMATS)
     html = fields.format == "html"
     if html and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
-    source, target = pair or served_pair(fields.source, fields.target, known)
+    source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
     options = TranslationOptions(
         beam_size=fields.beam_size,
         length_penalty=fields.length_penalty,

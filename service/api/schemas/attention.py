@@ -11,6 +11,7 @@ from service.api.schemas.common import (
     Decoding,
     Lowered,
     Number,
+    OptionalWholeNumber,
     Schema,
     SideSchema,
     Text,
@@ -58,6 +59,13 @@ class AttentionRequest(Decoding):
     target: Text = Field(description="Code of the language of the translation")
     target_text: str | None = Field(
         None, description="Your own translation, which is scored as it is (forced decoding)"
+    )
+    leg: OptionalWholeNumber = Field(
+        None,
+        ge=1,
+        le=2,
+        description="Only for a pair that is translated through a pivot language, and required there: 1 is the "
+        "translation of the text into the pivot language, 2 the translation of that text into the target language",
     )
     kind: Annotated[Literal["cross", "encoder", "decoder"], Lowered] = Field("cross", description="Which attention")
     layer: Choice = Field(

@@ -42,6 +42,11 @@ class Language(Schema):
     code: str
     name: str
     targets: list[str]
+    pivots: dict[str, str] | None = Field(
+        None,
+        description="An addition to LibreTranslate's fields: the targets that are translated in two legs, each with "
+        "the language between them; absent if there are none",
+    )
 
 
 class LanguageList(RootModel[list[Language]]):

@@ -36,6 +36,15 @@ class StreamRequest(Fields):
     )
 
 
+class PivotEvent(Schema):
+    """The first leg is complete: what follows is the translation of this text."""
+
+    language: str
+    text: str = Field(description="The translation of the text into the pivot language")
+    model: str
+    digest: str
+
+
 class SentenceEvent(Schema):
     """A sentence begins."""
 
@@ -58,11 +67,13 @@ class DoneEvent(Schema):
     """The translation is complete."""
 
     translatedText: str
-    model: str
+    model: str = Field(description="The model that wrote the translation: with a pivot language, that of the last leg")
     digest: str
+    pivot: str | None = Field(None, description="The language through which the text was translated in two legs")
 
 
 EVENTS: dict[str, type[BaseModel]] = {
+    "pivot": PivotEvent,
     "sentence": SentenceEvent,
     "token": TokenEvent,
     "done": DoneEvent,

@@ -48,10 +48,23 @@ class SentenceSchema(Schema):
     finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
 
 
+class PivotSchema(Schema):
+    """The first leg of a translation through a pivot language."""
+
+    language: str
+    text: str = Field(description="The translation of the text into the pivot language")
+    model: str
+    digest: str
+    sentences: list[SentenceSchema]
+
+
 class DetailsSchema(Schema):
     """The details of one text, sentence by sentence."""
 
-    sentences: list[SentenceSchema]
+    sentences: list[SentenceSchema] = Field(
+        description="With `pivot`, those of the second leg: their source is the text of `pivot`"
+    )
+    pivot: PivotSchema | None = Field(None, description="The first leg, if the text was translated in two")
 
 
 class TranslateResponse(Schema):
@@ -60,6 +73,9 @@ class TranslateResponse(Schema):
     translatedText: str | list[str]
     detectedLanguage: DetectionSchema | list[DetectionSchema] | None = Field(
         None, description="Only for `source=auto`; confidence 0 if no language was recognised"
+    )
+    pivot: str | list[str | None] | None = Field(
+        None, description="The language through which the text was translated in two legs; absent if no text was"
     )
     alternatives: list[str] | list[list[str]] | None = Field(None, description="Only if requested")
     details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only if requested")

@@ -41,10 +41,13 @@ class Pairs(Generic[AnyServed]):
         infos = [translator.info for translator in served]
         self._languages = Languages.of(infos)
         by_name = {translator.name: translator for translator in served}
+        owners: dict[tuple[str, str], list[ModelInfo]] = {}
+        for info in infos:
+            for pair in dict.fromkeys(pairs_of(info)):
+                owners.setdefault(pair, []).append(info)
         self._translators = {
             pair: [by_name[info.name].for_pair(*pair) for info in in_order(own, preferred, pair)]
-            for pair in {pair for info in infos for pair in pairs_of(info)}
-            if (own := [info for info in infos if pair in pairs_of(info)])
+            for pair, own in owners.items()
         }
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:

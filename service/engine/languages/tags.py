@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from service.engine.languages.pivot import Pair, pivoted_pairs
 from service.engine.types import ModelInfo
 
 # Tags with the same meaning: LibreTranslate's short codes, and regions that imply a script of Chinese (CLDR, likely
@@ -49,18 +50,20 @@ def fallbacks(tag: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """The languages of the loaded models; every language can be translated into itself."""
+    """The languages that are served; every language can be translated into itself."""
 
     targets: dict[str, tuple[str, ...]]  # by source, in alphabetical order, itself included
+    pivot: str | None = None  # the served language through which the pairs of `pivoted` are translated
+    pivoted: frozenset[Pair] = frozenset()  # the pairs of `targets` that no model translates directly
 
     @classmethod
-    def of(cls, models: Iterable[ModelInfo]) -> Languages:
-        """Return the languages that the models translate from and into."""
-        found: dict[str, set[str]] = {}
-        for source, target in (pair for info in models for pair in pairs_of(info)):
-            found.setdefault(source, {source}).add(target)
-            found.setdefault(target, {target})
-        return cls({code: tuple(sorted(found[code])) for code in sorted(found)})
+    def of(cls, models: Iterable[ModelInfo], pivot: str | None = None) -> Languages:
+        """Return the languages that the models translate from and into, directly or through a pivot language."""
+        direct = {pair for info in models for pair in pairs_of(info)}
+        known = _targets_of(direct)
+        through = None if pivot is None else cls(known).match(pivot)
+        pivoted = pivoted_pairs(direct, through)
+        return cls(_targets_of(direct | pivoted), through, pivoted) if pivoted else cls(known)
 
     def __contains__(self, tag: str) -> bool:
         return tag in self.targets
@@ -73,13 +76,23 @@ class Languages:
         """Return the served language that a tag means, or None."""
         return next(iter(self.matches(tag)), None)
 
-    def pair(self, source: str, target: str) -> tuple[str, str] | None:
-        """Return the best served pair that two tags mean; twice one language only if it is the best match of both."""
+    def pair(self, source: str, target: str, *, direct: bool = False) -> Pair | None:
+        """Return the best served pair that two tags mean; twice one language only if it is the best match of both.
+
+        A pair that a model translates comes before every pivoted one; with `direct`, pivoted pairs are left out.
+        """
         sources, targets = self.matches(source), self.matches(target)
         if sources and targets and sources[0] == targets[0]:
             return sources[0], targets[0]
-        return next(((one, other) for one in sources for other in targets
-                     if one != other and other in self.targets[one]), None)  # fmt: skip
+        fitting = [(one, other) for one in sources for other in targets if one != other and other in self.targets[one]]
+        found = next((pair for pair in fitting if pair not in self.pivoted), None)
+        return found if found or direct else next(iter(fitting), None)
+
+    def legs(self, source: str, target: str) -> tuple[Pair, ...]:
+        """Return the pairs of models that translate a served pair: itself, or both legs through the pivot."""
+        if self.pivot is None or (source, target) not in self.pivoted:
+            return ((source, target),)
+        return (source, self.pivot), (self.pivot, target)
 
     def primary(self, language: str) -> str | None:
         """Return the served language that a bare code, such as a detector's, may mean: `pt`, or else `pt-BR`."""
@@ -90,3 +103,12 @@ class Languages:
 def pairs_of(info: ModelInfo) -> list[tuple[str, str]]:
     """Return the language pairs of a model in their usual spelling."""
     return [(canonical(source), canonical(target)) for source, target in info.pairs]
+
+
+def _targets_of(pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:
+    """Return the targets of each language, itself included, in alphabetical order."""
+    found: dict[str, set[str]] = {}
+    for source, target in pairs:
+        found.setdefault(source, {source}).add(target)
+        found.setdefault(target, {target})
+    return {code: tuple(sorted(found[code])) for code in sorted(found)}
