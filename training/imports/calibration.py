@@ -20,20 +20,23 @@ LONGEST = 96
 
 
 def encode_sources(model: ImportedModel, texts: Sequence[str]) -> list[list[int]]:
-    """Return the ids of texts as the service makes them, with the first target's prefix; longer ones are cut."""
-    prefix, end = list(model.targets[0].prefix), [EOS] * model.source_end
-    room = LONGEST - len(prefix) - len(end)
-    encoded = [model.source.tokenizer.encode(text, add_special_tokens=False).ids[:room] for text in texts]
-    return [[*prefix, *ids, *end] for ids in encoded if ids]
+    """Return the ids of texts as the service makes them, for each target in turn; longer ones are cut."""
+    encoded = [model.source.tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    return [_framed(model, number, ids) for number, ids in enumerate(filter(None, encoded))]
 
 
 def made_up_sources(model: ImportedModel, count: int = PAIRS) -> list[list[int]]:
     """Return rows of subwords drawn at random, always the same ones, where there is no text."""
     generator = np.random.default_rng(0)
     pieces = model.source.producible[model.source.producible != EOS]
-    prefix, end = list(model.targets[0].prefix), [EOS] * model.source_end
     lengths = generator.integers(2, 33, count)
-    return [[*prefix, *generator.choice(pieces, length).tolist(), *end] for length in lengths]
+    return [_framed(model, number, generator.choice(pieces, length).tolist()) for number, length in enumerate(lengths)]
+
+
+def _framed(model: ImportedModel, number: int, ids: Sequence[int]) -> list[int]:
+    """Return the ids of a text with the prefix of one of the targets and the end token, at most LONGEST."""
+    prefix, end = model.targets[number % len(model.targets)].prefix, [EOS] * model.source_end
+    return [*prefix, *ids[: LONGEST - len(prefix) - len(end)], *end]
 
 
 def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence[int]]) -> list[IdPair]:

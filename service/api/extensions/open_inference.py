@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from service import __version__
 from service.api.binary_tensors import JSON_LENGTH_HEADER, MEDIA_TYPE, split_body
 from service.api.dependencies import ContextDep, ServiceDep
-from service.api.extensions.tensors import infer_with, read_inference, render
+from service.api.extensions.tensors import infer_with, pair_of, read_inference, render
 from service.api.openapi import REFERENCE, errors_of, example
 from service.api.request_body import decode_json, read_body
 from service.api.schemas.inference_request import InferenceRequest
@@ -40,6 +40,7 @@ OUTPUTS = [
 ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
 # The metadata list the required inputs and the default outputs; optional ones are among the properties.
 OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
+LANGUAGE_PARAMETERS = "source, target"
 METADATA = {
     "name": "transformer-en-fr",
     "versions": ["1"],
@@ -151,6 +152,8 @@ async def metadata(info: ModelDep) -> JSONResponse:
         "digest": info.digest,
         **OPTIONAL,
     }
+    if len(info.pairs) > 1:
+        properties["parameters"] = LANGUAGE_PARAMETERS
     return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
 
 
@@ -247,7 +250,7 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
     inference = read_inference(decode_json(body), data, service.settings)
     context.count(inference.texts, info.name)
-    translator = service.registry.resolve(info.source_language, info.target_language, info.name)
+    translator = service.registry.resolve(*pair_of(inference, info), info.name)
     tensors = await context.deadline.wait_for(infer_with(translator, inference, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if inference.id is not None:

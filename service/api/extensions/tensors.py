@@ -16,7 +16,16 @@ from service.api.interface import TranslatorPort
 from service.api.rendering import finite
 from service.api.schemas.inference_request import InferenceParameters, InferenceRequest, OutputName, RequestedOutput
 from service.api.validation import parse
-from service.engine import AttentionOptions, FloatArray, Translation, TranslationOptions
+from service.engine import (
+    AttentionOptions,
+    FloatArray,
+    Languages,
+    ModelInfo,
+    Pair,
+    Translation,
+    TranslationOptions,
+    pairs_of,
+)
 from service.settings import Settings
 
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
@@ -33,6 +42,8 @@ class Inference:
     target_texts: tuple[str, ...] | None
     outputs: tuple[str, ...]
     options: TranslationOptions
+    source: str | None = None  # language tags, of a model with several pairs
+    target: str | None = None
     binary: frozenset[str] = field(default_factory=frozenset)  # the outputs wanted as bytes
 
 
@@ -83,8 +94,31 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
         target_texts=None if request.target_texts is None else tuple(request.target_texts),
         outputs=tuple(output.name for output in wanted),
         options=options,
+        source=parameters.source,
+        target=parameters.target,
         binary=frozenset(output.name for output in wanted if output.is_binary(parameters.binary_data_output)),
     )
+
+
+def pair_of(inference: Inference, info: ModelInfo) -> Pair:
+    """Return the pair of a model that a request means; raise ApiError (400) if the model does not have it.
+
+    The target of a model with several has to be named: the first one would be a translation that nobody asked for.
+    """
+    if inference.target is None and len(info.targets) > 1:
+        raise invalid(
+            f"{info.name} translates into {', '.join(info.targets)}; name one of them in the parameter target",
+            "missing_parameter",
+            "target",
+        )
+    source, target = inference.source or info.source_language, inference.target or info.target_language
+    known = Languages.of([info])
+    pair = known.pair(source, target)
+    if pair is None or pair[0] == pair[1]:
+        wrong = "source" if known.match(source) is None else "target"
+        pairs = ", ".join(f"{source} to {target}" for source, target in pairs_of(info))
+        raise invalid(f"{info.name} translates {pairs}; choose one of these pairs", "unsupported_pair", wrong)
+    return pair
 
 
 def with_data(tensor: Any, data: BinaryData) -> Any:

@@ -11,7 +11,7 @@ from service.api.dependencies import ServiceDep
 from service.api.interface import RegistryPort
 from service.api.openapi import errors_of
 from service.api.schemas.models import ModelList
-from service.engine import ModelInfo
+from service.engine import ModelInfo, pairs_of
 
 router = APIRouter(tags=["Models"])
 
@@ -31,7 +31,10 @@ async def models(service: ServiceDep) -> JSONResponse:
 
 def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
     """Return a model as JSON."""
-    defaults = [registry.resolve(source, target).info.name for source, target in info.pairs]
+    pairs = [
+        {"source": source, "target": target, "default": registry.resolve(source, target).info.name == info.name}
+        for source, target in pairs_of(info)
+    ]
     return {
         "name": info.name,
         "version": info.version,
@@ -40,7 +43,8 @@ def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
         "sources": list(info.sources),
         "target": info.target_language,
         "targets": list(info.targets),
-        "default": info.name in defaults,
+        "pairs": pairs,
+        "default": any(pair["default"] for pair in pairs),
         "digest": info.digest,
         "precision": info.precision,
         "device": info.device,

@@ -149,7 +149,7 @@ class RequestedOutput(ReportsMissingFields):
 
 
 class InferenceParameters(Fields):
-    """How to search for a translation."""
+    """Which pair of the model to use, and how to search for a translation."""
 
     model_config = ConfigDict(protected_namespaces=(), extra="allow")
     __pydantic_extra__: dict[str, str | float | bool]
@@ -157,6 +157,8 @@ class InferenceParameters(Fields):
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE)
     length_penalty: OptionalNumber = Field(None, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
+    source: str | None = Field(None, description="For a model with several sources; default: its first one")
+    target: str | None = Field(None, description="For a model with several targets, which requires it")
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
 
     @model_validator(mode="before")

@@ -9,6 +9,14 @@ from pydantic import Field, RootModel
 from service.api.schemas.common import Schema
 
 
+class PairSchema(Schema):
+    """A language pair of a model."""
+
+    source: str
+    target: str
+    default: bool = Field(description="Whether the model translates the pair if a request names none")
+
+
 class ModelSchema(Schema):
     """A loaded model."""
 
@@ -19,6 +27,7 @@ class ModelSchema(Schema):
     sources: list[str] = Field(description="All source languages; `source` is the first")
     target: str
     targets: list[str] = Field(description="All languages that it translates into; `target` is the first")
+    pairs: list[PairSchema] = Field(description="Every language pair that it translates")
     default: bool = Field(description="Whether it is the default of one of its language pairs")
     digest: str
     precision: str
