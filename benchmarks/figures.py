@@ -1,13 +1,14 @@
-"""Time of figures, and their effect on the latency of translations: `python -m benchmarks.figures [MODELS_DIR]`.
+"""`python -m benchmarks.figures [MODELS_DIR]`: the time of figures, and their effect on the latency of translations.
 
-The program starts the real server and requests a first figure, then SVG and PNG of 20 × 20 tokens alternately, and then
-translations. Blocks of translations alone alternate with blocks during which figures are rendered, so that other load
-affects both. It also prints the processor time of the renderer process, which is more reliable than wall time on a busy
+The program starts the real server and requests a first figure, then SVG and PNG alternately, and then translations.
+Blocks of translations alone alternate with blocks during which figures are rendered, so that other load affects both.
+It also prints the processor time of the renderer process, which is more reliable than wall time on a busy
 machine. It takes about two minutes on an idle machine.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import statistics
@@ -23,7 +24,7 @@ import httpx
 from benchmarks.load.arrivals import percentile
 from benchmarks.load.servers import serving
 
-FIGURES, ROUNDS, TRANSLATIONS, SIDE = 40, 20, 100, 20  # 2,000 translations of each kind: the p99 of fewer is too noisy
+FIGURES, ROUNDS, TRANSLATIONS = 40, 20, 100  # 2,000 translations of each kind: the p99 of fewer is too noisy
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -36,9 +37,9 @@ def timed(work: Callable[[], object]) -> float:
 class Bench:
     """A server and the requests sent to it."""
 
-    def __init__(self, url: str, pair: dict[str, str]) -> None:
+    def __init__(self, url: str, pair: dict[str, str], tokens: int) -> None:
         self.client = httpx.Client(base_url=url, timeout=60)
-        self.url, self.pair = url, pair
+        self.url, self.pair, self.tokens = url, pair, tokens
         self.text = self.of_length("text", {})
         self.target = self.of_length("target_text", {"text": self.text})
 
@@ -49,13 +50,13 @@ class Bench:
         return answer
 
     def of_length(self, name: str, fields: dict[str, str]) -> str:
-        """Return a text of SIDE tokens, including the end token."""
-        for words in range(1, SIDE + 1):
+        """Return a text with the wanted number of tokens, including the end token."""
+        for words in range(1, self.tokens + 1):
             text = " ".join(["I", "lost", "a", "dog"][at % 4] for at in range(words))
             fields = {"text": text, **self.pair, **fields, name: text}
             body = self.client.get("/attention", params=fields).json()
             side = body["source" if name == "text" else "target"]
-            if len(side["tokens"]) >= SIDE:
+            if len(side["tokens"]) >= self.tokens:
                 return text
         raise AssertionError("no text of that length")
 
@@ -75,7 +76,9 @@ class Bench:
         """Request figures from another client, SVG and PNG alternately."""
         # In a separate process: a thread would compete with the measuring thread.
         stop = multiprocessing.get_context("spawn").Event()
-        drawer = multiprocessing.get_context("spawn").Process(target=draw, args=(self.url, self.pair, stop))
+        drawer = multiprocessing.get_context("spawn").Process(
+            target=draw, args=(self.url, self.pair, self.tokens, stop)
+        )
         drawer.start()
         stop.wait(1.0)  # until it has started
         try:
@@ -85,9 +88,9 @@ class Bench:
             drawer.join()
 
 
-def draw(url: str, pair: dict[str, str], stop: Event) -> None:
+def draw(url: str, pair: dict[str, str], tokens: int, stop: Event) -> None:
     """Request figures until ``stop`` is set."""
-    bench, number = Bench(url, pair), 0
+    bench, number = Bench(url, pair, tokens), 0
     while not stop.is_set():
         bench.figure(("svg", "png")[number % 2], number)
         number += 1
@@ -140,18 +143,35 @@ def contrast(bench: Bench) -> dict[str, float]:
     }
 
 
-def main(models_dir: str) -> None:
+def main() -> None:
     """Measure and print."""
-    bundles = [manifest.parent for manifest in sorted(Path(models_dir).glob("*/manifest.json"))]
+    options = _options()
+    bundles = [manifest.parent for manifest in sorted(options.models_dir.glob("*/manifest.json"))]
+    if not bundles:
+        sys.exit(f"{options.models_dir}: there is no model bundle in it, which is a folder with a manifest.json")
     with serving("translucent", bundles) as server:
         url = f"http://127.0.0.1:{server.port}"
         models = httpx.get(f"{url}/models").json()["models"]
-        model = next(each for each in models if each["architecture"] == "transformer")  # it has layers to choose from
-        bench = Bench(url, {key: model[key] for key in ("source", "target")} | {"model": model["name"]})
+        model = next((each for each in models if each["architecture"] == "transformer"), None)
+        if model is None:  # only a Transformer has layers to choose from
+            sys.exit(f"{options.models_dir}: none of its models is a Transformer")
+        pair = {key: model[key] for key in ("source", "target")} | {"model": model["name"]}
+        bench = Bench(url, pair, options.tokens)
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")  # noqa: T201
         for name, value in measure(bench, server.pid).items():
             print(f"{name:36} {value:8.2f}")  # noqa: T201
 
 
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.figures", description=__doc__, formatter_class=_Formatter)
+    parser.add_argument("models_dir", nargs="?", type=Path, default=Path("models"), help="folder of the model bundles")
+    parser.add_argument("--tokens", type=int, default=20, help="tokens on each side of a figure")
+    return parser.parse_args()
+
+
+class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the description, and shows the defaults of options."""
+
+
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "models")
+    main()

@@ -1,4 +1,4 @@
-"""Writes the small files that commands leave behind."""
+"""Writes the small files that commands make."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write UTF-8 JSON that people can read."""
+    """Write indented UTF-8 JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

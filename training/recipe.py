@@ -1,4 +1,4 @@
-"""The recipe of a training run: every key, its meaning and its limits, read from YAML."""
+"""The recipe of a training run, read from YAML: every key with its meaning and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.bundle.manifest import Step
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be used; the message names the key and what is accepted."""
+    """A recipe cannot be used; the message has the key and the accepted values."""
 
 
 class _Section(BaseModel):
@@ -26,9 +26,9 @@ class CorpusConfig(_Section):
     name: str
     """Name in ``training.data.corpora``, or any label when ``path`` or ``corpus`` is given."""
     corpus: str | None = None
-    """Name in ``training.data.corpora`` where it differs from ``name``: one corpus may serve several language pairs."""
+    """Name in ``training.data.corpora``, if it differs from ``name``; a corpus may have several language pairs."""
     source_language: str | None = None
-    """Of this corpus, where the recipe has several source languages."""
+    """The language of this corpus, if the recipe has several source languages."""
     path: Path | None = None
     """A local TSV (source, tab, target; optionally .gz), or the source half of a pair of files.
 
@@ -37,29 +37,29 @@ class CorpusConfig(_Section):
     target_path: Path | None = None
     """The target half of a pair of line-aligned files."""
     licence: str | None = None
-    """Of the text at ``path``, for the model card; named corpora have theirs."""
+    """The licence of the text at ``path``, for the model card; named corpora have their own."""
     credit: str | None = None
-    """Whom to credit for the text at ``path``, for the model card."""
+    """The credit for the text at ``path``, for the model card."""
     weight: float = Field(1.0, gt=0)
-    """How often each pair is seen per epoch: 2 is twice, 0.25 a random quarter, a new one every epoch."""
+    """How often each pair is used per epoch: 2 is twice, 0.25 is a random quarter, a new one in every epoch."""
     max_words: int = Field(80, ge=1)
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)
     """Keep at most this many pairs, chosen by hash so that the choice is stable."""
     variants_of: str | None = None
-    """Made from the training pairs of the corpus of this name: ``max_pairs`` of them as careless users type them, and
-    with things to copy (``training.data.augmentation``). The vocabulary is not learnt from them."""
+    """Makes ``max_pairs`` pairs from the training pairs of this corpus: as careless users type them, and with text to
+    copy (``training.data.augmentation``). The vocabulary is not learnt from them."""
     number_templates: bool = False
-    """``max_pairs`` of our own sentences with random numbers, amounts, times, dates and codes
+    """Makes ``max_pairs`` pairs of our own sentences with random numbers, amounts, times, dates and codes
     (``training.data.number_templates``), in English, French and German."""
     same_pairs_as: str | None = None
-    """The training pairs of the corpus of this name once more: to have them cut into subwords in several ways. The
+    """Uses the training pairs of the corpus of this name once more, with another segmentation into subwords. The
     vocabulary is not learnt from them."""
     subword_dropout: float = Field(0.0, ge=0, lt=1)
-    """Each merge of the sources' byte-pair encoding is left out with this probability (BPE-dropout, 1910.13267), once,
-    when the pairs are encoded: rare words are then met in the pieces that unknown ones are made of. 0.1 is usual."""
+    """The probability of leaving out each merge of the sources' byte-pair encoding (BPE-dropout, 1910.13267) when the
+    pairs are encoded. The model then learns rare words in the pieces that unknown words consist of. 0.1 is usual."""
     development: int = Field(0, ge=0)
-    """How many distinct source sentences of this corpus are held out as development data."""
+    """The number of distinct source sentences of this corpus that are held out as development data."""
 
     @model_validator(mode="after")
     def _variants_are_counted(self) -> CorpusConfig:
@@ -81,39 +81,39 @@ class CorpusConfig(_Section):
 
     @property
     def origin(self) -> str | None:
-        """Return the name of the corpus it is made from, if it has no text of its own."""
+        """Return the name of the corpus that it is made from, if it has no text of its own."""
         return self.variants_of or self.same_pairs_as
 
     @model_validator(mode="after")
     def _terms_are_of_own_text(self) -> CorpusConfig:
         if self.path is None and (self.licence or self.credit):
-            raise ValueError("licence and credit are for text given by path: named corpora have theirs")
+            raise ValueError("licence and credit are for text with a path: named corpora have their own")
         return self
 
 
 class CleaningConfig(_Section):
-    """What a pair must satisfy to be trained on."""
+    """The conditions for a pair to be used in training."""
 
     max_ratio: float = Field(3.0, ge=1)
-    """Longest allowed ratio between the two sides, in characters, once either has ``ratio_from`` characters."""
+    """Largest ratio of the two sides' lengths, in characters, if one of them has ``ratio_from`` characters."""
     ratio_from: int = Field(40, ge=1)
-    """Short pairs such as "Go." / "Vas-y !" are not judged by their ratio."""
+    """Short pairs such as "Go." / "Vas-y !" may have any ratio."""
 
 
 class VocabularyConfig(_Section):
     """The joint subword vocabulary (byte-pair encoding)."""
 
     size: int = Field(8000, ge=300, le=65_535)
-    """Entries, with 3 special tokens and 256 bytes among them; ids are kept in 16 bits."""
+    """Number of entries, including 3 special tokens and 256 bytes; ids have 16 bits."""
     min_frequency: int = Field(2, ge=1)
-    """A merge is learnt only when its pair occurs this often."""
+    """A merge is learnt only if its pair occurs this often."""
     lowercase: bool = False
     """Lower-case the text: only for benchmarks whose metric ignores case."""
     pretokenised: bool = False
-    """The text is already tokenised by white space: do not split punctuation or digits again."""
+    """The text is already tokenised by white space, so punctuation and digits are not split again."""
     same_as: Path | None = None
-    """A run folder or bundle whose vocabulary is taken as it is, in place of learning one: with ``start_from`` the same
-    folder, every parameter finds its place. Relative to where the command is given, as ``start_from`` is."""
+    """A run folder or bundle whose vocabulary is used instead of a new one. If ``start_from`` is the same folder, every
+    parameter can be copied. The path is relative to the working directory, as for ``start_from``."""
 
 
 class TransformerConfig(_Section):
@@ -134,19 +134,19 @@ class TransformerConfig(_Section):
     activation_dropout: float = Field(0.0, ge=0, lt=1)
     """Inside the feed-forward network (not in the paper's text, in its code)."""
     norm: Literal["pre", "post"] = "post"
-    """Where LayerNorm stands: after the residual sum as in the paper, or before the sub-layer."""
+    """The position of LayerNorm: after the residual sum as in the paper, or before the sub-layer."""
     norm_epsilon: float = Field(1e-5, gt=0, lt=0.1)
     """Added to the variance in every LayerNorm."""
     activation: Literal["relu", "swish", "gelu"] = "relu"
     """Between the two products of the feed-forward network; Marian's default is ``swish`` (x · sigmoid(x))."""
     positions: Literal["interleaved", "halves", "marian"] = "interleaved"
-    """How the sinusoids of section 3.5 are laid out: sine and cosine in turns as in the paper; the sines in the first
-    half and the cosines in the second (transformers' MarianMT, CTranslate2); or the same with rates that Marian spreads
-    over d / 2 - 1 steps in place of d / 2."""
+    """The layout of the sinusoids of section 3.5: sine and cosine alternate as in the paper; or the first half has the
+    sines and the second half the cosines (transformers' MarianMT, CTranslate2); or the same with Marian's rates, which
+    are spread over d / 2 - 1 steps instead of d / 2."""
     scale_embedding: bool = True
     """Multiply embeddings by √d (section 3.4)."""
     share_embeddings: bool = True
-    """One table for source, target and output (section 3.4); otherwise the source has a table of its own."""
+    """One table for source, target and output (section 3.4); otherwise the source has its own table."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> TransformerConfig:
@@ -156,7 +156,7 @@ class TransformerConfig(_Section):
 
 
 class BahdanauConfig(_Section):
-    """arXiv 1409.0473, appendix A, and the variants people compare it with."""
+    """arXiv 1409.0473, appendix A, and common variants."""
 
     kind: Literal["bahdanau"]
     embedding: int = Field(620, ge=4)
@@ -169,8 +169,8 @@ class BahdanauConfig(_Section):
     """Width after maxout in the deep output layer; with ``tie_embeddings`` it must equal ``embedding``."""
     cell: Literal["gru", "lstm"] = "gru"
     conditional: bool = False
-    """Read the previous word before looking at the source (Nematus' conditional GRU, 1703.04357), so that attention
-    knows it; the paper's decoder looks first. GRU with one decoder layer only."""
+    """Read the previous word before attention (Nematus' conditional GRU, 1703.04357), so that attention depends on it;
+    in the paper, attention comes first. Only for a GRU with one decoder layer."""
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
@@ -200,64 +200,64 @@ NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminato
 
 
 class GuidedHead(_Section):
-    """One head of cross-attention that is trained towards given links."""
+    """One cross-attention head that is trained with given links."""
 
     layer: int = Field(ge=0)
     head: int = Field(ge=0)
     step: Step = "produce"
-    """``produce``: at the step that predicts a token it looks at what that token will translate. ``consume``: at the
-    step that reads the token it looks at what it has translated (easier to know, so better for alignments)."""
+    """``produce``: the head attends to a token's source at the step that predicts the token. ``consume``: at the step
+    that reads the token, which is easier to learn and gives better alignments."""
 
 
 class GuidedAlignmentConfig(_Section):
-    """Guided alignment (Garg et al. 2019, 1909.02074; Chen et al. 2016): `links` must have been run."""
+    """Guided alignment (Garg et al. 2019, 1909.02074; Chen et al. 2016); the command `links` makes its links."""
 
     weight: float = Field(0.05, gt=0)
-    """What the heads' cross-entropy, a linked target token, is multiplied by before it joins the loss."""
+    """The factor of the heads' cross-entropy per linked target token in the loss."""
     heads: tuple[GuidedHead, ...] = Field(min_length=1)
 
 
 class OptimisationConfig(_Section):
-    """How the parameters are optimised."""
+    """The optimisation of the parameters."""
 
     batch_tokens: int = Field(4096, ge=8)
-    """Tokens a batch and process, padding counted: neither the source nor the target side has more."""
+    """Most tokens of each side of a batch, including padding, in each process."""
     accumulate: int = Field(1, ge=1)
-    """Batches added up before one update. Each counts the same whatever its tokens, and so does each process."""
+    """Batches that are accumulated for one update; each batch and each process has the same weight."""
     max_updates: int = Field(100_000, ge=1)
     peak_rate: float = Field(1e-3, gt=0)
-    """Learning rate at the end of warm-up; afterwards it falls with the inverse square root of the update."""
+    """Learning rate at the end of the warm-up; afterwards it falls with the inverse square root of the update."""
     warmup_updates: int = Field(4000, ge=1)
     cooldown_updates: int = Field(0, ge=0)
-    """The last updates, in which the rate falls in a straight line to zero."""
+    """The last updates, in which the rate falls linearly to zero."""
     beta2: float = Field(0.98, gt=0, lt=1)
     """Adam's second moment (section 5.3 of 1706.03762)."""
     weight_decay: float = Field(0.0, ge=0)
-    """Of matrices alone, decoupled from the gradient (AdamW): not of biases, layer norms and embeddings."""
+    """Weight decay of matrices, decoupled from the gradient (AdamW); not of biases, layer norms and embeddings."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     sampled_pieces: int = Field(0, ge=0)
-    """The softmax covers the batch's own target pieces and this many random ones, which stand for all others
-    (importance sampling after Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
+    """The softmax is over the batch's own target pieces and this many random ones, which stand for all others
+    (importance sampling, Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
     whole_softmax_updates: int | None = Field(None, ge=0)
-    """The last updates, whose softmax covers the whole vocabulary; as many as ``cooldown_updates`` if not given."""
+    """The last updates, whose softmax is over the whole vocabulary; by default as many as ``cooldown_updates``."""
     guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["fp32", "bf16", "fp16", "auto"] = "fp32"
     """``bf16`` and ``fp16`` are mixed precision: products in half precision, parameters in fp32; fp16 needs a GPU.
-    ``auto`` measures some updates when a run begins, takes the quickest, and keeps to it when the run is resumed."""
+    ``auto`` measures some updates when a run begins and chooses the fastest, also for the run when it is resumed."""
 
 
 class ValidationConfig(_Section):
-    """How the model is validated while it trains."""
+    """The validation of the model during training."""
 
     every_updates: int = Field(1000, ge=1)
     sentences: int = Field(500, ge=1)
-    """Development sentences that are translated (greedily) for BLEU, of each corpus its share; the loss uses all."""
+    """Development sentences that are translated greedily for BLEU, a share of each corpus; the loss uses all."""
     patience: int = Field(10, ge=1)
-    """After this many validations without a better development BLEU the cooldown begins (without one, the run ends)."""
+    """After so many validations without a better development BLEU the cooldown begins, or the run ends."""
     keep_checkpoints: int = Field(5, ge=1)
-    """How many of the last checkpoints are kept, and averaged at the end; the best by development BLEU is kept next to
-    them."""
+    """The number of last checkpoints that are kept, and averaged at the end. The one with the best development BLEU is
+    kept, too."""
 
 
 class Recipe(_Section):
@@ -265,7 +265,7 @@ class Recipe(_Section):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     source_language: str | tuple[str, ...]
-    """One language, or several for a model that translates all of them into one (each corpus then names its own)."""
+    """One language, or several for a model that translates all of them; each corpus then has its own."""
     target_language: str
     seed: int = 1
     corpora: tuple[CorpusConfig, ...] = Field(min_length=1)
@@ -275,9 +275,9 @@ class Recipe(_Section):
     optimisation: OptimisationConfig = OptimisationConfig()
     validation: ValidationConfig = ValidationConfig()
     max_tokens: int = Field(256, ge=8, le=512)
-    """Longest sentence of either side in subwords, the end token counted: the served model's limit too."""
+    """Longest sentence of either side in subwords, including the end token; also the limit of the served model."""
     start_from: Path | None = None
-    """A run folder (or bundle) of the same network whose weights are copied first; embeddings are matched by piece."""
+    """A run folder or bundle whose parameters the run begins with; embeddings are matched by piece."""
 
     @property
     def source_languages(self) -> tuple[str, ...]:
@@ -336,7 +336,7 @@ class Recipe(_Section):
 def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
     """Read a YAML recipe and apply ``key.subkey=value`` overrides.
 
-    Raises RecipeError with the offending key when the file is missing, no YAML, or has unknown or bad values.
+    Raises RecipeError if the file is missing or no YAML, or if it has unknown keys or wrong values.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -352,7 +352,7 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
 
 
 def _resolve(recipe: Recipe, folder: Path) -> Recipe:
-    """Make the paths of local corpora absolute: they are given relative to the recipe."""
+    """Make the paths of local corpora absolute; in a recipe they are relative to it."""
 
     def absolute(path: Path | None) -> Path | None:
         return path and (folder / path).resolve()
@@ -373,7 +373,7 @@ def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
 
 
 def transformer_config(values: Mapping[str, Any], where: str) -> TransformerConfig:
-    """Return a network's configuration from plain data; raises RecipeError naming the first bad value."""
+    """Return a network's configuration from plain data; raises RecipeError for the first wrong value."""
     try:
         return TransformerConfig.model_validate({"kind": "transformer", **values})
     except ValidationError as error:

@@ -1,6 +1,6 @@
-"""A statistical aligner trained on the same text: to compare attention with, and as gold to choose a head on.
+"""Runs eflomal, a statistical aligner: attention is compared with its links, and a head is chosen by them.
 
-eflomal is no dependency (it is under the GPL): its command is called if it is installed, ``pip install eflomal``.
+eflomal is under the GPL, so it is not a dependency. Its command is called if it is installed (``pip install eflomal``).
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from training.data.dataset import EncodedPairs
 from training.runs.folder import RunFolder
 
 Texts = tuple[list[str], list[str]]
-"""Source and target lines, words set apart by spaces."""
+"""Source and target lines, whose words are separated by spaces."""
 
 
 _WORD = re.compile(r"(?:[cdjlmnst]|qu|lorsqu|puisqu|jusqu)'(?=\w)|\w+(?:[-'.,]\w+)*|[^\w\s]", re.IGNORECASE)
 
 
 def split_words(text: str) -> str:
-    """Set words and marks apart with spaces; French elisions (l'ami) are two words, English ones (don't) are one."""
+    """Separate words and punctuation with spaces; a French elision (l'ami) is two words, an English one (don't) one."""
     return " ".join(_WORD.findall(text))
 
 
 def training_text(run: Path, count: int) -> Texts:
-    """At most ``count`` pairs of the mix that a run was trained on, words set apart."""
+    """Return at most ``count`` pairs of the mix that a run was trained on, with separated words."""
     folder = RunFolder(run)
     recipe, tokenizer = folder.load_recipe(), folder.load_tokenizer()
     corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
@@ -48,15 +48,15 @@ def training_text(run: Path, count: int) -> Texts:
 
 
 def development_text(run: Path) -> Texts:
-    """Return a run's held-out pairs, words set apart."""
+    """Return a run's held-out pairs, with separated words."""
     rows = RunFolder(run).load_development()
     return [split_words(source) for _, source, _ in rows], [split_words(target) for _, _, target in rows]
 
 
 def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = ()) -> list[tuple[Links, Links]]:
-    """Return the links of the ``measured`` pairs from source to target and from target to source, learnt on both texts.
+    """Return the links of the ``measured`` pairs in both directions; eflomal learns from both texts.
 
-    ``options`` go to eflomal-align as they are.
+    ``options`` are passed to eflomal-align.
     Raises AlignmentError when eflomal is missing or fails.
     """
     installed = Path(sys.executable).with_name("eflomal-align")
@@ -77,7 +77,7 @@ def align_both_ways(measured: Texts, training: Texts, options: Sequence[str] = (
 
 
 def silver(forward: Links, reverse: Links) -> Gold:
-    """Links that both directions found are sure, links that either found are possible."""
+    """Return gold from both directions: links that both found are sure, links that one found are possible."""
     return Gold(forward & reverse, forward | reverse)
 
 
@@ -85,7 +85,7 @@ _NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 
 
 def grow_diagonal(forward: Links, reverse: Links) -> Links:
-    """grow-diag-final-and (Koehn et al. 2003): from what both found, grow along what either found."""
+    """Return the symmetrised links by grow-diag-final-and (Koehn et al. 2003)."""
     links, union = set(forward & reverse), forward | reverse
     sources, targets = {source for source, _ in links}, {target for _, target in links}
 
@@ -119,7 +119,7 @@ def gold_line(gold: Gold) -> str:
 
 
 def compare(links: Sequence[tuple[Links, Links]]) -> dict[str, list[Links]]:
-    """Return the rival's alignments: each direction, what both found, and grow-diag-final-and."""
+    """Return eflomal's alignments: each direction, their intersection, and grow-diag-final-and."""
     return {
         "source to target": [forward for forward, _ in links],
         "target to source": [reverse for _, reverse in links],

@@ -1,4 +1,4 @@
-"""Gold alignments: their files, and how far other alignments are from them."""
+"""Gold alignments: their files, and the error rate of other alignments."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Links = frozenset[tuple[int, int]]
 
 
 class AlignmentError(ValueError):
-    """Alignments that cannot be read: a broken file, or a head that does not exist."""
+    """Alignments cannot be read: the file is broken, or the head does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What people (or a better aligner) linked in one sentence pair; sure links are possible ones too."""
+    """The links that people (or a better aligner) made in one sentence pair; sure links are also possible ones."""
 
     sure: Links
     possible: Links
 
 
 def alignment_error_rate(found: Iterable[Links], gold: Iterable[Gold]) -> float:
-    """AER in percent: 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), Och and Ney 2003, over the whole corpus."""
+    """Return the AER in percent, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over the whole corpus (Och and Ney 2003)."""
     hits = total = 0
     for links_, truth in zip(found, gold, strict=True):
         hits += len(links_ & truth.sure) + len(links_ & truth.possible)
@@ -33,15 +33,15 @@ def alignment_error_rate(found: Iterable[Links], gold: Iterable[Gold]) -> float:
 
 
 def read_gold(path: Path) -> list[Gold]:
-    """Lines of ``i-j`` (sure) and ``ipj`` (possible), 1-based source–target: the NAACL 2003 files, Hansards.
+    """Read lines of ``i-j`` (sure) and ``ipj`` (possible), 1-based source–target, as in the NAACL 2003 files.
 
-    Raises AlignmentError naming file and line.
+    Raises AlignmentError with file and line.
     """
     return [Gold(_parse(line, path, n, "-", 1), _parse(line, path, n, "p-", 1)) for n, line in _numbered(path)]
 
 
 def read_pharaoh(path: Path) -> list[Links]:
-    """Lines of ``i-j``, 0-based source–target; raises AlignmentError naming file and line."""
+    """Read lines of ``i-j``, 0-based source–target; raises AlignmentError with file and line."""
     return [_parse(line, path, n, "-", 0) for n, line in _numbered(path)]
 
 

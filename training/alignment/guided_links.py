@@ -1,4 +1,4 @@
-"""Links between the subwords of a run's training pairs, by a statistical aligner: what guides attention."""
+"""Links between the subwords of a run's training pairs, made by eflomal; guided attention is trained with them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ EPOCHS = 3
 
 
 def make_links(run: Path) -> dict[str, float]:
-    """Align the training pairs of a run piece by piece; returns each corpus' share of linked target tokens.
+    """Align the subwords of a run's training pairs; returns each corpus' share of linked target tokens.
 
-    Of a corpus that is sampled thinly only as many pairs as ``EPOCHS`` epochs draw; the rest stays unguided.
-    Both directions of eflomal are joined by grow-diag-final-and, as Garg et al. 2019 (1909.02074) do; the end
-    tokens of both sides are linked to each other. Raises AlignmentError when eflomal is missing or fails.
+    Of a corpus with a low weight, only the pairs that ``EPOCHS`` epochs draw are aligned; the others stay unguided.
+    The two directions of eflomal are symmetrised by grow-diag-final-and, as in Garg et al. 2019 (1909.02074). The
+    end tokens of both sides are linked to each other. Raises AlignmentError when eflomal is missing or fails.
     """
     folder = RunFolder(run)
     recipe = folder.load_recipe()
@@ -48,13 +48,13 @@ def make_links(run: Path) -> dict[str, float]:
 
 
 def _seen(size: int, epochs: float, seed: int) -> npt.NDArray[np.int64]:
-    """Return the pairs of a corpus that are aligned: as many as some epochs draw of it, ascending."""
+    """Return the pairs of a corpus that are aligned: those that the first epochs draw, ascending."""
     count = min(size, math.ceil(size * epochs))
     return np.sort(np.random.default_rng(seed).permutation(size)[:count])
 
 
 def _lines(side: Side, pairs: npt.NDArray[np.int64]) -> list[str]:
-    """Sentences as their piece ids, without the end token."""
+    """Return sentences as their subword ids, without the end token."""
     return [" ".join(map(str, side[i][:-1])) for i in pairs.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Which head of cross-attention aligns words best, and how it is read: the search against gold."""
+"""Searches the cross-attention head, and the way to read it, whose links are closest to gold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sample:
 
 
 def describe(head: AlignmentHead) -> str:
-    """Return a head, how it is read, and its error rate, for people."""
+    """Return in words a head, the step at which it is read, and its error rate."""
     least = "" if head.threshold is None else f", weight at least {head.threshold}"
     rate = "" if head.aer is None else f": AER {head.aer:.1f}"
     return f"layer {head.layer}, head {head.head}, read at the step that {head.step}s it{least}{rate}"
@@ -42,9 +42,9 @@ def find_links(head: AlignmentHead, attention: FloatArray, sources: Groups, targ
 def rank_heads(
     samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS, only: AlignmentHead | None = None
 ) -> list[AlignmentHead]:
-    """Return every layer, head and step with its best threshold, lowest error first; or ``only`` one, measured.
+    """Return every layer, head and step with its best threshold, lowest error first; with ``only``, that head alone.
 
-    Raises AlignmentError where ``only`` does not exist.
+    Raises AlignmentError if ``only`` does not exist.
     """
     if only is not None:
         return [_best_threshold(samples, only, [only.threshold])]
@@ -59,7 +59,7 @@ def rank_heads(
 def _best_threshold(
     samples: Sequence[Sample], head: AlignmentHead, thresholds: Sequence[float | None]
 ) -> AlignmentHead:
-    """Return the head with the threshold of the lowest error. Weights are merged once; a threshold only drops links."""
+    """Return the head with its best threshold; weights are merged only once, because a threshold only drops links."""
     weighted = [list(weighted_links(_read(head, s.attention), s.sources, s.targets)) for s in samples]
     gold = [sample.gold for sample in samples]
     rates = {}

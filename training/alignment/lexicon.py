@@ -18,7 +18,7 @@ _LONGEST = 60
 def sample_pairs(
     corpora: Sequence[EncodedPairs], weights: Sequence[float]
 ) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
-    """Pairs of no great length until they have enough links, without what closes them."""
+    """Return short pairs, without their end tokens, until they have enough possible links."""
     entries = epoch_entries([len(pairs) for pairs in corpora], weights, 0, 0)
     entries = entries[np.random.default_rng(0).permutation(len(entries))]
     sources, targets, links = [], [], 0
@@ -36,11 +36,11 @@ def sample_pairs(
 def train_lexicon(
     sources: Sequence[npt.NDArray[np.int64]], targets: Sequence[npt.NDArray[np.int64]], vocabulary: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """p(target token | source token) of all that occur together: three arrays with one entry each, by source.
+    """Return p(target token | source token) of all tokens that occur together, as three arrays sorted by source.
 
     Tokens have 16 bits, so a pair of them has 32.
     """
-    # Target-major within a pair, so that the links of one target token stand next to each other.
+    # Target-major within a pair, so that the links of one target token are adjacent.
     pairs = zip(sources, targets, strict=True)
     keys = np.concatenate([(s[None, :] * vocabulary + t[:, None]).ravel().astype(np.uint32) for s, t in pairs])
     widths = np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)])

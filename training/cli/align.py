@@ -1,4 +1,4 @@
-"""The commands about word alignments: ``align``, ``silver``, ``links`` and ``rival``."""
+"""The commands for word alignments: ``align``, ``silver``, ``links`` and ``eflomal``."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def silver(
     output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .silver.")],
     pairs: Pairs = 100_000,
 ) -> None:
-    """Align a run's development data with eflomal, in place of gold for choosing a head: `align --gold`."""
+    """Align a run's development data with eflomal, for `align --gold` where no gold exists."""
     measured = development_text(run)
     found = align_both_ways(measured, training_text(run, pairs))
     links_ = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
@@ -102,12 +102,12 @@ def silver(
 
 
 def links(run: RunPath) -> None:
-    """Align a run's training pairs with eflomal, subword by subword: what `guided_alignment` in a recipe needs."""
+    """Align the subwords of a run's training pairs with eflomal; `guided_alignment` in a recipe needs these links."""
     for name, share in make_links(run).items():
         typer.echo(f"{name}: {share:.1%} of the target tokens have a link")
 
 
-def rival(
+def eflomal(
     run: RunPath,
     source: Annotated[Path, typer.Option(help="Source sentences, one per line, words separated by spaces.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
@@ -115,7 +115,7 @@ def rival(
     pairs: Pairs = 1_000_000,
     output: Output = None,
 ) -> None:
-    """Measure the alignment error rate of eflomal, trained on the text that the run was trained on."""
+    """Measure the alignment error rate of eflomal, trained on the same text as the run."""
     found = align_both_ways((read_lines(source), read_lines(target)), training_text(run, pairs))
     truth = read_gold(gold)
     rates = {name: alignment_error_rate(links, truth) for name, links in compare(found).items()}

@@ -1,4 +1,4 @@
-"""The two commands that make text for distillation: ``unseen`` and ``distil``."""
+"""The commands that make text for distillation: ``unseen`` and ``distil``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from training.files import write_lines
 
 def unseen(
     candidates: Annotated[
-        Path, typer.Argument(help="TSV, e.g. of another language pair, with the source sentences to take.")
+        Path, typer.Argument(help="TSV with candidate source sentences, e.g. of another language pair.")
     ],
     seen: Annotated[
-        list[Path], typer.Option(help="TSV whose source sentences are left out: training text and every test set.")
+        list[Path], typer.Option(help="TSV whose source sentences are left out: the training text and every test set.")
     ],
     output: Annotated[Path, typer.Option(help="One sentence per line.")],
 ) -> None:

@@ -52,7 +52,7 @@ def evaluate(
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     if hypotheses is not None:
         if test is None:
-            raise ValueError("--hypotheses needs --test: the sentences they translate, with their references")
+            raise ValueError("--hypotheses needs --test, the sentences with their references")
         options = SearchOptions(beam_size, length_penalty)
         results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options)]
         show(report(run.name, precision, None, results, []), as_text(results, []), output)
@@ -81,10 +81,10 @@ def _evaluate_all(
 def domains(
     bundle: Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")],
     run: Annotated[Path, typer.Option(help="The run folder of the bundle.")],
-    tests: Annotated[Path, typer.Option(help="Folder with test sets, with the layout of a mirror.")],
+    tests: Annotated[Path, typer.Option(help="Folder of test sets, with the layout of a mirror.")],
     output: Annotated[Path, typer.Option(help="File for the scores, for `export --scores`.")],
 ) -> None:
-    """Measure a bundle on every kind of text: public test sets, a slice of each corpus, numbers kept."""
+    """Measure a bundle on each kind of text: public test sets, held-out sentences of each corpus, and numbers."""
     scores = domain_report(bundle, run, tests)
     for figure in scores:
         typer.echo(f"{figure.test_set:32} {figure.metric:5} {figure.score:6.2f}")

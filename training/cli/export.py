@@ -82,16 +82,16 @@ def export(
 
 
 def next_version(output: Path) -> str:
-    """Return one more than the version of the bundle in ``output``; 1 where there is none.
+    """Return the version after that of the bundle in ``output``; 1 if there is no bundle.
 
-    Raises ValueError for a version that is no number.
+    Raises ValueError for a version that is not a whole number.
     """
     manifest = output / MANIFEST_NAME
     if not manifest.exists():
         return "1"
     before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
     if not before.isdecimal():
-        raise ValueError(f"{output} has version {before!r}, which cannot be counted on from: give --version")
+        raise ValueError(f"{output} has version {before!r}, which is not a whole number: give --version")
     return str(int(before) + 1)
 
 

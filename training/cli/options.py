@@ -1,4 +1,4 @@
-"""Options that several commands share, and how a command shows what it found."""
+"""Options that several commands share, and the output of their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RunPath = Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transform
 Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz too.")]
 Target = Annotated[Path | None, typer.Option(help="The reference file, when --test is a source file.")]
 BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy search.")]
-Penalty = Annotated[float, typer.Option(help="Scores are divided by length to the power of this number.")]
+Penalty = Annotated[float, typer.Option(help="Scores are divided by the length to the power of this number.")]
 FamilyOption = Annotated[Family, typer.Option(help="cased: sacreBLEU. tokenised: lowercased, --tokenize none.")]
 Output = Annotated[Path | None, typer.Option(help="Also write the results to this file, as JSON.")]
 

@@ -47,9 +47,9 @@ def train(
     if not folder.tokenizer.exists():
         raise FileNotFoundError(f"{folder.path} is not prepared: run `python -m training prepare {recipe}` first")
     missing = [corpus.name for corpus in loaded.corpora if not folder.corpus(corpus.name).exists()]
-    if missing:  # before the run's own recipe is replaced by one that does not fit it
+    if missing:  # before a recipe that does not fit replaces the run's own
         raise FileNotFoundError(
             f"{folder.path} was prepared without {', '.join(missing)}: give the recipe another name and run "
-            "`python -m training prepare` for it (`start_from` takes these parameters along), or take it out"
+            "`python -m training prepare` for it (`start_from` reuses these parameters), or remove the corpus"
         )
     train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())

@@ -1,4 +1,4 @@
-"""Pairs as users type them, made from clean ones: other case, no full stop, typos, several sentences, things to copy.
+"""Makes pairs as users type them from clean ones: other case, no full stop, typos, several sentences, text to copy.
 
 Parallel text is tidy and has few addresses, codes or rare names. A model trained on it alone learns neither to read
 carelessly typed text nor to copy, and short sentences do not teach it to translate longer texts. The translation of a
@@ -17,7 +17,7 @@ from functools import partial
 from training.data.cleaning import Pair
 
 Way = Callable[[Pair, random.Random], Pair | None]
-"""Makes a variant of a pair, or None where the pair does not suit."""
+"""Makes a variant of a pair, or None if the pair does not suit."""
 
 _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
@@ -78,10 +78,10 @@ _FRAMES = ("{text} {thing}", "{thing} {text}", "{thing}: {text}", "{text} ({thin
 
 
 def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
-    """Yield `count` pairs, each made of a pair of `pairs`, every way of making one as often as the others.
+    """Yield `count` variants of `pairs`, of each kind equally many.
 
-    If a way does not suit a pair (it has no number to change, for example), the next way is used. The result depends on
-    the arguments alone.
+    If a kind does not suit a pair (which has no number to change, for example), the next kind is used. The result
+    depends only on the arguments.
     """
     chosen = random.Random(seed)
     every: tuple[Way, ...] = (*_WAYS, partial(joined, pairs))
@@ -93,7 +93,7 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
 
 
 def lowered(pair: Pair, _draw: random.Random) -> Pair:
-    """Return all of the source in lower case; its translation as it was."""
+    """Return the source in lower case, with its translation unchanged."""
     return pair[0].lower(), pair[1]
 
 
@@ -103,7 +103,7 @@ def raised(pair: Pair, _draw: random.Random) -> Pair:
 
 
 def unfinished(pair: Pair, _draw: random.Random) -> Pair | None:
-    """Return both sides without the mark that ends them, where it is the same."""
+    """Return both sides without their final punctuation mark, if it is the same."""
     ends = [_FINAL.search(side) for side in pair]
     if ends[0] is None or ends[1] is None or ends[0].group(1) != ends[1].group(1):
         return None
@@ -121,7 +121,7 @@ def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
-    """Replace all numbers that both sides have in common."""
+    """Replace all numbers that occur on both sides."""
     found = [_NUMBER.findall(side) for side in pair]
     common = [number for number in found[0] if [side.count(number) for side in found] == [1, 1]]
     if not common:
@@ -138,13 +138,13 @@ def renamed(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def copying(pair: Pair, draw: random.Random) -> Pair:
-    """Add text that is the same in every language to both sides, or return it alone."""
+    """Add text that is the same in every language to both sides, or return only that text."""
     thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
     return frame.format(text=pair[0], thing=thing), frame.format(text=pair[1], thing=thing)
 
 
 def joined(pairs: Sequence[Pair], pair: Pair, draw: random.Random) -> Pair:
-    """Return two to four sentences in a row, the others drawn from ``pairs``."""
+    """Return two to four sentences in a row; the others are drawn from ``pairs``."""
     row = [pair, *(pairs[draw.randrange(len(pairs))] for _ in range(draw.randint(1, 3)))]
     return " ".join(source for source, _ in row), " ".join(target for _, target in row)
 

@@ -1,4 +1,4 @@
-"""Token-budget batches of pairs with similar lengths, in an order that depends on the seed and the epoch alone."""
+"""Batches of pairs of similar length within a token budget, in an order that depends only on the seed and the epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from training.data.dataset import EncodedPairs, Ids
 from training.data.link_table import LinkTable, attention_targets
 
 Entries = npt.NDArray[np.int64]
-"""[pairs, 2]: which corpus, which pair of it."""
+"""[pairs, 2]: the corpus, and the pair in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Batch:
     """Padded ids of B pairs, S source and T target positions."""
 
     source: Tensor
-    """int64 [B, S], each row closed by the end token."""
+    """int64 [B, S]; each row ends with the end token."""
     source_lengths: Tensor
     """int64 [B]."""
     target_in: Tensor
@@ -33,7 +33,7 @@ class Batch:
     target_lengths: Tensor
     """int64 [B]."""
     links: Tensor | None = None
-    """float32 [B, T, S]: where guided attention should look (rows sum to one, or to zero where it is unknown)."""
+    """float32 [B, T, S]: the targets of guided attention; a row sums to one, or to zero if its target is unknown."""
 
     def to(self, device: torch.device) -> Batch:
         """Return the same batch on another device."""
@@ -42,9 +42,9 @@ class Batch:
 
 
 def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
-    """Return which pairs are seen this epoch: each ``floor(weight)`` times, the fraction drawn at random.
+    """Return the pairs of an epoch: each ``floor(weight)`` times, and the fraction of the weight at random.
 
-    Returns [pairs, 2] in corpus order. The result depends on the arguments alone.
+    Returns [pairs, 2] in corpus order. The result depends only on the arguments.
     """
     random = np.random.default_rng((seed, epoch, 0))
     parts = []
@@ -61,8 +61,8 @@ def plan_epoch(
 ) -> list[Entries]:
     """Cut an epoch into batches whose padded target and source each stay within ``batch_tokens``.
 
-    Pairs are sorted by length with random ties, so neighbours differ from epoch to epoch and padding is
-    small; then whole batches are shuffled. The order depends on the arguments alone, so resuming needs only a position.
+    Pairs are sorted by length with random ties, so that neighbours differ from epoch to epoch and padding is small.
+    Then whole batches are shuffled. The order depends only on the arguments, so resuming needs only a position.
     """
     entries = epoch_entries([len(corpus) for corpus in corpora], weights, seed, epoch)
     random = np.random.default_rng((seed, epoch, 1))
@@ -89,7 +89,7 @@ def _cut(source: Entries, target: Entries, batch_tokens: int) -> Iterator[tuple[
 
 
 def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
-    """Pad pairs (each closed by the end token) into one batch."""
+    """Pad pairs, which end with the end token, into one batch."""
     target_out, target_lengths = _pad(targets)
     target_in = torch.full_like(target_out, PAD)
     target_in[:, 0] = BOS
@@ -143,7 +143,7 @@ class TokenBatches:
 
 
 def ordered_batches(pairs: EncodedPairs, batch_tokens: int) -> Iterator[tuple[list[int], Batch]]:
-    """Yield (indices, batch) over all pairs, shortest first: for development loss and decoding."""
+    """Yield (indices, batch) over all pairs, shortest first, for development loss and decoding."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
     source, target = pairs.source.lengths[order], pairs.target.lengths[order]
     for start, stop in _cut(source, target, batch_tokens):

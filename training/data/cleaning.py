@@ -1,4 +1,4 @@
-"""Normalisation of training text, and the rules by which pairs are kept."""
+"""Normalises training text, and decides which pairs are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def normalise(text: str) -> str:
 
 
 def clean(pairs: Iterable[Pair], config: CleaningConfig, max_words: int) -> Iterator[Pair]:
-    """Yield normalised pairs that are neither empty, too long, lopsided nor repeated."""
+    """Yield normalised pairs, without empty, overlong, lopsided and repeated ones."""
     seen: set[Pair] = set()
     for source, target in pairs:
         pair = (normalise(source), normalise(target))

@@ -1,4 +1,4 @@
-"""Encoded sentence pairs, kept flat in two arrays so that a million of them cost megabytes."""
+"""Encoded sentence pairs in two flat arrays, so that a million of them take megabytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ids = npt.NDArray[np.uint16]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One language's sentences: ``ids`` [total] end to end, ``offsets`` [sentences + 1] where each begins."""
+    """The sentences of one language: ``ids`` [total] of all sentences, ``offsets`` [sentences + 1] of their starts."""
 
     ids: Ids
     offsets: npt.NDArray[np.int64]
@@ -33,13 +33,13 @@ class Side:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each sentence, the end token counted [sentences]."""
+        """Return the tokens of each sentence, including the end token [sentences]."""
         return np.diff(self.offsets)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedPairs:
-    """A corpus as token ids, each sentence closed by the end token."""
+    """A corpus as token ids; each sentence ends with the end token."""
 
     source: Side
     target: Side
@@ -59,7 +59,7 @@ class EncodedPairs:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of all ids and of where each sentence ends."""
+        """Return a hash of all ids and sentence boundaries."""
         arrays = (self.source.ids, self.source.offsets, self.target.ids, self.target.offsets)
         return hash_of(*(np.ascontiguousarray(array).data for array in arrays))
 
@@ -75,10 +75,10 @@ class EncodedPairs:
 def encode_pairs(
     pairs: Sequence[Pair], tokenizer: Tokenizer, max_tokens: int, subword_dropout: float = 0.0
 ) -> EncodedPairs:
-    """Turn text pairs into ids; pairs longer than ``max_tokens`` on either side are left out.
+    """Encode text pairs; pairs with more than ``max_tokens`` on either side are left out.
 
-    With ``subword_dropout`` the sources are cut by BPE-dropout (1910.13267), each merge left out with that
-    probability; `tokenizers` draws what it leaves out itself, so two calls differ.
+    With ``subword_dropout`` the sources are cut by BPE-dropout (1910.13267), which leaves out each merge with that
+    probability. `tokenizers` uses its own random numbers, so two calls differ.
     """
     with _merges_left_out(tokenizer, subword_dropout):
         sources = [e.ids for e in tokenizer.encode_batch_fast([source for source, _ in pairs])]

@@ -1,7 +1,7 @@
-"""Distillation data: new sentences, each with the translation that several models agree on most.
+"""Makes distillation data: new sentences, each with the translation on which several models agree most.
 
 Sequence-level knowledge distillation (1606.07947) over untranslated sentences (self-training, 1909.13788).
-The teachers are bundles and translate through the command line, as they are served.
+The teachers are bundles and translate through the command line, as the service does.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Distilled(NamedTuple):
     source: str
     target: str
     score: float
-    """Mean over the teachers of its length-normalised log-probability, in nats a token."""
+    """The mean over the teachers of its length-normalised log-probability, in nats per token."""
 
 
 def unseen(candidates: Iterable[str], seen: Iterable[str]) -> list[str]:
-    """Distinct candidates, in their order, that no seen sentence equals but for case, spaces and punctuation."""
+    """Return the distinct candidates that equal no seen sentence, apart from case, spaces and punctuation, in order."""
     known = {_key(sentence) for sentence in seen}
     found: dict[str, str] = {}
     for sentence in candidates:
@@ -44,10 +44,10 @@ def _key(sentence: str) -> str:
 
 
 def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
-    """Translate every line with every teacher, let each score the others' translations, and choose.
+    """Translate every line with every teacher, score all translations with every teacher, and choose the best.
 
     ``sentences`` has one sentence a line; ``teachers`` are bundle folders.
-    Raises TeacherError with the reason when a bundle or a line cannot be used.
+    Raises TeacherError with the reason if a bundle or a line cannot be used.
     """
     count = len(teachers)
     with tempfile.TemporaryDirectory() as name:
@@ -65,9 +65,9 @@ def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
 def choose(
     sentences: Sequence[str], translations: Sequence[Sequence[str]], scores: Sequence[Sequence[Sequence[float]]]
 ) -> list[Distilled]:
-    """Of each sentence's translations the one with the best mean score; the earlier teacher's when they tie.
+    """Return each sentence's translation with the best mean score; at a tie, that of the earlier teacher.
 
-    ``translations[of][line]``; ``scores[of][by][line]``: what teacher ``by`` gives to the translation of ``of``.
+    ``translations[of][line]``; ``scores[of][by][line]``: the score of teacher ``by`` for the translation of ``of``.
     """
     chosen = []
     for line, sentence in enumerate(sentences):

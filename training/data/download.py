@@ -1,4 +1,4 @@
-"""Public files, fetched once: interrupted downloads are resumed, and checksums are verified."""
+"""Downloads public files once; resumes interrupted downloads, and verifies checksums."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from training.data.corpora import Download
 from training.data.errors import CorpusError
 
 _HEADERS = {
-    "User-Agent": "translucent (training data download)",  # manythings.org turns the libraries' default names away
-    "Accept-Encoding": "identity",  # ranges count bytes of the file itself
+    "User-Agent": "translucent (training data download)",  # manythings.org refuses the libraries' default user agents
+    "Accept-Encoding": "identity",  # a range counts bytes of the file itself, not of its compressed form
 }
 
 
 class _RetryableError(Exception):
-    """The attempt failed in a way that another one may not."""
+    """The attempt failed, and another one may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Partial:
-    """What has arrived so far, next to a note that says which version of the file it is."""
+    """The part of a file that has arrived, and a note of the file's version next to it."""
 
     path: Path
     version: Path
 
     def request_headers(self) -> dict[str, str]:
-        """Ask for the rest if the file is still the same one (RFC 9110, section 13.1.5)."""
+        """Return the headers that request the rest if the file is still the same version (RFC 9110, section 13.1.5)."""
         if not self.path.exists() or not self.version.exists():
             return {}
         return {"Range": f"bytes={self.path.stat().st_size}-", "If-Range": self.version.read_text()}
@@ -44,11 +44,11 @@ class _Partial:
 
 
 def fetch(download: Download, folder: Path, attempts: int = 5, pause: float = 1.0) -> Path:
-    """Return the file's path below ``folder``, downloading it if it is not there yet.
+    """Return the file's path below ``folder``; the file is downloaded if it is not there yet.
 
-    A connection that breaks is tried again, ``pause`` seconds later and twice as long each time, from the byte
-    it broke at; so is the next call after a kill. The file appears under its name only when it is complete.
-    Raises CorpusError when the address does not answer, has no such file, or the checksum differs.
+    A broken download is resumed where it stopped, after ``pause`` seconds, and after twice as long each further time;
+    so is one that was killed, by the next call. The file gets its name only when it is complete.
+    Raises CorpusError if the address does not answer or has no such file, or if the checksum differs.
     """
     target = folder / PurePosixPath(urlsplit(download.address).path).name
     if target.exists():
@@ -75,13 +75,13 @@ def fetch(download: Download, folder: Path, attempts: int = 5, pause: float = 1.
 
 
 def _receive(address: str, partial: _Partial) -> None:
-    """One attempt: append to the partial file, or start it again when the server cannot continue it."""
+    """Make one attempt: append to the partial file, or begin again if the server cannot resume it."""
     headers = _HEADERS | partial.request_headers()
     with httpx.stream("GET", address, headers=headers, follow_redirects=True, timeout=30) as response:
         if response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             _, _, size = response.headers.get("Content-Range", "").rpartition("/")
             if size == str(partial.path.stat().st_size):
-                return  # it was complete: killed between the last byte and the renaming
+                return  # the file was complete: a kill came between the last byte and the renaming
             partial.discard()
             raise _RetryableError("the partial file did not fit")
         if response.status_code >= 500 or response.status_code == httpx.codes.TOO_MANY_REQUESTS:
@@ -97,7 +97,7 @@ def _store(response: httpx.Response, partial: _Partial) -> None:
     if not resumed:
         partial.discard()
         version = response.headers.get("ETag", "")
-        if version and not version.startswith("W/"):  # a weak tag does not promise the same bytes
+        if version and not version.startswith("W/"):  # a weak entity tag does not promise the same bytes
             partial.version.write_text(version)
     length = response.headers.get("Content-Length")
     total = start + int(length) if length is not None else None
@@ -106,7 +106,7 @@ def _store(response: httpx.Response, partial: _Partial) -> None:
         partial.path.open("ab") as file,
         tqdm(total=total, initial=start, desc=name, unit="B", unit_scale=True, disable=None) as bar,
     ):
-        for chunk in response.iter_raw():  # as they arrive: what is gathered first is lost when it breaks
+        for chunk in response.iter_raw():  # bytes in a buffer would be lost with the connection
             file.write(chunk)
             bar.update(len(chunk))
     if total is not None and partial.path.stat().st_size != total:

@@ -2,4 +2,4 @@
 
 
 class CorpusError(ValueError):
-    """A corpus that cannot be found, fetched or read."""
+    """A corpus cannot be found, fetched or read."""

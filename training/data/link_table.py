@@ -1,4 +1,4 @@
-"""Which source token each target token of a training pair stands for, kept flat: what guides attention."""
+"""The links between source and target tokens of training pairs, for guided attention, in flat arrays."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from training.runs.fingerprint import PreparedError
 
 @dataclass(frozen=True, slots=True)
 class LinkTable:
-    """The links of a corpus: ``pairs`` [links, 2] (source, target) end to end, ``offsets`` [sentences + 1]."""
+    """The links of a corpus: ``pairs`` [links, 2] (source, target) of all sentences, ``offsets`` [sentences + 1]."""
 
     pairs: npt.NDArray[np.uint16]
     offsets: npt.NDArray[np.int64]
 
     @staticmethod
     def of(sentences: Sequence[Collection[tuple[int, int]]]) -> LinkTable:
-        """Return the table of a corpus, a set of links between tokens a sentence pair."""
+        """Return the table of a corpus, given the set of links of each sentence pair."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(links) for links in sentences], out=offsets[1:])
         flat = [link for links in sentences for link in sorted(links)]
@@ -37,14 +37,14 @@ class LinkTable:
         return self.pairs[self.offsets[index] : self.offsets[index + 1]]
 
     def save(self, path: Path, corpus: EncodedPairs) -> None:
-        """Write one compressed .npz that remembers which ``corpus`` the links are of."""
+        """Write one compressed .npz, with the fingerprint of the ``corpus`` that the links belong to."""
         np.savez_compressed(path, pairs=self.pairs, offsets=self.offsets, of=np.array(corpus.fingerprint))
 
     @staticmethod
     def load(path: Path, corpus: EncodedPairs) -> LinkTable:
         """Read what ``save`` wrote for this ``corpus``.
 
-        Raises FileNotFoundError naming the command that makes it, PreparedError when the links are of other text.
+        Raises FileNotFoundError with the command that makes it, PreparedError if the links belong to other text.
         """
         if not path.exists():
             raise FileNotFoundError(f"{path} is missing: guided alignment needs `python -m training links RUN` first")
@@ -52,11 +52,11 @@ class LinkTable:
             table = LinkTable(data["pairs"], data["offsets"])
             of = str(data["of"]) if "of" in data else None
         if not table.fits(corpus) or (of is not None and of != corpus.fingerprint):
-            raise PreparedError(f"{path} links other text than the prepared text: run `python -m training links` again")
+            raise PreparedError(f"{path} does not belong to the prepared text: run `python -m training links` again")
         return table
 
     def fits(self, corpus: EncodedPairs) -> bool:
-        """Return whether every link is between tokens that there are."""
+        """Return whether every link is between existing tokens."""
         if len(self) != len(corpus):
             return False
         sentences = np.repeat(np.arange(len(self)), np.diff(self.offsets))
@@ -65,7 +65,7 @@ class LinkTable:
 
 
 def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, source: int) -> Tensor:
-    """Return what guided attention should be: float32 [B, T, S], each linked target token's weight spread evenly.
+    """Return the targets of guided attention, float32 [B, T, S]: a target token's weight is divided among its links.
 
     Rows of target tokens without a link are zero.
     """

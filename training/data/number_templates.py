@@ -1,6 +1,6 @@
 """Sentences with fresh random values: numbers, amounts, times, dates, telephone numbers, codes.
 
-Parallel text repeats few numbers, so a model learns them by heart instead of copying digits. The templates
+Parallel text repeats few numbers, so a model memorises them instead of learning to copy digits. The templates
 (``number_templates.tsv``) are our own sentences in English, French and German; each slot is filled with a random value,
 written as each language writes it.
 """
@@ -17,7 +17,7 @@ from importlib.resources import files
 from training.data.cleaning import Pair
 
 Value = dict[str, str]
-"""One value as each language writes it."""
+"""One value, as each language writes it."""
 
 LANGUAGES = ("en", "fr", "de")
 TRAINING = "number_templates.tsv"
@@ -28,7 +28,7 @@ _CURRENCIES = ("$", "€", "£")
 
 
 def _translated(lines: str) -> tuple[Value, ...]:
-    """Return one value a line, its words in the order of ``LANGUAGES``."""
+    """Return one value for each line, whose words are in the order of ``LANGUAGES``."""
     return tuple(dict(zip(LANGUAGES, line.split(), strict=True)) for line in lines.strip().splitlines())
 
 
@@ -66,9 +66,9 @@ Sunday dimanche Sonntag
 def number_pairs(
     source_language: str, target_language: str, count: int, seed: int, sentences: str = TRAINING
 ) -> Iterator[Pair]:
-    """Yield ``count`` pairs, every template as often as the others. Same arguments, same pairs.
+    """Yield ``count`` pairs, of each template equally many; the same arguments give the same pairs.
 
-    Raises ValueError for a language that the templates do not have.
+    Raises ValueError for a language without templates.
     """
     templates = _templates(sentences)
     for language in (source_language, target_language):
@@ -82,8 +82,8 @@ def number_pairs(
 def filled(template: Value, source_language: str, target_language: str, draw: random.Random) -> Pair:
     """Return a template in two languages with the same random values.
 
-    The n-th slot of a kind holds the n-th value of that kind; ``{few2}`` names the second one where a language
-    needs another order.
+    The n-th slot of a kind holds the n-th value of that kind; ``{few2}`` is the second one, for
+    languages with another word order.
     """
     values: dict[tuple[str, int], Value] = {}
 
@@ -111,7 +111,7 @@ def _same(text: str) -> Value:
 
 
 def _whole(number: int, grouped: bool) -> Value:
-    """Return a whole number, with each language's mark between groups of three digits where ``grouped``."""
+    """Return a whole number, with each language's separator between groups of three digits if ``grouped``."""
     if not grouped:
         return _same(str(number))
     english = f"{number:,}"

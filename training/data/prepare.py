@@ -1,4 +1,4 @@
-"""From named corpora to a run folder with vocabulary, encoded pairs and development text."""
+"""Prepares a run folder from the corpora of a recipe: vocabulary, encoded pairs, development text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from training.runs.folder import RunFolder
 
 
 def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
-    """Read, clean, split and encode all corpora of a recipe; returns the statistics it also writes.
+    """Read, clean, split and encode all corpora of a recipe; returns the statistics, which are also written.
 
-    Development sentences of any corpus are held out of all of them. The folder changes when everything is made, or
-    not at all. Raises PreparedError when nothing would be held out, or when the folder has checkpoints of other text.
+    Development sentences of one corpus are held out of all corpora. If an error occurs, the folder stays unchanged.
+    Raises PreparedError if nothing would be held out, or if the folder has checkpoints of other text.
     """
     if not any(corpus.development for corpus in recipe.corpora):
         raise PreparedError(
@@ -44,7 +44,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
             require_same(fingerprint_of(folder), now, f"{folder.path}: its checkpoints")
         Prepared(prepared_part(recipe), now).save(made.prepared)
         folder.path.mkdir(exist_ok=True)
-        for path in sorted(made.path.iterdir(), key=lambda path: path == made.prepared):  # the record comes last
+        for path in sorted(made.path.iterdir(), key=lambda path: path == made.prepared):  # the record is written last
             path.replace(folder.path / path.name)
     return counts
 
@@ -111,7 +111,7 @@ def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[C
 
 
 def _vocabulary_text(training: dict[str, list[Pair]], corpora: list[CorpusConfig], seed: int) -> Iterator[str]:
-    """Yield the text of one epoch, so that the vocabulary fits the mix that is trained on."""
+    """Yield the text of one epoch, so that the vocabulary fits the training mix."""
     texts = [training[corpus.name] for corpus in corpora]
     entries = epoch_entries([len(pairs) for pairs in texts], [corpus.weight for corpus in corpora], seed, 0)
     for corpus, pair in entries.tolist():

@@ -1,4 +1,4 @@
-"""Sentence pairs out of files: tab-separated text, pairs of line-aligned files, published archives."""
+"""Reads sentence pairs from files: tab-separated text, line-aligned files, published archives."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from training.data.errors import CorpusError
 def read_corpus(
     name: str, source_language: str, target_language: str, mirror: Path | None, cache: Path
 ) -> Iterator[Pair]:
-    """Yield the pairs of a named corpus in the direction asked for.
+    """Yield the pairs of a named corpus in the requested direction.
 
-    From ``mirror`` when given; otherwise the public archive is downloaded into ``cache`` once.
-    Raises CorpusError before the first pair when the corpus, the language pair or the files are missing.
+    They are read from ``mirror`` if it is given; otherwise the public archive is downloaded into ``cache`` once.
+    Raises CorpusError before the first pair if the corpus, the language pair or the files are missing.
     """
     corpus = find_corpus(name)
     languages = corpus.languages(source_language, target_language)
@@ -44,8 +44,8 @@ def read_corpus(
 def read_pairs(path: Path, target_path: Path | None = None) -> Iterator[Pair]:
     """Yield the pairs of a local TSV (source, tab, target) or of two line-aligned files; ``.gz`` too.
 
-    Raises CorpusError, with file and line, for missing files, text that is not UTF-8, a line without a tab,
-    unequal line counts, and files without any pair.
+    Raises CorpusError with file and line for missing files, text that is not UTF-8, a line without a tab, unequal
+    numbers of lines, and files without pairs.
     """
     if target_path is None:
         return _not_empty(_split_columns(_lines(str(path), _open(path)), str(path)), str(path))
@@ -55,7 +55,7 @@ def read_pairs(path: Path, target_path: Path | None = None) -> Iterator[Pair]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a text file (.gz too), empty ones too; raises CorpusError when there is no such UTF-8 text."""
+    """Return all lines of a text file (or .gz), also empty ones; raises CorpusError if it is not readable UTF-8."""
     return list(_lines(str(path), _open(path)))
 
 
@@ -83,7 +83,7 @@ def _from_downloads(corpus: Corpus, languages: tuple[str, str], cache: Path) -> 
 
 
 class _Member(NamedTuple):
-    """A file inside an archive, opened."""
+    """An open file inside an archive."""
 
     name: str
     stream: IO[bytes]
@@ -99,7 +99,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _member(archive: Path, ending: str, ignored: str = "/") -> _Member:
-    """Open the one member with that ending whose name does not start with ``ignored`` (read-me files)."""
+    """Open the only member with that ending whose name does not begin with ``ignored`` (read-me files)."""
     try:
         content = zipfile.ZipFile(archive)
     except zipfile.BadZipFile as error:
@@ -111,7 +111,7 @@ def _member(archive: Path, ending: str, ignored: str = "/") -> _Member:
 
 
 def _lines(name: str, stream: IO[bytes]) -> Iterator[str]:
-    """Decode line by line, so that an error names its line; only line feeds end a line."""
+    """Decode line by line, so that an error has its line number; only line feeds end a line."""
     try:
         with stream:
             for number, line in enumerate(stream, start=1):
@@ -121,7 +121,7 @@ def _lines(name: str, stream: IO[bytes]) -> Iterator[str]:
                     raise CorpusError(f"{name}, line {number}: not UTF-8 ({error.reason}); convert the file") from error
                 yield text.rstrip("\r\n")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CorpusError(f"{name} is damaged or not compressed at all: {error}") from error
+        raise CorpusError(f"{name} is damaged or not compressed: {error}") from error
 
 
 def _split_columns(lines: Iterable[str], name: str) -> Iterator[Pair]:
@@ -146,7 +146,7 @@ def _zipped(source: Iterable[str], target: Iterable[str], names: tuple[str, str]
 
 
 def _not_empty(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
-    """Open the file now, not at the first use, and insist on at least one pair."""
+    """Return pairs whose file is opened now, not at the first use; raise CorpusError if there is no pair."""
     try:
         first = next(pairs)
     except StopIteration:

@@ -1,4 +1,4 @@
-"""Representative samples of sentences: each corpus in its share, spread evenly."""
+"""Representative samples of sentences: each corpus has its share, spread evenly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 def shares(sizes: Sequence[int], count: int) -> list[int]:
     """Divide ``count`` in proportion to ``sizes`` by largest remainders; each gets at least one, and at most its size.
 
-    So the sum can be above ``count`` where there are more parts than that.
+    The sum exceeds ``count`` if there are more parts than that.
     """
     total = sum(sizes)
     if total <= count:
@@ -26,7 +26,7 @@ def shares(sizes: Sequence[int], count: int) -> list[int]:
 
 
 def spread(corpora: Sequence[str], count: int) -> list[int]:
-    """Return indices of about ``count`` rows, each of the ``corpora`` named in them in its share, in order."""
+    """Return the indices of about ``count`` rows, ascending, with a share of each of their ``corpora``."""
     sizes = Counter(corpora)
     wanted = dict(zip(sizes, shares(list(sizes.values()), count), strict=True))
     chosen: list[int] = []

@@ -1,4 +1,4 @@
-"""Development data, chosen by source sentence so that no translation of it is trained on."""
+"""Chooses development data by source sentence, so that no other translation of it is in the training data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from training.data.cleaning import Pair
 
 
 def sentence_hash(sentence: str) -> int:
-    """Return a number that depends on nothing but the sentence, case and final punctuation aside (64 bits)."""
+    """Return a 64-bit hash of a sentence without its case and final punctuation."""
     key = sentence.lower().rstrip(" .!?").encode()
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
 
 
 def held_out(pairs: Sequence[Pair], count: int) -> set[int]:
-    """Hashes of the ``count`` source sentences with the smallest hashes: stable when pairs are added or reordered."""
+    """Return the ``count`` smallest hashes of source sentences, a stable choice if pairs are added or reordered."""
     return set(sorted({sentence_hash(source) for source, _ in pairs})[:count])
 
 
@@ -33,7 +33,7 @@ def split(pairs: Sequence[Pair], development: set[int]) -> tuple[list[Pair], lis
 
 
 def subset(pairs: Sequence[Pair], count: int | None) -> list[Pair]:
-    """At most ``count`` pairs, those whose source sentences have the smallest hashes."""
+    """Return at most ``count`` pairs: those whose source sentences have the smallest hashes."""
     if count is None or len(pairs) <= count:
         return list(pairs)
     return sorted(pairs, key=lambda pair: sentence_hash(pair[0]))[:count]

@@ -1,4 +1,4 @@
-"""The joint byte-pair vocabulary, with everything that happens to text inside ``tokenizer.json``."""
+"""Learns the joint byte-pair vocabulary; ``tokenizer.json`` contains all processing of text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
     """Learn a BPE vocabulary without unknown tokens: bytes spell text that has no subword.
 
-    The trainer of `tokenizers` adds no byte tokens, so they stand among its special tokens while it
-    trains; the model is then rebuilt with them as ordinary entries, or users' text could hit them.
+    The trainer of `tokenizers` adds no byte tokens, so they are among its special tokens while it trains. Afterwards
+    the model is rebuilt with them as ordinary entries, because special tokens could match users' text.
     """
     draft = Tokenizer(models.BPE())
     draft.normalizer = _normaliser(config)
@@ -64,6 +64,6 @@ def _pre_tokeniser(config: VocabularyConfig) -> pre_tokenizers.PreTokenizer:
     metaspace = pre_tokenizers.Metaspace(replacement=SPACE_PIECE, prepend_scheme="always", split=True)
     if config.pretokenised:
         return metaspace
-    # A mark or digit stands alone but keeps the space before it: "▁!" is one piece, as French needs it.
+    # A punctuation mark or digit is separate but keeps the space before it: "▁!" is one subword, as French needs it.
     marks = pre_tokenizers.Split(Regex(r"▁?(?:[\p{P}\p{N}]|[\p{S}&&[^▁]])"), "isolated")
     return pre_tokenizers.Sequence([metaspace, marks])

@@ -1,4 +1,4 @@
-"""Translations by bundles through the command line, exactly as they are served."""
+"""Translates with bundles through the command line, exactly as the service does."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 class TeacherError(ValueError):
-    """A teacher that could not translate; the message is its own."""
+    """A teacher could not translate; the message is its own."""
 
 
 def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
-    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with what it printed."""
+    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with its error message."""
     command = [sys.executable, "-m", "service", "translate", "--model", str(teacher), "--input", str(sentences)]
     command.append("--no-split-sentences")  # each line is one sentence
     result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)

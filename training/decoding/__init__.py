@@ -1,1 +1,1 @@
-"""Translating with a PyTorch network: greedy and beam search, as the service searches."""
+"""Translation with a PyTorch network: greedy and beam search that work as in the service."""

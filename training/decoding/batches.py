@@ -1,4 +1,4 @@
-"""Batches of sentences of similar length, padded, and a network switched to evaluation."""
+"""Padded batches of sentences of similar length, and the evaluation mode of a network."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from service.bundle.vocabulary import EOS, PAD
 from training.networks.interface import Network
 
 BATCH_TOKENS = 4096
-"""Source positions of a batch, padding and beams counted."""
+"""Source positions of a batch, including padding, for all beams."""
 
 
 @contextmanager
 def evaluating(network: Network) -> Iterator[torch.device]:
-    """Switch dropout and gradients off in this context; yield the network's device."""
+    """Switch off dropout and gradients in this context; yield the network's device."""
     module = network if isinstance(network, nn.Module) else nn.Identity()
     before = module.training
     module.eval()
@@ -29,7 +29,7 @@ def evaluating(network: Network) -> Iterator[torch.device]:
 
 
 def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids without end tokens → int64 [B, S] closed by the end token and padded, int64 [B]."""
+    """Return ids without end tokens as a padded int64 [B, S] with end tokens, and their lengths, int64 [B]."""
     lengths = [len(source) + 1 for source in sources]
     padded = torch.full((len(sources), max(lengths)), PAD)
     for row, source in enumerate(sources):

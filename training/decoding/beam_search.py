@@ -15,15 +15,15 @@ from training.networks.interface import Memory, Network, State
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How translations are searched for; the defaults are the service's."""
+    """The options of a search; the defaults are those of the service."""
 
     beam_size: int = 4
     length_penalty: float = 1.0
-    """α: hypotheses are compared by log-probability / length^α, the end token counted."""
+    """α: hypotheses are compared by log-probability / length^α; the length includes the end token."""
     max_length: int = 256
-    """Tokens of a translation (and of a source), the end token counted."""
+    """The most tokens of a translation and of a source, including the end token."""
     wrap_tokens: int = WRAP_TOKENS
-    """Sentences of more source tokens, the end token counted, are translated in parts."""
+    """Sentences with more source tokens, including the end token, are translated in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Hypothesis:
     score: float
     """Sum of log-probabilities (nats) / length^α."""
     finished: bool
-    """False when the length limit cut it."""
+    """False if it was cut off at the length limit."""
 
 
 @dataclass(slots=True)
 class _Sentence:
-    """A sentence being searched: its place in the batch, its limit and its results so far."""
+    """A sentence in the search: its index in the batch, its length limit and its results so far."""
 
     index: int
     limit: int
@@ -53,7 +53,7 @@ class _Sentence:
 
 @dataclass(slots=True)
 class _Beams:
-    """The live rows: A sentences of K beams, N = A · K."""
+    """The live rows: A sentences with K beams each, N = A · K."""
 
     sentences: list[_Sentence]
     memory: Memory
@@ -63,10 +63,10 @@ class _Beams:
     ids: Tensor
     """[A, K, steps so far]."""
     most: Tensor
-    """How long a repetition may get, by its period [A, 16]."""
+    """The longest allowed repetition of each period [A, 16]."""
 
     def keep(self, places: list[int]) -> None:
-        """Drop all sentences but these."""
+        """Keep only these sentences."""
         kept = torch.tensor(places, dtype=torch.int64, device=self.scores.device)
         beams = self.scores.shape[1]
         rows = (kept[:, None] * beams + torch.arange(beams, device=kept.device)).flatten()
@@ -77,12 +77,12 @@ class _Beams:
 
 
 def beam_search(network: Network, source: Tensor, lengths: Tensor, options: SearchOptions) -> list[list[Hypothesis]]:
-    """[B, S], [B] → up to ``beam_size`` hypotheses of each sentence, best first.
+    """Return up to ``beam_size`` hypotheses of each sentence, best first, from [B, S] and [B].
 
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
-    hypothesis; the first K others live on. A sentence is done when no live hypothesis can beat its best finished
-    one, when K are finished and none would beat it by ending now, or at its limit, where the first K are taken as
-    they stand. No hypothesis repeats itself forever (``training.decoding.repetition``).
+    hypothesis; the first K others stay live. A sentence is done when no live hypothesis can beat its best finished
+    one, when K are finished and none would beat it by ending now, or at its limit, where the first K are finished as
+    they are. No hypothesis repeats itself without end (``training.decoding.repetition``).
     """
     beams = _start(network, source, lengths, options)
     all_sentences = list(beams.sentences)
@@ -104,7 +104,7 @@ def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOpt
     rows = torch.arange(len(source), device=source.device).repeat_interleave(size)
     memory = network.encode(source, lengths).select(rows)
     scores = torch.full((len(source), size), float("-inf"), device=source.device)
-    scores[:, 0] = 0.0  # all beams are alike before the first step: one of them counts
+    scores[:, 0] = 0.0  # all beams are equal before the first step, so only one of them counts
     limits = [length_limit(length, options.max_length) for length in lengths.tolist()]
     sentences = [_Sentence(index, limit) for index, limit in enumerate(limits)]
     ids = torch.zeros((len(source), size, 0), dtype=torch.int64, device=source.device)
@@ -113,7 +113,7 @@ def _start(network: Network, source: Tensor, lengths: Tensor, options: SearchOpt
 
 
 def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
-    """Rank continuations, note finished hypotheses, move the K best others into the rows."""
+    """Rank continuations, record finished hypotheses, and move the K best others into the rows."""
     size, vocabulary = logprobs.shape[1:]
     repetition.forbid(logprobs, beams.ids, beams.most)
     totals = (beams.scores[:, :, None] + logprobs).flatten(1)  # [A, K · V]
@@ -140,7 +140,7 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
 
 
 def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchOptions) -> bool:
-    """Return whether waiting cannot pay; ``best_live`` is the largest sum of log-probabilities, which only falls."""
+    """Return whether no live hypothesis can win; ``best_live`` is the largest sum of log-probabilities."""
     if steps >= sentence.limit:
         return True
     to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))

@@ -1,4 +1,4 @@
-"""Greedy search: the most likely token at every step."""
+"""Greedy search."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from training.networks.interface import Network
 
 
 def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
-    """Return the most likely token at every step: [B, S], [B] → ids without the end token.
+    """Return the most likely token of every step, ids without the end token, from [B, S] and [B].
 
-    A row also ends at its ``length_limit``, so that an untrained network stops, and cannot repeat itself
-    forever, as in the service.
+    A row also ends at its ``length_limit``, so that an untrained network stops. As in the service, it cannot repeat
+    itself without end.
     """
     memory = network.encode(source, lengths)
     state = network.start(memory)
@@ -49,7 +49,7 @@ def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -
 
 
 def translate_greedy(network: Network, sources: Sequence[Sequence[int]], max_length: int) -> list[list[int]]:
-    """Greedy translations of many sentences, ids without end tokens on both sides, in the order given."""
+    """Return the greedy translations of many sentences, in their order; ids have no end tokens on either side."""
     results: list[list[int]] = [[] for _ in sources]
     with evaluating(network) as device:
         for group in length_groups(sources):

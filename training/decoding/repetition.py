@@ -1,4 +1,4 @@
-"""Forbids tokens with which a hypothesis would repeat itself forever; the rule is in `service.bundle.repetition`."""
+"""Forbids tokens with which a hypothesis would repeat itself without end; `service.bundle.repetition` has the rule."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from training.networks.interface import Network
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the network says about a given translation of T tokens, the end token counted."""
+    """The network's scores of a given translation of T tokens, including the end token."""
 
     logprobs: npt.NDArray[np.float32]
     """[T]."""
@@ -28,7 +28,7 @@ class Scored:
 
 
 def score_targets(network: Network, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Scored]:
-    """Score given targets by teacher forcing; ids without end tokens on both sides, results in the order given."""
+    """Score given targets by teacher forcing, in their order; ids have no end tokens on either side."""
     results: dict[int, Scored] = {}
     longer = [max(s, t, key=len) for s, t in zip(sources, targets, strict=True)]
     with evaluating(network) as device:

@@ -1,4 +1,4 @@
-"""From sentences to translations with a PyTorch network, cut and joined as the service does."""
+"""Translates sentences with a PyTorch network; long ones are cut and joined as in the service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def search(
     options: SearchOptions,
     progress: Callable[[int], object] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of every source, best first; ``progress`` gets each batch's number of sentences."""
+    """Return the hypotheses of every source, best first; ``progress`` gets the number of sentences of each batch."""
     results: list[list[Hypothesis]] = [[] for _ in sources]
     with evaluating(network) as device:
         for group in length_groups(sources, options.beam_size):
@@ -40,7 +40,7 @@ def translate(
 ) -> list[str]:
     """Return one translation for each sentence; an empty one stays empty.
 
-    A sentence over the limits of ``options`` is translated in parts, as the service does.
+    A sentence beyond the limits of ``options`` is translated in parts, as in the service.
     """
     segments = [segments_of(sentence, tokenizer, options) for sentence in sentences]
     found = iter(search(network, [each.ids[:-1] for own in segments for each in own], options, progress))

@@ -1,1 +1,1 @@
-"""Quality of translations and alignments: scores, reports by domain and by length, comparison with eflomal."""
+"""Quality of translations and alignments: scores, and reports by domain and by length."""

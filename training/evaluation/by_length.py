@@ -1,4 +1,4 @@
-"""BLEU by sentence length of several systems, as table and plot: figure 2 of arXiv 1409.0473."""
+"""BLEU by sentence length of several systems, as a table and a plot like figure 2 of arXiv 1409.0473."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from training.evaluation.scores import Bucket
 
 Curves = Mapping[str, Sequence[Bucket]]
-"""The buckets of each system, by the name the legend shows."""
+"""The buckets of each system, by its name in the legend."""
 
 
 def table(curves: Curves) -> str:
-    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the longest one."""
+    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the last one."""
     buckets = next(iter(curves.values()))
     labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
     head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
@@ -27,7 +27,7 @@ def table(curves: Curves) -> str:
 
 
 def _lost(buckets: Sequence[Bucket]) -> list[str]:
-    """How many points of BLEU the last bucket loses against the best and the first one; empty if it has no sentence."""
+    """Return the BLEU that the last bucket loses against the best and the first one; empty if it has no sentences."""
     last, known = buckets[-1].bleu, [bucket.bleu for bucket in buckets if bucket.bleu is not None]
     if last is None:
         return ["", ""]
@@ -35,7 +35,7 @@ def _lost(buckets: Sequence[Bucket]) -> list[str]:
 
 
 def plot(curves: Curves, stem: Path) -> list[Path]:
-    """Draw one line a system and write ``stem``.png and .svg; the same curves give the same bytes."""
+    """Draw one line for each system into ``stem``.png and .svg; the same curves give the same bytes."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for marker, (name, buckets) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):

@@ -1,7 +1,7 @@
-"""Quality of a bundle by kind of text: the report in the model card.
+"""Quality of a bundle by kind of text, for the model card.
 
-The bundle translates through ``translucent translate``, so that it is measured as it is served: int8, the bundle's
-default beam, long sentences cut by the server's rule.
+The bundle translates through ``translucent translate``, so that the measurement is of the service: int8, the bundle's
+default beam size, and long sentences in parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BEAM_SIZE = 4
 def public_sets(folder: Path, source: str, target: str) -> list[TestSet]:
     """Return the public test sets of a language pair that ``folder`` holds, in either direction of the files.
 
-    ``folder`` is laid out as a mirror: ``test/NAME.en-XX.tsv.gz``, and Multi30k's files under ``multi30k/raw``.
+    ``folder`` has the layout of a mirror: ``test/NAME.en-XX.tsv.gz``, and Multi30k's files under ``multi30k/raw``.
     """
     found = [found for name in PUBLIC_SETS for found in _tsv(folder / "test", name, source, target)]
     halves = [folder / "multi30k" / "raw" / f"test_2016_flickr.{language}.gz" for language in (source, target)]
@@ -59,7 +59,7 @@ def domain_scores(bundle: Path, sets: Iterable[TestSet], beam_size: int | None =
 
 
 def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score:
-    """Return the share of sentences with fresh random numbers in which every number arrives exactly once."""
+    """Return the share of sentences with fresh random numbers whose translations have every number exactly once."""
     pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
     kept = count_kept(sources, references, translated(bundle, sources))
@@ -71,7 +71,7 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
 def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     """Return every figure of a bundle's domain report.
 
-    ``run`` is the folder it was trained in (its held-out sentences, a slice of each corpus), ``tests`` a mirror.
+    ``run`` is its run folder, whose held-out sentences of each corpus are used; ``tests`` is a mirror.
     """
     recipe = RunFolder(run).load_recipe()
     target = recipe.target_language
@@ -84,7 +84,7 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
 
 
 def translated(bundle: Path, sentences: Sequence[str], beam_size: int | None = None) -> list[str]:
-    """Return a bundle's translations, one line each; raises TeacherError with the reason when it cannot."""
+    """Return a bundle's translations, one line each; raises TeacherError with the reason if that fails."""
     with tempfile.TemporaryDirectory() as name:
         source, target = Path(name) / "source", Path(name) / "target"
         source.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")

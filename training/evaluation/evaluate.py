@@ -1,4 +1,4 @@
-"""Quality of a trained network on test sets, development data of each corpus and the four teaching sentences."""
+"""Quality of a trained network on test sets, on the development data of each corpus and on the teaching sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from training.trainer.checkpoints import Trained
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The figures of one test set."""
+    """The scores of one test set."""
 
     test_set: str
     sentences: int
@@ -37,7 +37,7 @@ class Result:
     scores: list[Score]
     by_length: list[Bucket]
     seconds: float | None
-    """Time to translate; None for translations made elsewhere."""
+    """The time of the translation; None for translations that were made elsewhere."""
 
 
 def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOptions) -> list[str]:
@@ -47,7 +47,7 @@ def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOpt
 
 
 def evaluate(trained: Trained, test: TestSet, options: SearchOptions, family: Family) -> tuple[Result, list[str]]:
-    """Translate a test set and score it; gives the translations too."""
+    """Translate a test set and score it; returns the translations, too."""
     started = time.perf_counter()
     hypotheses = translate_all(trained, test.sources, options)
     seconds = round(time.perf_counter() - started, 2)
@@ -61,7 +61,7 @@ def evaluate_lines(
     options: SearchOptions,
     seconds: float | None = None,
 ) -> Result:
-    """Score translations made by any system with these options, e.g. the bundle through ``translucent translate``."""
+    """Score translations of any system, e.g. those of ``translucent translate``, made with these options."""
     return Result(
         test_set=test.name,
         sentences=len(test.sources),
@@ -74,7 +74,7 @@ def evaluate_lines(
 
 
 def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[TeachingResult]:
-    """Return the four teaching sentences; empty for languages that have no accepted answers listed."""
+    """Return the results of the teaching sentences; none for languages without a list of accepted answers."""
     language = trained.recipe.target_language
     if trained.recipe.source_languages != ("en",) or language not in TEACHING_LABELS:
         return []
@@ -95,7 +95,7 @@ def report(
 
 
 def as_text(results: Sequence[Result], teaching: Sequence[TeachingResult]) -> str:
-    """Return the same as text, with a line for each figure."""
+    """Return the same as text, with a line for each score."""
     lines = []
     for result in results:
         lines.append(f"{result.test_set}: {result.sentences} sentences")

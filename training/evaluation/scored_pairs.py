@@ -1,4 +1,4 @@
-"""Given translations through a trained network: their scores, and their words' alignments from attention."""
+"""Scores given translations with a trained network, and aligns their words by its attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.trainer.checkpoints import Trained
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """One sentence pair; ``scored`` is None when either side is empty."""
+    """One sentence pair; ``scored`` is None if one side is empty."""
 
     scored: Scored | None
     sources: Groups
@@ -24,13 +24,13 @@ class ScoredPair:
     targets: Groups
 
     def links(self, head: AlignmentHead) -> Links:
-        """Return the word alignment that a head finds, 0-based; none for an empty side."""
+        """Return the word alignment of a head, 0-based; none if one side is empty."""
         if self.scored is None:
             return frozenset()
         return find_links(head, self.scored.attention, self.sources, self.targets)
 
     def score(self, length_penalty: float = 1.0) -> float:
-        """Sum of log-probabilities / length^α, the end token counted; 0 for an empty side."""
+        """Return the sum of log-probabilities / length^α, with the end token in the length; 0 if one side is empty."""
         if self.scored is None:
             return 0.0
         total, length = float(self.scored.logprobs.sum()), len(self.scored.logprobs)
@@ -40,7 +40,7 @@ class ScoredPair:
 def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]) -> list[ScoredPair]:
     """Score every target as the translation of its source.
 
-    Raises ValueError when the numbers of lines differ or a line has more tokens than the network has positions.
+    Raises ValueError if the numbers of lines differ, or if a line has more tokens than the network has positions.
     """
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} source lines, but {len(targets)} target lines")
@@ -63,9 +63,9 @@ def tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
 
 
 def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
-    """Return what heads are measured on; pairs with an empty side are left out.
+    """Return the samples that heads are measured on, without pairs that have an empty side.
 
-    Raises ValueError when the numbers of pairs differ.
+    Raises ValueError if the numbers of pairs differ.
     """
     if len(pairs) != len(gold):
         raise ValueError(f"{len(pairs)} sentence pairs, but {len(gold)} lines of gold alignments")

@@ -1,4 +1,4 @@
-"""Scores of translations: BLEU and chrF as in the literature, and the metric of the teaching example."""
+"""Scores of translations: BLEU and chrF by sacreBLEU, and the metric of the teaching example."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sacrebleu.metrics.chrf import CHRF
 
 Family = Literal["cased", "tokenised"]
 """``cased``: sacreBLEU on plain text (Tatoeba, WMT, FLORES). ``tokenised``: lowercased text that is already tokenised,
-with no tokenisation of its own (``--tokenize none --lowercase``): what Multi30k papers publish."""
+without further tokenisation (``--tokenize none --lowercase``), as in papers about Multi30k."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One figure with what it takes to repeat it."""
+    """One score with its signature, which makes it reproducible."""
 
     metric: str
     score: float
@@ -27,9 +27,9 @@ class Score:
 
 
 def score(hypotheses: Sequence[str], references: Sequence[str], family: Family = "cased") -> list[Score]:
-    """BLEU and chrF of a test set, one reference each.
+    """Return BLEU and chrF of a test set with one reference for each sentence.
 
-    Raises ValueError when the numbers of lines differ or there are none.
+    Raises ValueError if the numbers of lines differ, or if there are none.
     """
     if len(hypotheses) != len(references) or not references:
         raise ValueError(f"{len(hypotheses)} translations cannot be compared with {len(references)} references")
@@ -44,7 +44,7 @@ def score(hypotheses: Sequence[str], references: Sequence[str], family: Family =
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """BLEU of the sentences whose source has ``shortest`` to ``longest`` white-space words."""
+    """The BLEU of the sentences whose source has ``shortest`` to ``longest`` white-space words."""
 
     shortest: int
     longest: int | None
@@ -54,7 +54,7 @@ class Bucket:
 
     @property
     def label(self) -> str:
-        """``1–10`` or ``over 30``."""
+        """Return the range of lengths, such as ``1–10`` or ``over 30``."""
         return f"over {self.shortest - 1}" if self.longest is None else f"{self.shortest}–{self.longest}"
 
 
@@ -65,7 +65,7 @@ def score_by_length(
     edges: Sequence[int] = (10, 20, 30),
     family: Family = "cased",
 ) -> list[Bucket]:
-    """Corpus BLEU of each length bucket (1409.0473, figure 2); ``edges``: longest length of each but the last."""
+    """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last."""
     bounds = list(zip([1, *(edge + 1 for edge in edges)], [*edges, None], strict=True))
     buckets = []
     for shortest, longest in bounds:
@@ -80,8 +80,8 @@ def score_by_length(
 def bigram_bleu(prediction: Sequence[str], label: Sequence[str], longest: int = 2) -> float:
     """Return the metric of the classic teaching example, between 0 and 1.
 
-    exp(min(0, 1 − |label| / |prediction|)) · Π over n of p_n ^ (1 / 2ⁿ), where p_n is the share of the prediction's
-    n-grams that the label has; n goes up to ``longest``, or to the prediction's length if that is smaller.
+    It is exp(min(0, 1 − |label| / |prediction|)) · Π over n of p_n ^ (1 / 2ⁿ); p_n is the share of the prediction's
+    n-grams that are in the label; n goes up to ``longest``, or to the prediction's length if that is smaller.
     """
     if not prediction:
         return 0.0
@@ -108,12 +108,12 @@ TEACHING_LABELS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("ich bin zu hause .", "ich bin daheim ."),
     ),
 }
-"""Accepted translations; the first is the label that bigram BLEU is measured against."""
+"""The accepted translations; the first is the label for bigram BLEU."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeachingResult:
-    """One of the four sentences."""
+    """The result of one teaching sentence."""
 
     source: str
     translation: str
@@ -122,7 +122,7 @@ class TeachingResult:
 
 
 def score_teaching(translations: Sequence[str], language: str) -> list[TeachingResult]:
-    """Return the four sentences' bigram BLEU, and whether each is one of the accepted translations."""
+    """Return the bigram BLEU of each teaching sentence, and whether its translation is accepted."""
     results = []
     for source, translation, labels in zip(TEACHING_SOURCES, translations, TEACHING_LABELS[language], strict=True):
         tokens = teaching_tokens(translation)
@@ -132,6 +132,6 @@ def score_teaching(translations: Sequence[str], language: str) -> list[TeachingR
 
 
 def teaching_tokens(text: str) -> list[str]:
-    """Lower case, marks set apart, one kind of apostrophe: how the example prepares text."""
+    """Return a text's tokens as in the teaching example: lower case, separate punctuation, one kind of apostrophe."""
     plain = text.lower().replace("’", "'").replace("\u202f", " ").replace("\u00a0", " ")
     return re.sub(r"\s*([,.!?])", r" \1", plain).split()

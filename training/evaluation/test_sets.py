@@ -14,7 +14,7 @@ from training.runs.folder import RunFolder
 class TestSet:
     """Sentences and their reference translations."""
 
-    __test__ = False  # pytest would collect it as a class of tests
+    __test__ = False  # otherwise pytest would collect it as a class of tests
 
     name: str
     sources: Sequence[str]
@@ -26,7 +26,7 @@ def load_test(path: Path, target_path: Path | None = None) -> TestSet:
     if target_path is None:
         sources, references = zip(*read_pairs(path), strict=True)
         return TestSet(_stem(path), sources, references)
-    list(read_pairs(path, target_path))  # complains about unequal line counts by name
+    list(read_pairs(path, target_path))  # raises the error for unequal numbers of lines
     return TestSet(_stem(path), read_lines(path), read_lines(target_path))
 
 
@@ -35,7 +35,7 @@ def _stem(path: Path) -> str:
 
 
 def load_development(path: Path) -> list[TestSet]:
-    """Return the held-out pairs of a run folder, one test set a corpus."""
+    """Return the held-out pairs of a run folder, one test set for each corpus."""
     rows = RunFolder(path).load_development()
     names = dict.fromkeys(corpus for corpus, _, _ in rows)
     return [

@@ -2,5 +2,5 @@
 
 import os
 
-# ONNX Runtime's Linux packages report to their maker unless this is set before the first import.
+# ONNX Runtime's Linux packages send telemetry unless this is set before the first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -1,4 +1,4 @@
-"""What export needs of an architecture; the rest of the package does not depend on which one it is."""
+"""The parts of export that depend on the architecture; the rest of the package works with any of them."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ GRAPH_KINDS = ("encoder", "decoder", "forced")
 
 
 class Graphs(Protocol):
-    """The three graphs of one network in one arithmetic."""
+    """The three graphs of one network in one precision."""
 
     arithmetic: Arithmetic
     output: OutputLayer
     state_kind: str
     paddings: Mapping[str, float]
-    """What a memory array holds beyond a sentence's own positions, where that matters."""
+    """The value of a memory array after a sentence's own positions, for arrays where it matters."""
 
     @property
     def memory(self) -> Arrays:
-        """Return what the encoder gives to every step."""
+        """Return the arrays that the encoder passes to every step."""
 
     @property
     def state(self) -> Arrays:
-        """Return what a step gives to the next one."""
+        """Return the arrays that a step passes to the next one."""
 
     def encoder(self, graph: GraphBuilder) -> None:
-        """Source → memory and initial states."""
+        """Build the encoder: source → memory and initial states."""
 
     def decoder(self, graph: GraphBuilder) -> None:
         """One step."""
 
     def forced(self, graph: GraphBuilder) -> None:
-        """Source and target → log-probabilities, ranks, attention."""
+        """Build forced decoding: source and target → log-probabilities, ranks, attention."""
 
 
 def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
@@ -57,7 +57,7 @@ def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
 
 
 def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> Parameters:
-    """Return a trained network's parameters, laid out for the graphs."""
+    """Return a trained network's parameters in the layout of the graphs."""
     state: StateArrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in network.state_dict().items()}
     if isinstance(config, TransformerConfig):
         return transformer_parameters(config, state, positions)
@@ -72,7 +72,7 @@ def state_of(config: NetworkConfig, parameters: Parameters) -> StateArrays:
 
 
 def attention_sizes(config: NetworkConfig) -> dict[str, dict[str, int] | None]:
-    """Layers and heads of the attention that the forced graph returns, by kind."""
+    """Return the layers and heads of each kind of attention that the forced graph returns."""
     if isinstance(config, TransformerConfig):
         decoder = {"layers": config.decoder_layers, "heads": config.heads}
         return {

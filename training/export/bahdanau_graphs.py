@@ -27,7 +27,7 @@ from training.recipe import BahdanauConfig
 
 
 class BahdanauGraphs:
-    """Builds the graphs of one network in one arithmetic."""
+    """Builds the graphs of one network in one precision."""
 
     state_kind = "fixed"
     paddings: Mapping[str, float] = {}
@@ -42,12 +42,12 @@ class BahdanauGraphs:
 
     @property
     def memory(self) -> Arrays:
-        """Annotations and what of the score depends on the source alone; or the one fixed context."""
+        """Return the annotations and the source's part of the score, or the one fixed context."""
         return self.attention.memory(self.memory_size)
 
     @property
     def state(self) -> Arrays:
-        """Hidden state of every decoder layer; for an LSTM the cells as well."""
+        """Return the hidden state of every decoder layer, and the cells of an LSTM."""
         kinds = ("hidden", "cell") if self.config.cell == "lstm" else ("hidden",)
         axes: Axes = ["N", self.config.decoder_hidden]
         return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
@@ -84,7 +84,7 @@ class BahdanauGraphs:
         self.output.top(graph, self._deep_output(graph, top, embedded, context), rows, candidates)
 
     def forced(self, graph: GraphBuilder) -> None:
-        """Source and whole target at once: the same step inside a Scan over target positions."""
+        """Build forced decoding: the same step inside a Scan over all target positions."""
         source_ids = graph.input("source", INT64, ["B", "S"])
         lengths = graph.input("source_lengths", INT64, ["B"])
         target = graph.input("target", INT64, ["B", "T"])
@@ -104,7 +104,7 @@ class BahdanauGraphs:
         graph.output("cross_attention", attention, FLOAT, ["B", 1, 1, "T", "S"])
 
     def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
-        """Memory arrays and initial states, in the order of ``memory`` and ``state``."""
+        """Return memory arrays and initial states, in the order of ``memory`` and ``state``."""
         by_time = graph.op("Transpose", source, perm=[1, 0])
         values = self.arithmetic.lookup(graph, SOURCE, by_time)  # [S, B, E]
         valid = valid_positions(graph, lengths, source, axis=1)
@@ -159,7 +159,7 @@ class BahdanauGraphs:
     def _scan_targets(
         self, graph: GraphBuilder, embedded: str, state: list[str], source: Source
     ) -> tuple[str, str, str]:
-        """Run the step over [T, B, E]: top states [T, B, D], contexts [T, B, M], weights [T, B, 1, S]."""
+        """Run the step over [T, B, E]; returns top states [T, B, D], contexts [T, B, M], weights [T, B, 1, S]."""
         body = graph.subgraph("step")
         dtype = self.arithmetic.dtype
         inside = [body.input(body.fresh("state"), dtype, ["B", self.config.decoder_hidden]) for _ in state]
@@ -171,7 +171,7 @@ class BahdanauGraphs:
         return tops, contexts, all_weights
 
     def _deep_output(self, graph: GraphBuilder, state: str, embedded: str, context: str) -> str:
-        """maxout(U s + V E y + C c): appendix A.2.2; [..., output_size]."""
+        """Return maxout(U s + V E y + C c) of appendix A.2.2, [..., output_size]."""
         names = ("top", state), ("embedded", embedded), ("context", context)
         operands = [self.arithmetic.operand(graph, site, tensor) for site, tensor in names]
         mixed = self.arithmetic.product(graph, "deep_output", *operands)

@@ -1,4 +1,4 @@
-"""Where each parameter of the Bahdanau network goes in its graphs, and back."""
+"""Converts the parameters of the Bahdanau network to the layout of its graphs, and back."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from training.recipe import BahdanauConfig
 
 SOURCE, TARGET = "source_embedding", "target_embedding"
 STATE = "decoder.state"
-"""All that the top state of the decoder is multiplied by, in one matrix: gates, query, centre."""
+"""The matrix of all products with the decoder's top state: gates, query, centre."""
 TRANSITION = {"ih": "transition.input", "hh": "transition.hidden"}
-"""A conditional GRU's first half, by PyTorch's kind of matrix."""
+"""The first half of a conditional GRU, by PyTorch's kind of matrix."""
 
 
 QUERY_ENERGY, KEY_ENERGY = "attention.score.query.energy", "attention.score.key.energy"
@@ -30,7 +30,7 @@ QUERY_ENERGY, KEY_ENERGY = "attention.score.query.energy", "attention.score.key.
 
 
 def _energies(config: BahdanauConfig) -> dict[str, str]:
-    """Return the vectors of attention, by their names in the graphs, and the network's own names."""
+    """Return the vectors of attention: their names in the graphs, with the network's own names."""
     if config.attention == "none":
         return {}
     found = {}
@@ -44,13 +44,13 @@ def _energies(config: BahdanauConfig) -> dict[str, str]:
 
 
 def gate_order(config: BahdanauConfig, units: int) -> npt.NDArray[np.int64]:
-    """Columns of the gates as the graphs want them: an LSTM's i, f, o, g in place of PyTorch's i, f, g, o."""
+    """Return the columns of the gates in the graphs' order: for an LSTM i, f, o, g instead of PyTorch's i, f, g, o."""
     blocks = [0, 1, 2] if config.cell == "gru" else [0, 1, 3, 2]
     return np.concatenate([np.arange(units) + block * units for block in blocks])
 
 
 def pair_order(size: int) -> npt.NDArray[np.int64]:
-    """Columns of the maxout layer: first of every pair, then second of every pair."""
+    """Return the columns of the maxout layer: the first of every pair, then the second of every pair."""
     return np.concatenate([np.arange(0, 2 * size, 2), np.arange(1, 2 * size, 2)])
 
 
@@ -70,7 +70,7 @@ def _put_cell(state: StateArrays, names: tuple[str, str], matrix: Matrix, order:
 
 
 def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
-    """Return what attention multiplies the decoder's state by."""
+    """Return the matrix by which attention multiplies the decoder's state."""
     parts: list[Matrix] = []
     if config.attention == "none":
         return parts
@@ -82,14 +82,14 @@ def _query(config: BahdanauConfig, state: StateArrays) -> list[Matrix]:
 
 
 def _keys(config: BahdanauConfig, state: StateArrays) -> Matrix | None:
-    """Return what the annotations are multiplied by to become keys."""
+    """Return the matrix that turns annotations into keys."""
     if config.attention == "none":
         return None
     return linear(state, "attention.score.key") if config.score in ("additive", "general") else None
 
 
 def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameters:
-    """Lay the parameters out: both directions' input gates in one matrix, all uses of the top state in another."""
+    """Return the parameters in the layout of the graphs, where one matrix has all products with the same input."""
     result = Parameters()
     order = gate_order(config, config.encoder_hidden)
     for layer in range(config.encoder_layers):
@@ -128,7 +128,7 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
 
 
 def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArrays:
-    """Return the inverse of ``bahdanau_parameters``; the biases of suppressed tokens come back as zero."""
+    """Return the inverse of ``bahdanau_parameters``; the biases of suppressed tokens become zero."""
     state: StateArrays = {}
     _put_encoder(config, parameters, state)
     _put_decoder(config, parameters, state)

@@ -1,4 +1,4 @@
-"""Exports a trained network: graphs, weights, tokenizer, manifest and card, or nothing at all."""
+"""Exports a trained network as a bundle; if the export fails, nothing is written."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FLOAT_WEIGHTS = "weights.fp32.bin"
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What to export, what to say about it, and how strictly to compare."""
+    """What to export, its model card, and the limits of the comparison."""
 
     card: Card
     version: str = "1"
@@ -51,13 +51,13 @@ class ExportOptions:
     alignment: AlignmentHead | None = None
     decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
     shortlist: Shortlist | None = None
-    """What a sentence may need of the vocabulary, for int8; None: all of it."""
+    """The shortlist for int8; None: the whole vocabulary."""
     produced: Tokens | None = None
-    """The only tokens that a translation may hold, for int8 without a shortlist; None: all of the vocabulary."""
+    """The only tokens that a translation may contain, for int8 without a shortlist; None: the whole vocabulary."""
     text_seen: bool = True
     """Whether the calibration pairs are real text."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
-    """How far ONNX may be from PyTorch; None exports without comparing (only for made-up networks in tests)."""
+    """The limits for differences between ONNX and PyTorch; None: no comparison (only for made-up networks in tests)."""
 
     @property
     def used_shortlist(self) -> Shortlist | None:
@@ -93,11 +93,10 @@ def write_bundle(
     out_dir: Path,
     options: ExportOptions,
 ) -> Path:
-    """Write a network's bundle into ``out_dir``, replacing what was there, and return that folder.
+    """Write a network's bundle into ``out_dir``, which is replaced, and return that folder.
 
-    ``pairs``: development sentences as token ids, each side closed by the end token (about 200 are plenty); they
-    calibrate int8 and are compared between ONNX and PyTorch. Raises ParityError when the two disagree, and then
-    leaves ``out_dir`` as it was.
+    ``pairs``: development sentences as token ids with end tokens (about 200 are enough). They calibrate int8, and ONNX
+    and PyTorch are compared on them. Raises ParityError if the two disagree; ``out_dir`` then stays unchanged.
     """
     assert isinstance(network, nn.Module)
     network.eval()
@@ -132,7 +131,7 @@ def _compare(
     folder: Path,
     options: ExportOptions,
 ) -> list[Comparison]:
-    """Compare the graphs in a folder with the network; raises ParityError when the two disagree."""
+    """Compare the graphs in a folder with the network; raises ParityError if the two disagree."""
     if options.limits is None:
         return []
     places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
@@ -145,7 +144,7 @@ def _compare(
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
-    """Return the manifest's ``parity``: what was compared with PyTorch, and which precisions could not be compared."""
+    """Return the manifest's ``parity``: the comparisons with PyTorch, and the precisions that could not be compared."""
     seen = {comparison.precision for comparison in compared}
     return {
         "compared": [comparison.document() for comparison in compared],
@@ -160,7 +159,7 @@ def write_graphs(
     folder: Path,
     options: ExportOptions,
 ) -> dict[str, Any]:
-    """Write weights and graphs of the wanted precisions; returns the manifest's ``graphs``."""
+    """Write weights and graphs of the requested precisions; returns the manifest's ``graphs``."""
     precisions, always = options.precisions, options.always
     sections: dict[str, Any] = {}
     stores: list[WeightStore] = []

@@ -1,4 +1,4 @@
-"""Runs the float graphs on development text, so that fixed scales fit real activations."""
+"""Runs the float graphs on development text to find fixed scales for real activations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training.export.quantise import float_store
 from training.export.sessions import open_session, run
 
 IdPair = tuple[npt.ArrayLike, npt.ArrayLike]
-"""Source and target token ids, each closed by the end token."""
+"""Source and target token ids, each with the end token."""
 
 _ROWS = 4096
 
@@ -26,9 +26,9 @@ _ROWS = 4096
 def sample_sites(
     config: NetworkConfig, parameters: Parameters, pairs: Sequence[IdPair]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Floats]]:
-    """Run forced decoding over pairs, one at a time so that there is no padding.
+    """Run forced decoding over pairs, one at a time to avoid padding.
 
-    Returns the sites that every product reads, and up to 4,096 rows [R, K] seen at every site.
+    Returns the sites that every product reads, and up to 4,096 rows [R, K] from every site.
     """
     with tempfile.TemporaryDirectory() as name:
         folder, store = Path(name), float_store(parameters, "weights.bin")
@@ -53,6 +53,6 @@ def sample_sites(
 
 
 def _thin(rows: Floats) -> Floats:
-    """Return at most 4,096 rows, spread evenly and in a random order that is always the same."""
+    """Return at most 4,096 rows, spread evenly, in a random order with a fixed seed."""
     order = np.random.default_rng(0).permutation(len(rows))[:_ROWS]
     return np.ascontiguousarray(rows[order])

@@ -36,7 +36,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What the manifest's ``card`` and the bundle's README.md say."""
+    """The content of the manifest's ``card`` and the bundle's README.md."""
 
     data: tuple[DataCredit, ...]
     seed: int
@@ -45,7 +45,7 @@ class ModelCard:
     scores: tuple[Score, ...] = ()
     notes: str | None = None
     stages: Sequence[Mapping[str, Any]] = ()
-    """Each start of `train`: updates, code, precision, what of the recipe had changed."""
+    """Each start of `train`: updates, code, precision, changes of the recipe."""
     exported_with: str | None = None
     """The revision of the code that exported it."""
     recipe: str = ""
@@ -76,7 +76,7 @@ class ImportedCard:
 
     data: tuple[DataCredit, ...]
     imported: Mapping[str, Any]
-    """``format``, ``name``, ``files`` with their SHA-256, ``network`` and what else its reader knows."""
+    """``format``, ``name``, ``files`` with their SHA-256, ``network``, and further entries of the reader."""
     exported_with: str | None = None
     """The revision of the code that imported it."""
     notes: str | None = None
@@ -94,14 +94,14 @@ class ImportedCard:
 
 
 class Card(Protocol):
-    """What a manifest says of where a model comes from."""
+    """The section of a manifest about the origin of a model."""
 
     def document(self, parameters: int) -> dict[str, Any]:
         """Return the manifest's ``card`` section."""
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """Return the recipe as YAML for a card: without empty keys, and with files and folders by name alone.
+    """Return the recipe as YAML for a card, without empty keys, and with only the names of files and folders.
 
     Full paths would reveal the layout of the training machine.
     """
@@ -197,7 +197,7 @@ def _imported(imported: dict[str, Any]) -> str:
 
 
 def _stages(stages: list[dict[str, Any]]) -> str:
-    """Return the stages of training as a list; nothing where the recipe above says it all."""
+    """Return the stages of training as a list; nothing if the recipe above is complete."""
     began = stages[0].get("began_from") if stages else None
     if len(stages) < 2 and began is None:
         return ""

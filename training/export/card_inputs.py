@@ -15,7 +15,7 @@ from training.recipe import CorpusConfig, Recipe
 def read_scores(path: Path) -> tuple[Score, ...]:
     """Return the scores of a report of ``evaluate``, or of a list of scores measured elsewhere.
 
-    Raises ValueError naming a file that is neither.
+    Raises ValueError with the name of a file that is neither.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -40,7 +40,7 @@ def read_scores(path: Path) -> tuple[Score, ...]:
 def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
     """Return the best alignment head that ``align`` found, with its error against gold if that was measured.
 
-    Raises ValueError naming a file that is no such report, or a gold report of another head.
+    Raises ValueError with the name of a file that is no such report, or of a gold report for another head.
     """
     found = _read_alignment(path)
     gold = found if gold_path is None else _read_alignment(gold_path)
@@ -68,7 +68,7 @@ def _read_alignment(path: Path) -> AlignmentHead:
 
 
 def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
-    """Return the credit and licence of a corpus of a recipe; a corpus made from another has those of its origin."""
+    """Return the credit and licence of a corpus of a recipe; a derived corpus has those of its origin."""
     if corpus.origin is not None:
         origin = next(other for other in recipe.corpora if other.name == corpus.origin)
         credit = data_credit(recipe, origin, pairs)

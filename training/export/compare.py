@@ -1,4 +1,4 @@
-"""Measures how far the attention of two networks is apart."""
+"""Measures the difference between the attention of two networks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Array = npt.NDArray[Any]
 
 
 class HeadDistance(NamedTuple):
-    """The head of one kind of attention that is farthest from where it should be."""
+    """The head of one kind of attention with the largest difference from the reference."""
 
     layer: int
     head: int
     distance: float
-    """Total variation, the mean over rows and then over sentences: 0 is equal, 1 is nowhere the same."""
+    """The total variation, as the mean over rows and then over sentences: 0 is equal, 1 is disjoint."""
 
 
 def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
@@ -30,14 +30,14 @@ def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
 
 
 def sentence_lengths(batch: Batch) -> list[tuple[int, int]]:
-    """Return each row's source and target tokens, end tokens counted."""
+    """Return the number of source and target tokens of each row, including end tokens."""
     return list(zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True))
 
 
 def total_variations(kind: str, ours: Array, theirs: Array, batch: Batch) -> Array:
-    """Return half the summed differences of a row's weights, the mean over its rows, for each sentence: [B, L, H].
+    """Return the total variation (half of the summed differences) of each sentence, the mean over its rows: [B, L, H].
 
-    ``ours``, ``theirs``: weights [B, L, H, queries, keys]; what lies beyond a sentence's own lengths does not count.
+    ``ours``, ``theirs``: weights [B, L, H, queries, keys]; padding is left out.
     """
     distances = []
     for row, (source, target) in enumerate(sentence_lengths(batch)):
@@ -55,9 +55,9 @@ def worst_head(distances: Array) -> HeadDistance:
 
 
 def same_links(ours: Array, theirs: Array, batch: Batch, read: AlignmentHead) -> Array:
-    """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token: bool.
+    """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token, bool.
 
-    Cross-attention [B, L, H, T, S]; the end token's row, which links no word, is left out.
+    Both are cross-attention [B, L, H, T, S]; the row of the end token, which has no link, is left out.
     """
     agree = []
     for row, (source, target) in enumerate(sentence_lengths(batch)):

@@ -1,4 +1,4 @@
-"""Reads a bundle's weights back into the network: for warm starts without checkpoints, and to compare."""
+"""Reads a bundle's weights back into the network, for warm starts without checkpoints and for comparisons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class BundleReadError(ValueError):
-    """A folder that cannot be read back; the message says why."""
+    """A folder cannot be read back; the message has the reason."""
 
 
 def read_recipe(folder: Path) -> Recipe:
@@ -41,7 +41,7 @@ def read_recipe(folder: Path) -> Recipe:
 def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
     """Return a state dict for the network of the bundle's recipe, float32, from its int8 (else fp32) weights.
 
-    The output biases of tokens that are never produced come back as zero. Raises BundleReadError.
+    The output biases of tokens that are never produced become zero. Raises BundleReadError.
     """
     recipe = read_recipe(folder)
     manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
 
 
 def _stored_arrays(path: Path) -> Arrays:
-    """Return all arrays that a graph keeps in the weights file, or notes as being there."""
+    """Return all arrays of a graph that are in the weights file."""
     model = onnx.load_model(str(path), load_external_data=False)
     result: Arrays = {}
     file = path
@@ -74,7 +74,7 @@ def _read(file: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int)
 
 
 def _parameters(arrays: Arrays) -> Parameters:
-    """Matrices, tables and vectors as they were laid out before they were quantised."""
+    """Return matrices, tables and vectors in their layout before quantisation."""
     result = Parameters()
     for name in arrays:
         stem, _, part = name.rpartition(".")

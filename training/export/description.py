@@ -1,4 +1,4 @@
-"""Description of a model for export, apart from its parameters: from a recipe or an import."""
+"""The description of a model for export, without its parameters; it comes from a recipe or an import."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class ModelDescription:
 
 @dataclass(frozen=True, slots=True)
 class Subwords:
-    """How texts become ids."""
+    """The tokenizers of a model."""
 
     source: Tokenizer
     size: int
-    """Ids of the vocabulary."""
+    """The size of the vocabulary."""
     target: Tokenizer | None = None
     """For the target's text; None: the source's."""
     unknown: int | None = None
-    """The id of what has no piece; None: nothing is unknown."""
+    """The id for text without a subword; None: no text is unknown."""
     source_end: bool = True
-    """Whether a source is closed by </s>."""
+    """Whether a source ends with </s>."""
 
 
 def describe(recipe: Recipe) -> ModelDescription:

@@ -19,7 +19,7 @@ OPSET = 21
 MICROSOFT = "com.microsoft"
 _IR_VERSION = 10
 _INLINE_BYTES = 8192
-"""Constants up to this size stand in the graph itself; only weights go to the weights file."""
+"""Constants up to this size are in the graph itself; only weights go to the weights file."""
 
 
 class GraphBuilder:
@@ -32,11 +32,11 @@ class GraphBuilder:
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
         self.sites: dict[str, str] = {}
-        """Tensors whose range calibration wants to know, by the name of the site."""
+        """The tensors whose range calibration needs, by the name of the site."""
         self.made: dict[tuple[object, ...], str] = {}
-        """Tensors of this graph that are used again where the same is needed."""
+        """Tensors of this graph that are reused."""
         self.recording = False
-        """Whether sites inside loops are to be seen outside."""
+        """Whether sites inside loops become outputs."""
         self._initialisers: dict[str, TensorProto] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._renamed: dict[str, str] = {}
@@ -49,21 +49,21 @@ class GraphBuilder:
         return name
 
     def output(self, name: str, tensor: str, dtype: int, axes: Axes | None) -> None:
-        """Give ``tensor`` out under ``name``; without axes its shape is left open."""
+        """Declare ``tensor`` as the output ``name``; without axes its shape is unspecified."""
         self.outputs.append(helper.make_tensor_value_info(name, dtype, None if axes is None else list(axes)))
         produced = any(tensor in node.output for node in self.nodes)
         if produced and tensor not in self._renamed:
-            # No Identity: a cache must leave the graph as the very buffer that its node wrote.
+            # No Identity node: a cache must leave the graph in the buffer that its node wrote.
             self._renamed[tensor] = name
         else:
             self.nodes.append(helper.make_node("Identity", [tensor], [name]))
 
     def fresh(self, stem: str) -> str:
-        """Return a name that is not taken anywhere in the model."""
+        """Return a name that is unique in the model."""
         return f"{stem}_{next(self.root._counter)}"
 
     def ops(self, kind: str, inputs: Sequence[str], wanted: Sequence[bool] | int, **attributes: Any) -> list[str]:
-        """Add a node with several results (those not wanted get no name); ``domain`` names its operator set."""
+        """Add a node with several results, of which unwanted ones get no name; ``domain`` is its operator set."""
         domain = attributes.pop("domain", "")
         flags = [True] * wanted if isinstance(wanted, int) else wanted
         names = [self.fresh(kind.lower()) if flag else "" for flag in flags]
@@ -85,7 +85,7 @@ class GraphBuilder:
         return self.ops("Split", [tensor, self.integers(*sizes)], len(sizes), axis=axis)
 
     def constant(self, array: Array) -> str:
-        """Return a small constant, one initialiser however often it is used."""
+        """Return a small constant, which has one initialiser for all of its uses."""
         assert array.nbytes <= _INLINE_BYTES, "large arrays belong in the weight store"
         root, key = self.root, (array.dtype.str, array.shape, array.tobytes())
         if key not in root._constants:
@@ -99,7 +99,7 @@ class GraphBuilder:
         return self.constant(np.array(values, np.int64))
 
     def reshape(self, tensor: str, *shape: int) -> str:
-        """Reshape to a constant shape; 0 keeps a dimension, -1 takes what is left."""
+        """Reshape to a constant shape; 0 keeps a dimension, -1 infers it."""
         return self.op("Reshape", tensor, self.integers(*shape))
 
     def weight(self, name: str) -> str:
@@ -109,7 +109,7 @@ class GraphBuilder:
         return name
 
     def subgraph(self, name: str) -> GraphBuilder:
-        """Return a builder for the body of a Scan, which sees this graph's tensors."""
+        """Return a builder for the body of a Scan, which can read this graph's tensors."""
         return GraphBuilder(name, self.store, self)
 
     def scan(
@@ -120,10 +120,10 @@ class GraphBuilder:
         results: tuple[Sequence[str], Sequence[str]],
         backwards: Sequence[bool] = (),
     ) -> list[str]:
-        """Run ``body`` over the first axis of ``sequences``, from the end where ``backwards`` says so.
+        """Run ``body`` over the first axis of ``sequences``, from the end for those in ``backwards``.
 
-        ``results`` are the body's next states and what it gives each time. Returns final states, then
-        each result stacked [time, ...], in the order of its sequence. Sites inside become stacked sites here.
+        ``results`` are the body's next states and its outputs of each iteration. Returns the final states, then each
+        output stacked [time, ...], in the order of its sequence. Sites of the body become stacked sites here.
         """
         following, given = results
         dtype = body.inputs[0].type.tensor_type.elem_type  # of the graph's float type
@@ -147,7 +147,7 @@ class GraphBuilder:
         return names[:kept]
 
     def finish(self) -> GraphProto:
-        """Return the graph; only the outermost one holds initialisers."""
+        """Return the graph; only the outermost one has initialisers."""
         _rename(self.nodes, self._renamed)
         return helper.make_graph(
             self.nodes, self.name, self.inputs, self.outputs, initializer=list(self._initialisers.values())
@@ -163,18 +163,18 @@ class GraphBuilder:
         return model
 
     def note(self, key: str, value: str) -> None:
-        """Keep a line of text in the model's metadata."""
+        """Store a line of text in the model's metadata."""
         self._notes[key] = value
 
     def expose_sites(self) -> list[str]:
-        """Make every site of the outermost graph an output as well; returns the sites' names in that order."""
+        """Also make every site of the outermost graph an output; returns the names of the sites in that order."""
         for site, tensor in self.sites.items():
             self.output(f"site:{site}", tensor, TensorProto.FLOAT, None)
         return list(self.sites)
 
 
 def _rename(nodes: Iterable[NodeProto], names: dict[str, str]) -> None:
-    """Rename tensors in nodes and in the bodies of loops, which see the tensors around them."""
+    """Rename tensors in nodes and in the bodies of loops, which can read the tensors of the outer graph."""
     for node in nodes:
         for tensors in (node.input, node.output):
             for i, tensor in enumerate(tensors):

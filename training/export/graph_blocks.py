@@ -19,7 +19,7 @@ Output = Callable[[GraphBuilder, str], str]
 """The output layer: hidden [..., E] → logits float32 [..., V]."""
 
 Arrays = list[tuple[str, Sequence[str | int]]]
-"""(name, axes) of arrays that go from graph to graph."""
+"""(name, axes) of the arrays that graphs exchange."""
 
 
 def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int, between: int = 0) -> str:
@@ -31,7 +31,7 @@ def valid_positions(graph: GraphBuilder, lengths: str, like: str, axis: int, bet
 
 
 def valid_mask(graph: GraphBuilder, arithmetic: Arithmetic, lengths: str, like: str, axis: int) -> str:
-    """Return what is added to scores: 0 within a row's length, -inf beyond, [B, 1, 1, S]."""
+    """Return the mask that is added to scores: 0 within a row's length, -inf after it, [B, 1, 1, S]."""
     valid = valid_positions(graph, lengths, like, axis, between=2)
     zero, low = arithmetic.number(graph, 0.0), arithmetic.number(graph, float("-inf"))
     return graph.op("Where", valid, zero, low)
@@ -42,7 +42,7 @@ def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str)
 
     logits float32 [N, V] or [N, 1, V]; rows int64 [2] = (B, K); candidates int64 [1] = C.
     """
-    # Every alternative was slower: ReduceLogSumExp nine times, TopK of logits with max, exp and sum twice.
+    # Every alternative was slower: ReduceLogSumExp by a factor of nine, TopK of logits with max, exp and sum by two.
     logprobs, ids = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1, sorted=1)
     shape = graph.op("Concat", rows, graph.integers(-1), axis=0)
     graph.output("top_ids", graph.op("Reshape", ids, shape), INT64, ["B", "K", "C"])
@@ -50,7 +50,7 @@ def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str)
 
 
 class Target(NamedTuple):
-    """What forced decoding is scored on."""
+    """The target that forced decoding scores."""
 
     ids: str
     """int64 [B, T]."""
@@ -59,7 +59,7 @@ class Target(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """What the output layer reads: [B, T, width]."""
+    """The input of the output layer, [B, T, width]."""
 
     tensor: str
     dtype: int
@@ -95,7 +95,7 @@ def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: Target, output: 
 
 def score(graph: GraphBuilder, logits: str, ids: str) -> list[str]:
     """Return float32 log-probabilities and numbers of better tokens: logits [..., V], ids [..., 1] → [..., 1]."""
-    scores = graph.op("LogSoftmax", logits, axis=-1)  # as in the step, so that the two agree
+    scores = graph.op("LogSoftmax", logits, axis=-1)  # as in the step, so that both have the same values
     chosen = graph.op("GatherElements", scores, ids, axis=-1)
     better = graph.op("Cast", graph.op("Greater", scores, chosen), to=FLOAT)
     return [chosen, graph.op("ReduceSum", better, graph.integers(-1), keepdims=1)]

@@ -42,11 +42,11 @@ def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
 
 
 _LATER = ("against", "gold")
-"""Keys that older readers of ``align`` refuse: left out where there is nothing to say."""
+"""Keys that older readers of ``align`` refuse; they are left out if they have no value."""
 
 
 def align_of(model: ModelDescription, alignment: AlignmentHead | None) -> AlignmentHead:
-    """Return where alignments are read; the first head of the last layer where nothing was measured."""
+    """Return the alignment head; without a measurement, the first head of the last layer."""
     size = attention_sizes(model.network)["cross"]
     assert size is not None
     return alignment or AlignmentHead(size["layers"] - 1, 0)
@@ -76,14 +76,14 @@ def manifest_document(
     }
     later = _of_version_2(model, subwords)
     sources, target = model.source_languages, {"target_language": model.targets[0].language}
-    if len(sources) == 1 and not later:  # the oldest format that can say it: older services then read the bundle, too
+    if len(sources) == 1 and not later:  # the oldest format that suffices: older services can then read the bundle
         return {"format_version": 1, "source_language": sources[0], **target, **document}
     target = {} if "targets" in later else target
     return {"format_version": 2, "source_languages": list(sources), **target, **document, **later}
 
 
 def _of_version_2(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
-    """Return what readers of version 1 would misread; ``targets`` stands in place of ``target_language``."""
+    """Return the entries that readers of version 1 would misread; ``targets`` replaces ``target_language``."""
     result: dict[str, Any] = {}
     if len(model.targets) > 1 or model.targets[0].prefix:
         result["targets"] = [{"language": target.language, "prefix": list(target.prefix)} for target in model.targets]

@@ -1,8 +1,8 @@
 """The output layer: logits over the whole vocabulary, or in a step over the tokens that a sentence may need.
 
-A step scores the tokens that are frequent anyway, the same ones for every sentence, and those of the sentence's own
-list. Their columns of the output matrix are part of its memory, gathered once by the encoder graph. So a
-sentence has its own list whatever else is in the batch, and the K rows of a sentence share one product.
+A step scores frequent tokens, the same ones for every sentence, and those of the sentence's own list. The columns of
+the output matrix for that list are part of the sentence's memory, gathered once by the encoder graph. So a list
+does not depend on the rest of the batch, and the K rows of a sentence share one product.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from training.export.parameters import SUPPRESSED
 from training.export.precision import Arithmetic, Operand, always_ids
 
 SHORTLIST = "shortlist"
-"""The encoder's input: the tokens of each sentence's own list, int64 [B, O], padding where a sentence has fewer."""
+"""The encoder's input: the tokens of each sentence's own list, int64 [B, O], with padding for shorter lists."""
 SITE = "output"
 
 
@@ -28,7 +28,7 @@ class ShortlistArray(NamedTuple):
     dtype: int
     axes: Axes
     padding: float | None = None
-    """What stands beyond a sentence's own tokens; None: it does not matter."""
+    """The value after a sentence's own tokens; None: any value."""
 
 
 class OutputLayer(NamedTuple):
@@ -41,7 +41,7 @@ class OutputLayer(NamedTuple):
 
     @property
     def arrays(self) -> list[ShortlistArray]:
-        """Return what the encoder gives for the step's output layer; nothing where there is no shortlist."""
+        """Return the arrays that the encoder passes to the step's output layer; none without a shortlist."""
         if not self.arithmetic.lists:
             return []
         return [
@@ -67,7 +67,7 @@ class OutputLayer(NamedTuple):
             graph.output(array.name, tensor, array.dtype, array.axes)
 
     def logits(self, graph: GraphBuilder, hidden: str) -> str:
-        """Over the whole vocabulary: [..., W] → float32 [..., V]."""
+        """Return the logits of the whole vocabulary: [..., W] → float32 [..., V]."""
         return self.arithmetic.logits(graph, self.table, Operand(SITE, hidden), self.factor)
 
     def top(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:

@@ -1,6 +1,6 @@
-"""A network's parameters as the graphs want them: matrices to multiply by, tables to look up, vectors.
+"""A network's parameters in the layout of the graphs: matrices, embedding tables and vectors.
 
-Both directions: from a PyTorch state dict, and (for warm starts from a bundle) back to one.
+They are made from a PyTorch state dict and, for warm starts from a bundle, converted back to one.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Matrix:
 
 @dataclass(slots=True)
 class Parameters:
-    """Everything that the graphs of one network read."""
+    """All parameters that the graphs of one network read."""
 
     matrices: dict[str, Matrix] = field(default_factory=dict)
     tables: dict[str, Floats] = field(default_factory=dict)
-    """Embeddings [V, E]; one may serve as the output matrix too, transposed."""
+    """Embeddings [V, E]; one of them may also be the output matrix, transposed."""
     vectors: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    """What is never quantised: norms, biases of the vocabulary, positions."""
+    """Parameters that are never quantised: norms, biases of the vocabulary, positions."""
 
     @property
     def count(self) -> int:
-        """Return how many trained numbers there are; positions are none."""
+        """Return the number of trained parameters; positions do not count."""
         matrices = sum(m.weight.size + (0 if m.bias is None else m.bias.size) for m in self.matrices.values())
         tables = sum(table.size for table in self.tables.values())
         return matrices + tables + sum(v.size for name, v in self.vectors.items() if name != POSITIONS)
@@ -51,7 +51,7 @@ SUPPRESSED = -1e9
 
 
 def suppressed_bias(bias: Floats, never: tuple[int, ...]) -> Floats:
-    """Return the output bias with the tokens that no translation holds put out of reach."""
+    """Return the output bias, with a large negative value for tokens that no translation may contain."""
     result = bias.astype(np.float32, copy=True)
     result[list(never)] = SUPPRESSED
     return result
@@ -63,7 +63,7 @@ def linear(state: StateArrays, name: str) -> Matrix:
 
 
 def joined(*matrices: Matrix) -> Matrix:
-    """Matrices with the same input side by side: one product in place of several."""
+    """Return matrices with the same input as one matrix, so that one product replaces several."""
     biased = any(matrix.bias is not None for matrix in matrices)
     empty = [np.zeros(matrix.weight.shape[1], np.float32) for matrix in matrices]
     biases = [matrix.bias if matrix.bias is not None else zero for matrix, zero in zip(matrices, empty, strict=True)]

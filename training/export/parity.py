@@ -1,4 +1,4 @@
-"""The parity gate of export: ONNX and PyTorch must agree before a bundle is written."""
+"""The parity gate of export: a bundle is written only if ONNX and PyTorch agree."""
 
 from __future__ import annotations
 
@@ -42,23 +42,22 @@ class ParityLimits:
     exact: float = 1e-4
     """fp32: largest difference of a log-probability or of an attention weight."""
     attention: float = 0.05
-    """Half and int8: total variation of the rows of any head, the mean over sentences; the worst head of each kind of
-    attention is held to it."""
+    """fp16 and int8: the total variation of the worst head of each kind of attention, the mean over sentences."""
     links: float = 0.9
-    """Half and int8: least share of target tokens that the aligning head links to the same source token."""
+    """fp16 and int8: the least share of target tokens that the alignment head links to the same source token."""
     logprobs: float = 0.1
-    """Half and int8: mean difference of forced log-probabilities, in nats."""
+    """fp16 and int8: the mean difference of forced log-probabilities, in nats."""
     agreement: float = 0.95
-    """int8: least share of greedy tokens that are PyTorch's own choice, given the same words before them."""
+    """int8: the least share of greedy tokens that PyTorch chooses, too, after the same tokens."""
     alone: float = 1e-5
-    """Largest difference between a row alone and the same row among others."""
+    """The largest difference between a row alone and the same row in a batch."""
     steps: float = 2e-3
-    """Between step-by-step and forced log-probabilities: fp32 the largest difference, int8 the mean one (where the
-    last bit of a float decides how an activation is rounded, single tokens move by a hundredth)."""
+    """Between step-by-step and forced log-probabilities: the largest difference for fp32, the mean for int8 (the last
+    bit of a float may decide how an activation is rounded, which moves single tokens by a hundredth)."""
     pairs: int = 48
-    """How many pairs are compared."""
+    """The number of pairs that are compared."""
     longest: int = 512
-    """The longest sentences that are compared, in tokens: large vocabularies take their time."""
+    """The longest sentences that are compared, in tokens; large vocabularies make long ones slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +65,20 @@ class Exported:
     """The graphs that are compared with a network."""
 
     folders: Mapping[str, Path]
-    """Where the graphs of each precision lie."""
+    """The folder of the graphs of each precision."""
     read: AlignmentHead
-    """Where the service will read alignments."""
+    """The head from which the service reads alignments."""
     always: Tokens | None = None
-    """What int8 steps score for every sentence; all other tokens are on the lists of this comparison."""
+    """The tokens that int8 steps score for every sentence; the lists of this comparison have all other tokens."""
 
 
 class ParityError(RuntimeError):
-    """The exported graphs do not do what the network does; the message is a table of all comparisons."""
+    """The exported graphs differ from the network; the message is a table of all comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One number and the limit that it must keep."""
+    """One measured number and its limit."""
 
     precision: str
     what: str
@@ -94,7 +93,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Return whether the limit is kept; not a number never does."""
+        """Return whether the number is within the limit; NaN never is."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def __str__(self) -> str:
@@ -104,11 +103,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """What PyTorch gives for a batch."""
+    """PyTorch's results for a batch."""
 
     logprobs: Array  # [B, T]
     attention: dict[str, Array]
-    best: Array  # [B, T]: the token it would choose at each place
+    best: Array  # [B, T]: the token that it would choose at each position
     vocabulary: int
 
 
@@ -117,8 +116,7 @@ def check_parity(
 ) -> list[Comparison]:
     """Compare the graphs of each precision with the network.
 
-    Half precision is left out where there is no GPU to run it. Raises ParityError with the whole table when any
-    comparison fails.
+    fp16 is left out if there is no GPU that runs it. Raises ParityError with the whole table if a comparison fails.
     """
     results: list[Comparison] = []
     batches = parity_batches(pairs[: limits.pairs], min(model.max_tokens, limits.longest))
@@ -135,7 +133,7 @@ def check_parity(
 
 
 def half_provider() -> str | None:
-    """Return what runs half precision here; None where nothing does (a CPU has no loop in it)."""
+    """Return the execution provider for fp16; None if there is none (a CPU has no Loop operator in fp16)."""
     name = "CUDAExecutionProvider"
     return name if name in onnxruntime.get_available_providers() else None
 
@@ -143,7 +141,7 @@ def half_provider() -> str | None:
 def _half(
     network: Network, folder: Path, read: AlignmentHead, batches: Sequence[Batch], limits: ParityLimits
 ) -> list[Comparison]:
-    """Compare forced decoding in half precision, on the kind of device that serves it."""
+    """Compare forced decoding in fp16, on the kind of device that runs it in service."""
     provider = half_provider()
     if provider is None:
         return []
@@ -155,12 +153,12 @@ def _half(
 
 
 def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
-    """Ragged batches: ordinary pairs, single tokens among longer ones, and sentences at the limit."""
+    """Return ragged batches: ordinary pairs, single tokens among longer ones, and sentences at the limit."""
     ordinary = [(np.asarray(s, np.uint16)[-longest:], np.asarray(t, np.uint16)[-longest:]) for s, t in pairs[:48]]
     batches = [collate(*zip(*ordinary[i : i + 16], strict=True)) for i in range(0, len(ordinary), 16)]
     end, sizes = np.array([EOS], np.uint16), (0, 1, longest // 3, longest - 1)
     sides = []
-    for side in zip(*ordinary, strict=True):  # each side of its own words: a vocabulary may hold two languages
+    for side in zip(*ordinary, strict=True):  # each side has its own words, because a vocabulary may have two languages
         words = np.concatenate([ids[:-1] for ids in side])
         words = np.resize(words if len(words) else np.array([EOS + 1], np.uint16), longest - 1)
         sides.append([np.concatenate([words[:size], end]) for size in sizes])
@@ -173,7 +171,7 @@ def parity_table(results: Sequence[Comparison]) -> str:
 
 
 def torch_reference(network: Network, batch: Batch) -> _Reference:
-    """Return the network's own forced decoding, without the tokens that the graphs never produce."""
+    """Return forced decoding by the network, without the tokens that the graphs never produce."""
     with torch.no_grad():
         memory = network.encode(batch.source, batch.source_lengths)
         decoded = network.decode(batch.target_in, memory)
@@ -213,7 +211,7 @@ class _Seen:
         self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
 
     def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
-        """Comparisons for arithmetic that rounds."""
+        """Return the comparisons for a precision that rounds."""
         mean = float(np.concatenate(self.logprobs).mean())
         results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
         for kind, distances in self._distances.items():
@@ -221,7 +219,7 @@ class _Seen:
             name = kind.replace("_", " ")
             what = f"total variation of {name}, worst head ({worst.layer}, {worst.head})"
             results.append(Comparison(precision, what, worst.distance, limits.attention))
-        agreed = np.concatenate(self._links[:-1])  # the last batch is made up: its words belong to nothing
+        agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
         if len(agreed):
             what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as PyTorch has them"
             results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
@@ -242,7 +240,7 @@ def force(session: onnxruntime.InferenceSession, batch: Batch) -> dict[str, Arra
 
 
 class _Gate:
-    """Compares one precision that a CPU runs."""
+    """Compares one precision that runs on a CPU."""
 
     def __init__(
         self, network: Network, model: ModelDescription, precision: str, vocabulary: int, exported: Exported
@@ -288,7 +286,7 @@ class _Gate:
         return Comparison(self._precision, what, float(value), limit, at_least)
 
     def _step(self, batch: Batch) -> tuple[Array, Array]:
-        """Feed the target step by step: its log-probabilities, and the best token at each place, both [B, T]."""
+        """Return the target's log-probabilities step by step, and the best token of each step, both [B, T]."""
         self._stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
         chosen, best = [], []
         for inputs, outputs in zip(batch.target_in.numpy().T, batch.target_out.numpy().T, strict=True):
@@ -298,7 +296,7 @@ class _Gate:
         return np.stack(chosen, 1), np.stack(best, 1)
 
     def _alone(self, batch: Batch, result: dict[str, Array], stepped: Array) -> Iterator[float]:
-        """Yield how far rows 0 and 1 are from themselves without neighbours and padding."""
+        """Yield the differences of rows 0 and 1 from the same rows without neighbours and padding."""
         for row in range(min(2, len(batch.source))):
             source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
             single = collate([batch.source[row, :source].numpy()], [batch.target_out[row, :target].numpy()])

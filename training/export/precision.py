@@ -1,4 +1,4 @@
-"""How a graph multiplies, looks up and adds in each precision; the graphs do not depend on it."""
+"""The operations of a graph in each precision: products, lookups, sums; the graphs do not depend on the precision."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from training.export.shortlist import Tokens
 
 
 class Operand(NamedTuple):
-    """A tensor that products read, and the name under which its range was calibrated."""
+    """A tensor that products read, and the name of its site in calibration."""
 
     site: str
     tensor: str
 
 
 class Norm(NamedTuple):
-    """A LayerNorm: the name of its parameters, and what is added to the variance."""
+    """A LayerNorm: the name of its parameters, and its epsilon."""
 
     name: str
     epsilon: float
 
 
 class Range(NamedTuple):
-    """How a site's numbers become uint8: ``q = round(x / scale) + zero``."""
+    """The quantisation of a site's numbers to uint8: ``q = round(x / scale) + zero``."""
 
     scale: float
     zero: int
@@ -37,22 +37,22 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What calibration decided."""
+    """The result of calibration."""
 
     ranges: dict[str, Range]
     """For every site."""
     by_row: frozenset[str] = frozenset()
-    """Products whose input gets a scale of its own for every row, because a fixed one loses too much."""
+    """Products whose input gets a scale for every row, because a fixed one loses too much."""
 
 
 class Arithmetic:
-    """float32 products with float32 weights: the reference, and what calibration runs."""
+    """float32 products with float32 weights, for the reference and for calibration."""
 
     dtype: int = TensorProto.FLOAT
     always: Tokens | None = None
     """The tokens that a step scores for every sentence; None: the whole vocabulary."""
     lists: bool = False
-    """Whether each sentence has a list of its own in addition."""
+    """Whether each sentence also has a list of its own."""
 
     def __init__(self) -> None:
         self.products: dict[str, tuple[str, ...]] = {}
@@ -64,17 +64,17 @@ class Arithmetic:
         return Operand(site, tensor)
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
-        """``concat(operands) @ weight + bias``, with the matrix stored under ``name``: [..., K] → [..., N]."""
+        """Return ``concat(operands) @ weight + bias`` with the matrix ``name``: [..., K] → [..., N]."""
         self.products[name] = tuple(operand.site for operand in operands)
         result = graph.op("MatMul", self._joined(graph, operands), self._matrix(graph, name))
         return self._add_bias(graph, result, f"{name}.bias")
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
-        """Rows of a table: int64 [...] → [..., E]."""
+        """Return rows of a table: int64 [...] → [..., E]."""
         return graph.op("Gather", graph.weight(f"{table}.weight"), ids)
 
     def logits(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """``factor · operand @ tableᵀ + output bias``, always float32: [..., E] → [..., V]."""
+        """Return ``factor · operand @ tableᵀ + output bias``, always float32: [..., E] → [..., V]."""
         self.products[table] = (operand.site,)
         hidden = operand.tensor
         if factor != 1:
@@ -83,11 +83,11 @@ class Arithmetic:
         return graph.op("Add", self.to_float(graph, result), graph.weight(OUTPUT_BIAS))
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
-        """Scale and bias [V] that make logits of ``integers`` with a column of the table; for shortlists."""
+        """Return scale and bias [V], which turn ``integers`` into logits; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """Return what ``logits`` gives for the tokens of ``always``: [..., W] → float32 [..., A]; for shortlists."""
+        """Return the logits of the tokens in ``always``: [..., W] → float32 [..., A]; for shortlists."""
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
@@ -95,10 +95,10 @@ class Arithmetic:
         raise NotImplementedError("only eight-bit graphs have shortlists")
 
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
-        """LayerNorm(values + result) and the sum itself, each [..., W].
+        """Return LayerNorm(values + result) and the sum itself, each [..., W].
 
-        Two nodes, because ONNX Runtime's fused SkipLayerNormalization was seven times slower on CPU; and Sum in
-        place of Add, because it would fuse an Add by itself.
+        These are two nodes, because ONNX Runtime's fused SkipLayerNormalization was seven times slower on a CPU. The
+        sum is a Sum instead of an Add, because ONNX Runtime would fuse an Add.
         """
         total = graph.op("Sum", values, result)
         scale, bias = (self.vector(graph, f"{norm.name}.{part}") for part in ("weight", "bias"))
@@ -136,9 +136,9 @@ class Arithmetic:
 
 
 class DequantisedArithmetic(Arithmetic):
-    """float16 (or, to check the graph, float32) products over the int8 weights, expanded when the graph is loaded.
+    """float16 (or, to check the graph, float32) products with the int8 weights, expanded when the graph is loaded.
 
-    Needs the session option ``session.disable_quant_qdq=1``, or they are expanded at every run.
+    This needs the session option ``session.disable_quant_qdq=1``; otherwise they are expanded in every run.
     """
 
     def __init__(self, dtype: int = TensorProto.FLOAT16) -> None:
@@ -150,7 +150,7 @@ class DequantisedArithmetic(Arithmetic):
         return self.from_float(graph, _int8_rows(graph, table, ids))
 
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
-        """Return one node, which is what CUDA has a kernel for."""
+        """Return one node, because CUDA has a kernel for it."""
         inputs = [values, result, *(self.vector(graph, f"{norm.name}.{part}") for part in ("weight", "bias"))]
         wanted, epsilon = [True, False, False, True], norm.epsilon
         normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=epsilon)
@@ -168,9 +168,9 @@ class DequantisedArithmetic(Arithmetic):
 
 
 class Int8Arithmetic(Arithmetic):
-    """uint8 activations times int8 weights; a row's numbers never depend on other rows.
+    """uint8 activations times int8 weights; the numbers of a row never depend on other rows.
 
-    Scales of activations are constants found by calibration, or (where that loses too much) one for each row.
+    Scales of activations are constants from calibration or, where that loses too much, one for each row.
     """
 
     def __init__(self, plan: Plan, always: Tokens | None = None, lists: bool = True) -> None:
@@ -178,7 +178,7 @@ class Int8Arithmetic(Arithmetic):
         self._plan, self.always, self.lists = plan, always, lists and always is not None
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
-        """Exact integer product; the bias is added where it becomes float again."""
+        """Return the exact integer product; the bias is added after the conversion to float."""
         weight, scale = graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale")
         bias = graph.weight(f"{name}.bias") if f"{name}.bias" in graph.store else ""
         if name in self._plan.by_row:
@@ -186,9 +186,9 @@ class Int8Arithmetic(Arithmetic):
         ranges = [self._plan.ranges[operand.site] for operand in operands]
         parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
         joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
-        if f"{name}.rows" in graph.store:  # this graph has no use for them, but reading the weights back does
+        if f"{name}.rows" in graph.store:  # this graph does not use them, but they are needed to read the weights back
             graph.root.note(f"{name}.rows", str(graph.store.offset(f"{name}.rows")))
-        # Several parts have one zero point; their scales differ, and are folded into the rows of the matrix.
+        # The parts have one zero point; their different scales are folded into the rows of the matrix.
         factor = ranges[0].scale if len(parts) == 1 else 1.0
         return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)
 
@@ -208,19 +208,19 @@ class Int8Arithmetic(Arithmetic):
         return self._logits(graph, operand, factor, [graph.op("Gather", graph.weight(name), ids) for name in names])
 
     def _logits(self, graph: GraphBuilder, operand: Operand, factor: float, rows: Sequence[str]) -> str:
-        """Logits of rows of a table: their int8 [R, E], scales [R] and biases [R]."""
+        """Return the logits of rows of a table, given their int8 [R, E], scales [R] and biases [R]."""
         weight = graph.op("Transpose", rows[0], perm=[1, 0])
         site = self._plan.ranges[operand.site]
         quantised = self._quantise(graph, operand.tensor, site)
-        # MatMulIntegerToFloat spends 4 ns a column on scales by column, however few the rows: a tenth of a step of
-        # one row. So they are multiplied in afterwards; the bias is divided by them when the graph is loaded.
+        # MatMulIntegerToFloat spends 4 ns on the scale of each column, for any number of rows: a tenth of a step of one
+        # row. So the scales are multiplied afterwards; the bias is divided by them when the graph is loaded.
         scale = graph.op("Mul", rows[1], self.number(graph, site.scale * factor))
         bias = graph.op("Div", rows[2], scale)
         unit = self.number(graph, 1.0)
         return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
-        """Return scale and bias, computed at load; the bias includes the zero point's part of the product."""
+        """Return scale and bias, computed at load time; the bias includes the zero point's part of the product."""
         scale_of, zero = self._plan.ranges[site]
         scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, scale_of * factor))
         sums = graph.op("Cast", graph.weight(f"{table}.weight"), to=TensorProto.INT32)
@@ -229,7 +229,7 @@ class Int8Arithmetic(Arithmetic):
         return scale, graph.op("Sub", graph.weight(OUTPUT_BIAS), shift)
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
-        """Multiply without a zero point, because ONNX Runtime is faster then for a single row."""
+        """Multiply without a zero point, which is faster in ONNX Runtime for a single row."""
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         return graph.op("MatMulInteger", graph.op("Reshape", quantised, shape), weight)
 
@@ -257,7 +257,7 @@ class Int8Arithmetic(Arithmetic):
 
 
 ALWAYS = "output.always"
-"""Where the weight store has the tokens of ``always``, if there are too many for a constant."""
+"""The name of the tokens of ``always`` in the weight store, if there are too many for a constant."""
 MOST_CONSTANTS = 1024
 
 

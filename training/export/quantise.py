@@ -20,7 +20,7 @@ from training.export.weights import WeightStore
 WEIGHT_LIMIT = 64
 _CLIPS = np.linspace(0.5, 1.0, 26)
 _BY_ROW_LIMIT = 2e-3
-"""Squared error of a product, relative to its result, above which a fixed activation scale is not good enough."""
+"""The squared error of a product, relative to its result, above which each row gets its own activation scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Quantised:
 
 
 def quantise_weight(weight: Floats, axis: int, importance: Floats | None = None) -> Quantised:
-    """Quantise with one scale for each index of ``axis``, clipped where that makes the squared error smaller.
+    """Quantise with one scale for each index of ``axis``, clipped if that reduces the squared error.
 
-    ``importance`` weighs the other axis: the mean square of what it is multiplied by.
+    ``importance`` weighs the other axis: the mean square of the values that it is multiplied by.
     """
     columns = weight if axis == 1 else weight.T  # [K, N]
     power = np.ones((len(columns), 1), np.float32) if importance is None else importance[:, None]
@@ -72,14 +72,14 @@ def _range(low: float, high: float, symmetric: bool) -> Range:
 
 
 def fake_quantise(values: Floats, site: Range) -> Floats:
-    """Values as they come back from uint8."""
+    """Return the values after quantisation to uint8 and back."""
     quantised = np.clip(np.rint(values / np.float32(site.scale)) + site.zero, 0, 255)
     result: Floats = (quantised - site.zero).astype(np.float32) * np.float32(site.scale)
     return result
 
 
 UNSEEN_MARGIN = 1.25
-"""How much wider a fixed range is made where no real text was seen."""
+"""The factor by which a fixed range is widened if calibration had no real text."""
 
 
 def make_plan(
@@ -90,9 +90,9 @@ def make_plan(
 ) -> Plan:
     """Choose a range for every site and find the products that need a scale for every row.
 
-    ``products``: the sites each product reads. ``samples``: rows [R, K] seen at each site. Without ``text_seen`` the
-    samples are no real text: then every product that can have a scale for each row has one, and the ranges of the
-    others are made wider.
+    ``products``: the sites that each product reads. ``samples``: rows [R, K] from each site. Without ``text_seen`` the
+    samples are not real text: every product that can have a scale for each row then has one, and the ranges of the
+    others are widened.
     """
     parts = {site for sites in products.values() if len(sites) > 1 for site in sites}
     ranges = {site: choose_range(values, site in parts) for site, values in samples.items()}
@@ -108,9 +108,9 @@ def make_plan(
 
 
 def static_error(matrix: Matrix, rows: Floats, site: Range) -> float:
-    """Squared error that a fixed activation scale adds to a product, relative to each row's own result, on average.
+    """Return the mean squared error that a fixed activation scale adds to a product, relative to each row's result.
 
-    A row close to zero has little weight, because its error cannot matter.
+    A row close to zero has little weight, because its error has no effect.
     """
     rows = rows[:512]
     power = ((rows @ matrix.weight) ** 2).mean(axis=1)
@@ -131,7 +131,7 @@ def quantised_store(
         sites = products[name]
         weight, rows = matrix.weight, np.concatenate([samples[site][:4096] for site in sites], axis=1)
         if len(sites) > 1:
-            # The parts have scales of their own: folded into the matrix, so that one product serves them all.
+            # The scales of the parts are folded into the matrix, so that one product is enough for all of them.
             sizes = [samples[site].shape[1] for site in sites]
             folded = np.repeat([plan.ranges[site].scale for site in sites], sizes).astype(np.float32)
             weight, rows = weight * folded[:, None], rows / folded

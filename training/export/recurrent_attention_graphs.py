@@ -1,4 +1,4 @@
-"""Attention of a recurrent decoder as graph nodes: every score, global, local, hard or none."""
+"""Attention of a recurrent decoder as graph nodes, for every score: global, local, hard or none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.recipe import BahdanauConfig
 
 
 class Source(NamedTuple):
-    """What a step needs of the source, made once outside of any loop."""
+    """The values of the source that a step needs, computed once outside of any loop."""
 
     memory: list[str]
     """The memory arrays."""
@@ -30,18 +30,18 @@ class Source(NamedTuple):
     places: str
     """0 … S-1 in the graph's float type, [S]."""
     even: str
-    """Even weights over the source [B, 1, S], where there is no attention."""
+    """Uniform weights over the source [B, 1, S], for networks without attention."""
 
 
 class Attention:
-    """Builds what ``training.networks.recurrent_attention`` computes, for K rows a sentence."""
+    """Builds the nodes of ``training.networks.recurrent_attention`` for K rows of each sentence."""
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
         self._config, self._arithmetic = config, arithmetic
         self._additive = config.score == "additive"
 
     def memory(self, size: int) -> Arrays:
-        """Names and axes of the memory arrays for annotations of ``size``."""
+        """Return the names and axes of the memory arrays for annotations of ``size``."""
         if self._config.attention == "none":
             return [("context", ["B", size])]
         arrays: Arrays = [("annotations", ["B", "S", size])]
@@ -54,7 +54,7 @@ class Attention:
         return arrays
 
     def query_sizes(self) -> list[int]:
-        """Columns of the state's matrix that belong to attention."""
+        """Return the columns of the state's matrix that belong to attention."""
         size = self._config.attention_size
         if self._config.attention == "none":
             return []
@@ -64,7 +64,7 @@ class Attention:
         """Return the memory arrays from annotations [B, S, M]."""
         if self._config.score in ("dot", "scaled_dot"):
             return [annotations]
-        if self._config.score == "concat":  # a vector, kept in floats
+        if self._config.score == "concat":  # a vector, stored as floats
             keys = graph.op("MatMul", annotations, self._arithmetic.vector(graph, KEY_ENERGY))  # [B, S, 1]
             return [annotations, graph.op("Transpose", keys, perm=[0, 2, 1])]
         operand = self._arithmetic.operand(graph, "annotations", annotations)
@@ -72,7 +72,7 @@ class Attention:
         return [annotations, keys if self._additive else graph.op("Transpose", keys, perm=[0, 2, 1])]
 
     def source(self, graph: GraphBuilder, memory: list[str], lengths: str, rows: str) -> Source:
-        """Gather what every step needs; ``lengths`` int64 [B]."""
+        """Return the values that every step needs; ``lengths`` int64 [B]."""
         if self._config.attention == "none":
             return self._fixed_source(graph, memory, lengths, rows)
         size = graph.op("Shape", memory[0], start=1, end=2)
@@ -97,7 +97,7 @@ class Attention:
         return Source(memory, rows, "", "", "", even)
 
     def attend(self, graph: GraphBuilder, state: str, queries: Sequence[str], source: Source) -> tuple[str, str]:
-        """State [N, D] and its products → context [N, M], weights [B, K, S]."""
+        """Return context [N, M] and weights [B, K, S] from the state [N, D] and its products."""
         if self._config.attention == "none":
             shared = graph.op("Unsqueeze", source.memory[0], graph.integers(1))  # [B, 1, M]
             spread = graph.op("Expand", shared, self._shape(graph, source, 1))  # [B, K, M]
@@ -118,7 +118,7 @@ class Attention:
         return graph.op("Concat", source.rows, graph.integers(*rest), axis=0)
 
     def _scores(self, graph: GraphBuilder, state: str, queries: Sequence[str], source: Source) -> str:
-        """[B, K, S]."""
+        """Return the scores [B, K, S]."""
         if self._additive:
             query = graph.op("Reshape", queries[0], self._shape(graph, source, 1, self._config.attention_size))
             keys = graph.op("Unsqueeze", source.memory[1], graph.integers(1))  # [B, 1, S, A]
@@ -139,7 +139,7 @@ class Attention:
         return graph.op("Softmax", graph.op("Where", allowed, scores, low), axis=-1)
 
     def _local(self, graph: GraphBuilder, scores: str, hidden: str, source: Source) -> str:
-        """Local-p, within the window around the predicted centre (1508.04025, equations 9 and 10)."""
+        """Return the weights of local-p around the predicted centre (1508.04025, equations 9 and 10)."""
         number = self._arithmetic.number
         energy = self._arithmetic.vector(graph, "attention.centre.energy")
         share = graph.op("Sigmoid", graph.op("MatMul", graph.op("Tanh", hidden), energy))  # [N, 1]
@@ -158,7 +158,7 @@ class Attention:
         return graph.op("Div", shaped, graph.op("Max", total, number(graph, least)))
 
     def _hard(self, graph: GraphBuilder, scores: str, source: Source) -> str:
-        """Return all the weight on the best position."""
+        """Return the weights of hard attention: one position has all of the weight."""
         low = self._arithmetic.number(graph, float("-inf"))
         best = graph.op("ArgMax", graph.op("Where", source.valid, scores, low), axis=-1, keepdims=1)
         places = graph.op("Cast", source.places, to=TensorProto.INT64)

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
     @staticmethod
     def gates(config: BahdanauConfig) -> int:
-        """Return how many gates' columns a cell's matrices have."""
+        """Return the number of gates in a cell's matrices."""
         return 3 if config.cell == "gru" else 4
 
 
@@ -42,10 +42,10 @@ def advance(graph: GraphBuilder, cell: Cell, gates: tuple[str, str], state: tupl
 def encode_layer(
     graph: GraphBuilder, arithmetic: Arithmetic, config: BahdanauConfig, layer: int, values: str, valid: str
 ) -> tuple[str, list[str]]:
-    """One (bi)directional layer over time: values [S, B, E], bool [S, B, 1] → [S, B, O], final hidden by direction.
+    """Run one layer over time: values [S, B, E], bool [S, B, 1] → [S, B, O], final hidden state of each direction.
 
-    Both directions advance in one Scan, the second from the end; in the padding a state stays as it is, so
-    that the backward direction begins at its row's own last token with zeros.
+    Both directions advance in one Scan, the second one from the end. A state does not change in padding, so the
+    backward direction begins with zeros at the last token of its row.
     """
     units, gates, lstm = config.encoder_hidden, Cell.gates(config), config.cell == "lstm"
     directions = 2 if config.bidirectional else 1

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 def open_session(path: Path, provider: str = "CPUExecutionProvider") -> onnxruntime.InferenceSession:
     """Load a graph, by default on one CPU thread.
 
-    Integer weights that the graph uses as floats are expanded at load.
+    Integer weights that the graph uses as floats are expanded once, when it is loaded.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -34,9 +34,9 @@ def run(session: onnxruntime.InferenceSession, feeds: dict[str, Array]) -> dict[
 
 
 class Stepper:
-    """Decodes with encoder and step graph the way the engine does: per-row lengths, caches of fixed capacity.
+    """Decodes with encoder and step graph as the engine does: a length for each row, caches of fixed capacity.
 
-    Where the graphs take a shortlist it is ``listed``.
+    ``listed`` is the shortlist, for graphs that take one.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Stepper:
         return any(value.name == SHORTLIST for value in self._encoder.get_inputs())
 
     def start(self, source: Array, lengths: Array) -> None:
-        """Encode [B, S], [B] and start again, one row for each sentence."""
+        """Encode [B, S], [B] and begin again with one row for each sentence."""
         feeds = {"source": source, "source_lengths": lengths}
         if self.has_lists:
             assert self._listed is not None
@@ -75,7 +75,7 @@ class Stepper:
                 self._state[name] = np.zeros([len(source), *(int(axis) for axis in shape)], self._dtype)
 
     def step(self, tokens: Array, candidates: int) -> tuple[Array, Array]:
-        """Last tokens [B] → ids and log-probabilities of the best candidates, each [B, C]."""
+        """Return ids and log-probabilities of the best candidates after the last tokens [B], each [B, C]."""
         result = run(
             self._decoder,
             {

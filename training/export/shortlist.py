@@ -1,8 +1,8 @@
-"""Which target tokens a sentence's translation may need: learned from the training pairs, written next to the graphs.
+"""Learns from training pairs which target tokens the translation of a sentence may need.
 
-A step that scores a few hundred tokens in place of the whole vocabulary is much cheaper. What a source token calls for
-is found by IBM model 1 (Brown et al., 1993); Jean et al. (arXiv 1412.2007) did the same with word alignments.
-Tokens that most sentences ask for are always allowed, and so is every token of the source itself (names, numbers).
+A step that scores a few hundred tokens instead of the whole vocabulary is much cheaper. The likely target tokens of a
+source token come from IBM model 1 (Brown et al., 1993); Jean et al. (arXiv 1412.2007) used word alignments. Tokens
+that most sentences need are always scored, and so is every token of the source itself (names, numbers).
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from training.alignment.lexicon import sample_pairs, train_lexicon
 from training.data.dataset import EncodedPairs
 
 _COUNTED = 20_000
-"""Sentences over which is counted how many ask for a token."""
+"""The number of sentences in which the need for each token is counted."""
 
 Tokens = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How long the lists are."""
+    """The sizes of the lists."""
 
     always: int = 1024
-    """Target tokens that every sentence may use: those that most sentences ask for."""
+    """The number of target tokens that every sentence may use: those that most sentences need."""
     each: int = 64
-    """Most that a source token calls for in addition."""
+    """The most likely target tokens of a source token, in addition."""
     least: float = 0.001
-    """Probability below which it calls for nothing."""
+    """The least probability of a likely target token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """What may be produced."""
+    """The tokens that a translation may contain."""
 
     always: Tokens
     """[A], ascending."""
     likely: Tokens
-    """[V, E]: what each source token calls for; padding where there is less."""
+    """[V, E]: the likely target tokens of each source token, with padding for shorter lists."""
 
     def write(self, path: Path) -> None:
-        """Write one .npz with what makes a sentence's own list: nothing that steps score for every sentence."""
+        """Write one .npz with the tokens of sentences' own lists, without those that steps score for every sentence."""
         own = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
         write_shortlist(path, own)
 
@@ -55,7 +55,7 @@ class Shortlist:
 def learn_shortlist(
     corpora: Sequence[EncodedPairs], weights: Sequence[float], vocabulary: int, sizes: Sizes | None = None
 ) -> Shortlist:
-    """Learn from a sample of the pairs, mixed as in training; always the same for the same corpora."""
+    """Learn from a sample of the pairs in the mix of training; the same corpora give the same shortlist."""
     sizes = sizes or Sizes()
     sources, targets = sample_pairs(corpora, weights)
     source, target, probability = train_lexicon(sources, targets, vocabulary)
@@ -82,10 +82,10 @@ def _asked_for(
     target: npt.NDArray[np.int64],
     vocabulary: int,
 ) -> npt.NDArray[np.int64]:
-    """Return how many sentences use a token or hold a source token that calls for it, [V].
+    """Return the number of sentences that use a token or have a source token for which it is likely, [V].
 
-    ``source``, ascending, calls for ``target``. Tokens that all lists would hold are cheaper to
-    score for every sentence, and what no source token calls for (the inside of rare words) is missed least this way.
+    ``target`` has the likely tokens of ``source``, which is ascending. Tokens of nearly all lists are cheaper to score
+    for every sentence, and tokens that are likely for no source token (inside rare words) are then seldom missing.
     """
     bounds = np.searchsorted(source, np.arange(vocabulary + 1))
     asked = np.zeros(vocabulary, np.int64)

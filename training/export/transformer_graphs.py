@@ -29,7 +29,7 @@ from training.recipe import TransformerConfig
 
 
 class _Past(NamedTuple):
-    """How much of every row has been decoded."""
+    """The numbers of tokens that have been decoded."""
 
     lengths: str
     """int32 [N]."""
@@ -38,7 +38,7 @@ class _Past(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """What every cross-attention of a step needs."""
+    """The values that every cross-attention of a step needs."""
 
     by_head: str
     """int64 [4] = (B, K, H, D)."""
@@ -47,8 +47,8 @@ class _Shape(NamedTuple):
 
 
 VALID = "source_valid"
-"""Memory: 1 within a sentence and 0 beyond, [B, 1, 1, S]. Its logarithm is what a step adds to scores: one small node
-in place of the six that compare positions with lengths (4 to 8 % of a step)."""
+"""A memory array: 1 within a sentence and 0 after it, [B, 1, 1, S]. A step adds its logarithm to scores, in one small
+node instead of six that compare positions with lengths (4 to 8 % of a step)."""
 
 
 class _Stream:
@@ -59,7 +59,7 @@ class _Stream:
         self._norms = (Norm(name, config.norm_epsilon) for name in norm_names(config, side))
         self._before = config.norm == "pre"
         self.seen = ""
-        """What the next sub-layer reads."""
+        """The input of the next sub-layer."""
         self._sum = ""
 
     def start(self, embedded: str, positions: str) -> None:
@@ -71,18 +71,18 @@ class _Stream:
             self.seen = self._graph.op("Add", embedded, positions)
 
     def add(self, result: str) -> None:
-        """Take in what a sub-layer gave [..., W]."""
+        """Add the result of a sub-layer, [..., W]."""
         values = self._sum if self._before else self.seen
         self.seen, self._sum = self._arithmetic.add_norm(self._graph, values, result, next(self._norms))
 
 
 class TransformerGraphs:
-    """Builds the graphs of one network in one arithmetic."""
+    """Builds the graphs of one network in one precision."""
 
     def __init__(self, config: TransformerConfig, arithmetic: Arithmetic) -> None:
         self.config, self.arithmetic = config, arithmetic
         self.head = config.width // config.heads
-        # GroupQueryAttention wants heads of a multiple of 8: others are padded with zeros in the cache.
+        # GroupQueryAttention needs head sizes that are multiples of 8: others are padded with zeros in the cache.
         self.cached_head = -(-self.head // 8) * 8
         self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / embedding_scale(config))
 
@@ -90,7 +90,7 @@ class TransformerGraphs:
 
     @property
     def memory(self) -> Arrays:
-        """Cross-attention keys, transposed so that no step has to, values of every decoder layer, what is valid."""
+        """Return cross-attention keys (transposed) and values of every decoder layer, and the valid positions."""
         heads, size = self.config.heads, self.head
         arrays: Arrays = []
         for i in range(self.config.decoder_layers):
@@ -100,7 +100,7 @@ class TransformerGraphs:
 
     @property
     def state(self) -> Arrays:
-        """Self-attention keys and values of every decoder layer."""
+        """Return self-attention keys and values of every decoder layer."""
         axes: Axes = ["N", self.config.heads, "T", self.cached_head]
         return [(f"self_{kind}_{i}", axes) for i in range(self.config.decoder_layers) for kind in ("key", "value")]
 
@@ -132,7 +132,7 @@ class TransformerGraphs:
         stream = _Stream(graph, self.arithmetic, self.config, "decoder")
         table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
         positions = graph.op("Gather", table, past.lengths)
-        # [N, 1, W] throughout: what self-attention reads and gives, so that nothing is reshaped for it.
+        # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
         embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
         for i in range(self.config.decoder_layers):
@@ -148,7 +148,7 @@ class TransformerGraphs:
     def _own_step(
         self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
     ) -> tuple[str, list[str]]:
-        """Self-attention of one new position a row, each with its own past: [N, 1, W] → [N, 1, W], keys and values."""
+        """Return self-attention of one new position of each row, [N, 1, W] → [N, 1, W], and its keys and values."""
         name, heads = f"decoder.{layer}.attention", self.config.heads
         qkv = self._product(graph, f"{name}.qkv", seen, name)
         missing = self.cached_head - self.head
@@ -171,7 +171,7 @@ class TransformerGraphs:
         return self._product(graph, f"{name}.output", context), following
 
     def _cross_step(self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shape: _Shape) -> str:
-        """Attention over the source, whose memory the K rows of a sentence share: [N, 1, W] → [N, 1, W]."""
+        """Return attention over the source, whose memory the K rows of a sentence share: [N, 1, W] → [N, 1, W]."""
         name = f"decoder.{layer}.cross"
         query = graph.op("Reshape", self._product(graph, f"{name}.query", seen, name), shape.by_head)
         query = graph.op("Transpose", query, perm=[0, 2, 1, 3])  # [B, H, K, D]
@@ -180,7 +180,7 @@ class TransformerGraphs:
         return self._product(graph, f"{name}.output", graph.reshape(context, -1, 1, self.config.width))
 
     def forced(self, graph: GraphBuilder) -> None:
-        """Source and whole target at once, with every attention weight."""
+        """Build forced decoding: source and whole target at once, with every attention weight."""
         source = graph.input("source", INT64, ["B", "S"])
         source_lengths = graph.input("source_lengths", INT64, ["B"])
         target = graph.input("target", INT64, ["B", "T"])
@@ -228,7 +228,7 @@ class TransformerGraphs:
         graph.output(kind, self.arithmetic.to_float(graph, stacked), FLOAT, shape)
 
     def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
-        """Memory arrays in the order of ``memory``, and the attention weights of every layer."""
+        """Return memory arrays in the order of ``memory``, and the attention weights of every layer."""
         stream = self._start(graph, source, graph.op("Shape", source, start=1, end=2), "encoder")
         mask = valid_mask(graph, self.arithmetic, lengths, source, axis=1)
         all_weights = []
@@ -244,7 +244,7 @@ class TransformerGraphs:
         return arrays, all_weights
 
     def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> _Stream:
-        """Embeddings plus positions of whole sequences: [B, S] → [B, S, W]."""
+        """Return embeddings plus positions of whole sequences: [B, S] → [B, S, W]."""
         stream = _Stream(graph, self.arithmetic, self.config, side)
         own = side == "encoder" and not self.config.share_embeddings
         embedded = self.arithmetic.lookup(graph, SOURCE_EMBEDDING if own else EMBEDDING, ids)
@@ -266,24 +266,24 @@ class TransformerGraphs:
         return graph.op({"relu": "Relu", "gelu": "Gelu"}[self.config.activation], inner)
 
     def _heads(self, graph: GraphBuilder, tensor: str, parts: int) -> list[str]:
-        """[B, T, parts · W] → parts of [B, H, T, D]."""
+        """Return ``parts`` arrays [B, H, T, D] of [B, T, parts · W]."""
         heads = self.config.heads
         split = graph.reshape(tensor, 0, 0, parts * heads, self.head)
         return graph.split(graph.op("Transpose", split, perm=[0, 2, 1, 3]), [heads] * parts, axis=1)
 
     def _merge(self, graph: GraphBuilder, weights: str, values: str) -> str:
-        """[B, H, T, S], [B, H, S, D] → [B, T, W]."""
+        """Return the weighted values of all heads: [B, H, T, S], [B, H, S, D] → [B, T, W]."""
         context = graph.op("Transpose", graph.op("MatMul", weights, values), perm=[0, 2, 1, 3])
         return graph.reshape(context, 0, 0, self.config.width)
 
     def _weights(self, graph: GraphBuilder, query: str, key: str, mask: str, transposed: bool = False) -> str:
-        """softmax(q kᵀ / √d + mask): [B, H, T, D], [B, H, D, S] (``transposed``: [B, H, S, D]) → [B, H, T, S]."""
+        """Return softmax(q kᵀ / √d + mask) of [B, H, T, D] and [B, H, D, S] (``transposed``: [B, H, S, D])."""
         alpha = 1 / math.sqrt(self.head)
         scores = graph.fused("FusedMatMul", query, key, alpha=alpha, transB=int(transposed))
         return graph.op("Softmax", graph.op("Add", scores, mask), axis=-1)
 
     def _causal_mask(self, graph: GraphBuilder, size: str) -> str:
-        """0 where a position may be looked at, -inf above the diagonal: [T, T]."""
+        """Return the causal mask [T, T]: 0 up to the diagonal, -inf above it."""
         low = self.arithmetic.number(graph, float("-inf"))
         square = graph.op("Expand", low, graph.op("Concat", size, size, axis=0))
         return graph.op("Trilu", square, graph.constant(np.array(1, np.int64)), upper=1)

@@ -1,4 +1,4 @@
-"""Where each parameter of the Transformer goes in its graphs, and back."""
+"""Converts the parameters of the Transformer to the layout of its graphs, and back."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from training.recipe import TransformerConfig
 
 EMBEDDING = "embedding"
 SOURCE_EMBEDDING = "source.embedding"
-"""The source's own table, where it has one."""
+"""The source's own table, if it has one."""
 
 
 def embedding_scale(config: TransformerConfig) -> float:
-    """Return what embeddings are multiplied by: √d (section 3.4) or 1."""
+    """Return the factor of embeddings: √d (section 3.4) or 1."""
     return math.sqrt(config.width) if config.scale_embedding else 1.0
 
 
 def norm_names(config: TransformerConfig, side: str) -> list[str]:
-    """Return the LayerNorms of ``encoder`` or ``decoder`` in the order in which values meet them."""
+    """Return the LayerNorms of ``encoder`` or ``decoder`` in the order of computation."""
     layers = config.encoder_layers if side == "encoder" else config.decoder_layers
     between = ["cross_frame"] if side == "decoder" else []
     frames = ["attention_frame", *between, "feed_forward_frame"]
@@ -42,7 +42,7 @@ def norm_names(config: TransformerConfig, side: str) -> list[str]:
 
 
 def _blocks(config: TransformerConfig) -> Iterator[tuple[str, str]]:
-    """(kind, name) of every matrix-bearing block."""
+    """Yield (kind, name) of every block with matrices."""
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for i in range(layers):
             yield "self", f"{side}.{i}.attention"
@@ -52,9 +52,9 @@ def _blocks(config: TransformerConfig) -> Iterator[tuple[str, str]]:
 
 
 def transformer_parameters(config: TransformerConfig, state: StateArrays, positions: int) -> Parameters:
-    """Lay the parameters out: one matrix for q, k and v, the embedding already times √d (section 3.4).
+    """Return the parameters in the layout of the graphs: one matrix for q, k and v, embeddings times √d (section 3.4).
 
-    ``positions``: how many rows of the position table are kept.
+    ``positions``: the number of rows of the position table.
     """
     result = Parameters()
     for kind, name in _blocks(config):
@@ -80,7 +80,7 @@ def transformer_parameters(config: TransformerConfig, state: StateArrays, positi
 
 
 def transformer_state(config: TransformerConfig, parameters: Parameters) -> StateArrays:
-    """Return the inverse of ``transformer_parameters``; the biases of suppressed tokens come back as zero."""
+    """Return the inverse of ``transformer_parameters``; the biases of suppressed tokens become zero."""
     state: StateArrays = {}
     width = config.width
     for kind, name in _blocks(config):

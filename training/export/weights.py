@@ -14,7 +14,7 @@ _ALIGNMENT = 64
 
 
 class WeightStore:
-    """Arrays by name, laid end to end in the order in which they are added."""
+    """Arrays by name, one after the other in the order in which they are added."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -24,7 +24,7 @@ class WeightStore:
         self._end = 0
 
     def add(self, name: str, array: npt.NDArray[Any]) -> None:
-        """Store an array; one equal to an earlier one takes no further space."""
+        """Store an array; an array that equals an earlier one takes no additional space."""
         assert name not in self._arrays, f"{name} is stored already"
         array = np.ascontiguousarray(array)
         key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
@@ -53,7 +53,7 @@ class WeightStore:
         return tensor
 
     def offset(self, name: str) -> int:
-        """Return where an array begins in the file, in bytes."""
+        """Return the offset of an array in the file, in bytes."""
         return self._offsets[name]
 
     def write(self, folder: Path) -> Path:

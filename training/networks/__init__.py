@@ -1,1 +1,1 @@
-"""The two networks, as their papers describe them."""
+"""The two networks, as in their papers."""

@@ -1,4 +1,4 @@
-"""Attention layers. They always return their weights and never keep them."""
+"""Attention layers, which always return their weights and never store them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from training.networks.dropout import Dropout
 
 
 class Attended(NamedTuple):
-    """What attention gives: the weighted values and the weights themselves."""
+    """The result of attention: the weighted values, and the weights."""
 
     context: Tensor
     weights: Tensor
 
 
 def valid_positions(lengths: Tensor, size: int) -> Tensor:
-    """Return bool [B, size], true where a position is within its row's length."""
+    """Return bool [B, size], true for positions within the length of their row."""
     return torch.arange(size, device=lengths.device)[None, :] < lengths[:, None]
 
 
 def masked_softmax(scores: Tensor, valid: Tensor) -> Tensor:
-    """Softmax over the last axis with exactly zero weight where ``valid`` (broadcast) is false.
+    """Return the softmax over the last axis, with a weight of exactly zero where ``valid`` (broadcast) is false.
 
     A row must have at least one valid position.
     """
@@ -32,7 +32,7 @@ def masked_softmax(scores: Tensor, valid: Tensor) -> Tensor:
 
 
 class AdditiveScore(nn.Module):
-    """a(s, h) = vᵀ tanh(W s + U h): 1409.0473, appendix A.1.2."""
+    """The additive score a(s, h) = vᵀ tanh(W s + U h): 1409.0473, appendix A.1.2."""
 
     def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
         super().__init__()
@@ -41,23 +41,23 @@ class AdditiveScore(nn.Module):
         self.energy = nn.Linear(attention_size, 1, bias=False)
 
     def keys(self, memory: Tensor) -> Tensor:
-        """U h for all positions, computed once a sentence: [B, S, M] → [B, S, A]."""
+        """Return U h for all positions, computed once for each sentence: [B, S, M] → [B, S, A]."""
         keys: Tensor = self.key(memory)
         return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """[B, Q], [B, S, A] → scores [B, S]."""
+        """Return the scores [B, S] of [B, Q] and [B, S, A]."""
         hidden = torch.tanh(self.query(query)[:, None, :] + keys)  # [B, S, A]
         scores: Tensor = self.energy(hidden).squeeze(-1)  # [B, S]
         return scores
 
 
 class ConcatScore(nn.Module):
-    """score(s, h) = W_a [s; h], linear: the *concat* of lecture notes.
+    """The linear score(s, h) = W_a [s; h], known as *concat* in lecture notes.
 
     With W_a = [w_s, w_h] it is w_sᵀ s + w_hᵀ h. The query's part is the same at every position, so it cancels in the
-    softmax: these weights do not depend on the query at all. (1508.04025, section 3.1, prints vᵀ tanh(W [s; h]) under
-    this name, which is the additive score.)
+    softmax, and the weights do not depend on the query. (1508.04025, section 3.1, uses this name for
+    vᵀ tanh(W [s; h]), which is the additive score.)
     """
 
     def __init__(self, query_size: int, memory_size: int) -> None:
@@ -66,18 +66,18 @@ class ConcatScore(nn.Module):
         self.key = nn.Linear(memory_size, 1, bias=False)
 
     def keys(self, memory: Tensor) -> Tensor:
-        """w_hᵀ h of all positions, computed once a sentence: [B, S, M] → [B, S, 1]."""
+        """Return w_hᵀ h for all positions, computed once for each sentence: [B, S, M] → [B, S, 1]."""
         keys: Tensor = self.key(memory)
         return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """[B, Q], [B, S, 1] → scores [B, S]."""
+        """Return the scores [B, S] of [B, Q] and [B, S, 1]."""
         scores: Tensor = self.query(query) + keys.squeeze(-1)
         return scores
 
 
 class ProductScore(nn.Module):
-    """score(s, h) = sᵀ W h (``general``), sᵀ h (``dot``) or sᵀ h / √d (``scaled_dot``).
+    """The product scores: sᵀ W h (``general``), sᵀ h (``dot``) or sᵀ h / √d (``scaled_dot``).
 
     1508.04025, section 3.1, and 1706.03762, section 3.2.1.
     """
@@ -88,17 +88,17 @@ class ProductScore(nn.Module):
         self.scale = 1 / math.sqrt(query_size) if scaled else 1.0
 
     def keys(self, memory: Tensor) -> Tensor:
-        """W h, or h: [B, S, M] → [B, S, Q]."""
+        """Return W h, or h: [B, S, M] → [B, S, Q]."""
         keys: Tensor = self.key(memory)
         return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """[B, Q], [B, S, Q] → scores [B, S]."""
+        """Return the scores [B, S] of [B, Q] and [B, S, Q]."""
         return torch.bmm(keys, query[:, :, None]).squeeze(-1) * self.scale
 
 
 class MultiHeadAttention(nn.Module):
-    """Several scaled dot-product attentions side by side: 1706.03762, section 3.2."""
+    """Multi-head scaled dot-product attention: 1706.03762, section 3.2."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -109,12 +109,12 @@ class MultiHeadAttention(nn.Module):
         self.dropout = Dropout(dropout)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of all heads: [B, S, W] → two of [B, H, S, W/H]."""
+        """Return keys and values of all heads: [B, S, W] → two of [B, H, S, W/H]."""
         keys, values = self.key_value(memory).chunk(2, dim=-1)
         return self._split(keys), self._split(values)
 
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Attended:
-        """[B, T, W], two of [B, H, S, W/H], bool broadcastable to [B, H, T, S] → [B, T, W] and [B, H, T, S]."""
+        """Return values [B, T, W] and weights [B, H, T, S]; ``valid`` can be broadcast to [B, H, T, S]."""
         queries = self._split(self.query(query))  # [B, H, T, D]
         scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])  # [B, H, T, S]
         weights = masked_softmax(scores, valid)

@@ -1,4 +1,4 @@
-"""RNN encoder–decoder with attention (arXiv 1409.0473, appendix A) and the variants it is compared with."""
+"""The RNN encoder–decoder with attention (arXiv 1409.0473, appendix A) and common variants of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.recipe import BahdanauConfig
 
 
 class Encoder(nn.Module):
-    """Annotations h_j of every source word from a (bi)directional RNN: section 3.2."""
+    """The encoder: annotations h_j of every source token from a (bidirectional) RNN, section 3.2."""
 
     def __init__(self, config: BahdanauConfig) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, S, E], [B] → annotations [B, S, O] and final states of the top layer [B, directions, H]."""
+        """Return annotations [B, S, O] and final states of the top layer [B, directions, H], from [B, S, E] and [B]."""
         packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, final = self.rnn(packed)
         hidden = final[0] if isinstance(final, tuple) else final  # [layers · directions, B, H]
@@ -38,9 +38,9 @@ class Encoder(nn.Module):
 
 
 class DeepOutput(nn.Module):
-    """t = maxout(U s + V E y + C c), then logits W t: appendix A.2.2.
+    """The deep output layer: t = maxout(U s + V E y + C c), then logits W t, appendix A.2.2.
 
-    The state is the one just computed from this context (as in later implementations), not the previous one.
+    The state is the one that was computed from this context, as in later implementations, not the previous one.
     """
 
     def __init__(self, config: BahdanauConfig, memory_size: int) -> None:
@@ -49,7 +49,7 @@ class DeepOutput(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, state: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
-        """[..., D], [..., E], [..., M] → [..., output_size]."""
+        """Return t, [..., output_size], from [..., D], [..., E] and [..., M]."""
         mixed = self.mix(torch.cat([state, embedded, context], dim=-1))  # [..., 2 l]
         result: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))  # maxout over pairs
         return result
@@ -96,17 +96,17 @@ class Bahdanau(nn.Module):
             self.output.weight = self.source_embedding.weight
 
     def encode(self, source: Tensor, lengths: Tensor) -> Memory:
-        """[B, S], [B] → annotations [B, S, M], projected keys [B, S, A], initial state [B, D]."""
+        """Return annotations [B, S, M], projected keys [B, S, A] and the initial state [B, D], from [B, S] and [B]."""
         annotations, final = self.encoder(self.dropout(self.source_embedding(source)), lengths)
         annotations = self.dropout(annotations)
-        # s_0 = tanh(W h_1 of the backward RNN): appendix A.2.2; the forward RNN's last state if there is no other.
+        # s_0 = tanh(W h_1 of the backward RNN): appendix A.2.2; the forward RNN's last state if it is the only one.
         initial = torch.tanh(self.bridge(final[:, -1]))
-        if self.config.attention == "none":  # the fixed context: what both directions end in
+        if self.config.attention == "none":  # the fixed context: the final states of both directions
             return Memory((final.flatten(1)[:, None, :], annotations[:, :, :1], initial), lengths, None)
         return Memory((annotations, self.attention.keys(annotations), initial), lengths, None)
 
     def start(self, memory: Memory) -> State:
-        """Return every decoder layer's state [B, D], for an LSTM with its cells last; zero above the first layer."""
+        """Return the state of every decoder layer [B, D], then an LSTM's cells; zero above the first layer."""
         initial = memory.arrays[2]
         hidden = [initial] + [torch.zeros_like(initial) for _ in self.cells[1:]]
         cells = [torch.zeros_like(initial) for _ in self.cells] if self.config.cell == "lstm" else []
@@ -132,7 +132,7 @@ class Bahdanau(nn.Module):
         return context, (*hidden, *cells), weights
 
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
-        """[B, T] → hidden [B, T, E'], cross attention [B, 1, 1, T, S]."""
+        """Return hidden [B, T, E'] and cross attention [B, 1, 1, T, S], from [B, T]."""
         embedded = self.dropout(self.target_embedding(target_in))
         state = self.start(memory)
         states, contexts, weights = [], [], []
@@ -145,11 +145,11 @@ class Bahdanau(nn.Module):
         return Decoded(hidden, torch.stack(weights, 1)[:, None, None], None)
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """[..., output_size] → [..., V], or of some pieces [C]: [..., C]."""
+        """Return the logits [..., V] of [..., output_size], or [..., C] of the ``pieces`` [C]."""
         return partial_linear(hidden, self.output.weight, self.output.bias, pieces)
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
-        """[B] → logits [B, V], next state, cross attention [B, 1, 1, S]."""
+        """Return logits [B, V], the next state and cross attention [B, 1, 1, S], from the last tokens [B]."""
         embedded = self.dropout(self.target_embedding(tokens))
         context, state, weights = self._advance(embedded, state, memory)
         hidden = self.deep_output(state[len(self.cells) - 1], embedded, context)

@@ -8,7 +8,7 @@ from training.recipe import BahdanauConfig, TransformerConfig
 
 
 def build_network(config: BahdanauConfig | TransformerConfig, vocabulary: int) -> Bahdanau | Transformer:
-    """Make the network with fresh parameters from PyTorch's generator."""
+    """Make the network with random parameters from PyTorch's generator."""
     if isinstance(config, TransformerConfig):
         return Transformer(config, vocabulary)
     return Bahdanau(config, vocabulary)

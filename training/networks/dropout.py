@@ -11,9 +11,9 @@ from torch.nn import functional
 class Dropout(nn.Module):
     """Zero elements with probability ``rate`` while training (Srivastava et al. 2014).
 
-    PyTorch draws one Bernoulli number at a time on CPU; one random byte an element took 1.8 ms instead of
-    4.3 for 2,048 × 256 values here. The rate is rounded to 1/256. Seeded from PyTorch's generator, so that its
-    state is the only random state there is.
+    On a CPU, PyTorch draws one Bernoulli number at a time. One random byte for each element took 1.8 ms instead of 4.3
+    for 2,048 × 256 values here. The rate is rounded to 1/256. The seed comes from PyTorch's generator, so that there
+    is no other random state.
     """
 
     def __init__(self, rate: float) -> None:
@@ -21,7 +21,7 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return ``values`` with elements dropped and the rest scaled up; any shape."""
+        """Return ``values`` of any shape with some elements dropped and the rest scaled up."""
         if not self.training or self.rate == 0:
             return values
         if values.device.type != "cpu":

@@ -10,14 +10,14 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the encoder gives: everything about the source that does not change from step to step."""
+    """The result of the encoder: everything about the source that does not change from step to step."""
 
     arrays: tuple[Tensor, ...]
-    """Each [B, ...]: keys and values, projected where that does not depend on the target."""
+    """Keys and values, each [B, ...], with all projections that do not depend on the target."""
     lengths: Tensor
-    """int64 [B], the end token counted."""
+    """int64 [B], including the end token."""
     attention: Tensor | None
-    """Encoder self-attention [B, L, H, S, S], where there is one."""
+    """Encoder self-attention [B, L, H, S, S], if the network has one."""
 
     def select(self, rows: Tensor) -> Memory:
         """Return the memory of some rows, repeated or reordered."""
@@ -25,35 +25,35 @@ class Memory:
 
 
 State = tuple[Tensor, ...]
-"""What a step hands to the next one, each array [B, ...]."""
+"""The state that a step passes to the next one; each array is [B, ...]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the decoder gives for T target positions at once."""
+    """The result of the decoder for T target positions at once."""
 
     hidden: Tensor
-    """[B, T, E]: what the output layer turns into logits."""
+    """[B, T, E]: the input of the output layer."""
     cross_attention: Tensor
     """[B, L, H, T, S]: row t belongs to the step that produces target token t."""
     decoder_attention: Tensor | None
-    """[B, L, H, T, T], where there is one."""
+    """[B, L, H, T, T], if the network has one."""
 
 
 class Network(Protocol):
     """An encoder–decoder network over one joint vocabulary."""
 
     def encode(self, source: Tensor, lengths: Tensor) -> Memory:
-        """[B, S], [B] → memory."""
+        """Return the memory of the sources [B, S] with the lengths [B]."""
 
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
-        """Teacher forcing: [B, T] (begin token first) → hidden states and attention of every step."""
+        """Return hidden states and attention of every step by teacher forcing; [B, T] begins with the begin token."""
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """[..., E] → [..., V], or [..., C] of some ``pieces`` int64 [C] only."""
+        """Return the logits [..., V] of [..., E], or [..., C] of the ``pieces``, int64 [C]."""
 
     def start(self, memory: Memory) -> State:
         """Return the decoder's state before the first step."""
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
-        """[B] last tokens → logits [B, V], next state, cross attention [B, L, H, S]."""
+        """Return logits [B, V], the next state and cross attention [B, L, H, S], from the last tokens [B]."""

@@ -1,4 +1,4 @@
-"""The last product of both networks: hidden states to logits."""
+"""The last product of both networks, from hidden states to logits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch.nn import functional
 
 
 def partial_linear(hidden: Tensor, weight: Tensor, bias: Tensor, rows: Tensor | None) -> Tensor:
-    """Return x Wᵀ + b of all rows of W [V, E], or of the ``rows`` int64 [C] alone: [..., E] → [..., V] or [..., C]."""
+    """Return x Wᵀ + b for all rows of W [V, E], or only for ``rows``, int64 [C]: [..., E] → [..., V] or [..., C]."""
     if rows is None:
         return functional.linear(hidden, weight, bias)
     return functional.linear(hidden, weight[rows], bias[rows])

@@ -1,4 +1,4 @@
-"""How a recurrent decoder looks at the source: global, local, hard, or not at all."""
+"""Attention of a recurrent decoder: global, local, hard, or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | Conc
 
 
 class LocalCentre(nn.Module):
-    """p = S · sigmoid(vᵀ tanh(W s)): where local-p attention looks (1508.04025, section 3.2, equation 9)."""
+    """The centre of local-p attention, p = S · sigmoid(vᵀ tanh(W s)) (1508.04025, section 3.2, equation 9)."""
 
     def __init__(self, query_size: int, attention_size: int) -> None:
         super().__init__()
@@ -36,9 +36,9 @@ class LocalCentre(nn.Module):
         self.energy = nn.Linear(attention_size, 1, bias=False)
 
     def forward(self, query: Tensor, lengths: Tensor) -> Tensor:
-        """[B, Q], [B] → positions [B, 1], between 0 and the row's length."""
+        """Return positions [B, 1] between 0 and the length of the row, from [B, Q] and [B]."""
         energy: Tensor = self.energy(torch.tanh(self.hidden(query)))
-        # In floats under mixed precision, too: bf16 knows no place between 128 and 129.
+        # In fp32 also under mixed precision, because bf16 has no number between 128 and 129.
         return lengths[:, None] * torch.sigmoid(energy.float())
 
 
@@ -52,14 +52,14 @@ class RecurrentAttention(nn.Module):
         self.centre = LocalCentre(config.decoder_hidden, config.attention_size) if self.kind == "local" else None
 
     def keys(self, memory: Tensor) -> Tensor:
-        """Return what of the score depends on the source alone: [B, S, M] → [B, S, …]."""
+        """Return the part of the score that depends only on the source: [B, S, M] → [B, S, …]."""
         assert self.score is not None  # `none` has no keys
         return self.score.keys(memory)
 
     def forward(self, query: Tensor, memory: Tensor, keys: Tensor, lengths: Tensor) -> Attended:
-        """[B, Q], [B, S, M], [B, S, …], [B] → context [B, M], weights [B, S].
+        """Return context [B, M] and weights [B, S], from [B, Q], [B, S, M], [B, S, …] and [B].
 
-        ``none``: memory is the one fixed context [B, 1, M]; the weights are even over the source.
+        ``none``: memory is the one fixed context [B, 1, M], and the weights are uniform over the source.
         """
         valid = valid_positions(lengths, keys.shape[1])  # [B, S]
         if self.score is None:
@@ -74,9 +74,9 @@ class RecurrentAttention(nn.Module):
         return Attended(torch.bmm(weights[:, None, :], memory).squeeze(1), weights)
 
     def _local(self, scores: Tensor, centre: Tensor, valid: Tensor) -> Tensor:
-        """Softmax within the window times a Gaussian around its centre (1508.04025, equation 10).
+        """Return the softmax within the window times a Gaussian around its centre (1508.04025, equation 10).
 
-        Renormalised, so that rows sum to one as everywhere else.
+        It is normalised again, so that rows sum to one as everywhere else.
         """
         distance = torch.arange(scores.shape[1], device=scores.device) - centre  # [B, S]
         nearest = distance.abs() == distance.abs().masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
@@ -85,7 +85,7 @@ class RecurrentAttention(nn.Module):
         return shaped / shaped.sum(-1, keepdim=True).clamp_min(1e-12)
 
     def _hard(self, scores: Tensor, valid: Tensor) -> Tensor:
-        """One position a step: sampled by straight-through Gumbel-softmax (1611.01144), the best one afterwards."""
+        """Return one position for each step, which training samples by straight-through Gumbel-softmax (1611.01144)."""
         if self.training:
             return functional.gumbel_softmax(scores.masked_fill(~valid, float("-inf")), hard=True)
         best = scores.masked_fill(~valid, float("-inf")).argmax(-1)

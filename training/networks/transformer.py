@@ -18,8 +18,8 @@ from training.recipe import TransformerConfig
 def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -> Tensor:
     """Return the position table [length, width] of section 3.5.
 
-    ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, all
-    sines before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)).
+    ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, but
+    all sines come before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)).
     """
     positions = torch.arange(length)[:, None]
     last = 2 * max((width + 1) // 2 - 1, 1)
@@ -36,7 +36,7 @@ _ACTIVATIONS = {"relu": torch.relu, "swish": nn.functional.silu, "gelu": nn.func
 
 
 class FeedForward(nn.Module):
-    """f(x W₁ + b₁) W₂ + b₂, with f(x) = max(0, x) in section 3.3."""
+    """The feed-forward network f(x W₁ + b₁) W₂ + b₂, with f(x) = max(0, x) in section 3.3."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -46,13 +46,13 @@ class FeedForward(nn.Module):
         self.activation = _ACTIVATIONS[config.activation]
 
     def forward(self, values: Tensor) -> Tensor:
-        """[..., W] → [..., W]."""
+        """Return [..., W] of [..., W]."""
         result: Tensor = self.outer(self.dropout(self.activation(self.inner(values))))
         return result
 
 
 class Residual(nn.Module):
-    """The frame around every sub-layer: sum, dropout and LayerNorm, after (section 5.4) or before it."""
+    """The residual connection around a sub-layer: sum, dropout, and LayerNorm after (section 5.4) or before it."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Residual(nn.Module):
         self.before = config.norm == "pre"
 
     def enter(self, values: Tensor) -> Tensor:
-        """Return what the sub-layer sees."""
+        """Return the input of the sub-layer."""
         return self.norm(values) if self.before else values
 
     def leave(self, values: Tensor, result: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class Residual(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward: section 3.1."""
+    """An encoder layer: self-attention, then feed-forward (section 3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward_frame = Residual(config)
 
     def forward(self, values: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, S, W], bool [B, 1, 1, S] → [B, S, W], weights [B, H, S, S]."""
+        """Return [B, S, W] and weights [B, H, S, S], from [B, S, W] and bool [B, 1, 1, S]."""
         seen = self.attention_frame.enter(values)
         attended = self.attention(seen, *self.attention.keys_values(seen), valid)
         values = self.attention_frame.leave(values, attended.context)
@@ -90,7 +90,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention over the source, feed-forward: section 3.1."""
+    """A decoder layer: masked self-attention, attention over the source, feed-forward (section 3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class DecoderLayer(nn.Module):
 class Transformer(nn.Module):
     """Encoder and decoder with one embedding matrix for source, target and output (section 3.4).
 
-    With ``share_embeddings: false`` the source has a table of its own.
+    With ``share_embeddings: false`` the source has its own table.
     """
 
     by_piece = ("embedding.weight", "source_embedding.weight", "output_bias")
@@ -145,7 +145,7 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        # With LayerNorm before each sub-layer the sum itself is never normalised: once at the end.
+        # With LayerNorm before each sub-layer the sum itself is not normalised, so this is done at the end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = final(config.width, config.norm_epsilon)
         self.decoder_norm = final(config.width, config.norm_epsilon)
@@ -157,7 +157,7 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
         for attention in (m for m in self.modules() if isinstance(m, MultiHeadAttention)):
-            for half in attention.key_value.weight.data.chunk(2):  # as two square matrices, not one tall one
+            for half in attention.key_value.weight.data.chunk(2):  # as two square matrices
                 nn.init.xavier_uniform_(half)
         for table in (self.embedding, self.source_embedding):
             if table is not None:
@@ -169,7 +169,7 @@ class Transformer(nn.Module):
         return summed
 
     def encode(self, source: Tensor, lengths: Tensor) -> Memory:
-        """[B, S], [B] → keys and values of every decoder layer's cross attention, each [B, H, S, D]."""
+        """Return keys and values of every decoder layer's cross attention, each [B, H, S, D]."""
         valid = valid_positions(lengths, source.shape[1])[:, None, None, :]
         values, weights = self._embed(self.source_embedding or self.embedding, source), []
         for layer in self.encoder:
@@ -180,7 +180,7 @@ class Transformer(nn.Module):
         return Memory(tuple(arrays), lengths, torch.stack(weights, dim=1))
 
     def _run(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, list[Tensor], list[Tensor], State]:
-        """[B, T] tokens after P past ones → hidden [B, T, W], self and cross weights by layer, state."""
+        """Return hidden [B, T, W], self and cross weights by layer, and the state, for tokens [B, T] after P others."""
         past = state[0].shape[2] if state else 0
         total = past + tokens.shape[1]
         causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
@@ -197,12 +197,12 @@ class Transformer(nn.Module):
         return self.decoder_norm(values), own, cross, tuple(present)
 
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
-        """[B, T] → hidden [B, T, W], cross attention [B, L, H, T, S], decoder attention [B, L, H, T, T]."""
+        """Return hidden [B, T, W], cross attention [B, L, H, T, S] and decoder attention [B, L, H, T, T]."""
         hidden, own, cross, _ = self._run(target_in, (), memory)
         return Decoded(hidden, torch.stack(cross, dim=1), torch.stack(own, dim=1))
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """[..., W] → [..., V] (or of some pieces [C]: [..., C]), with the embedding matrix (section 3.4)."""
+        """Return the logits [..., V] by the embedding matrix (section 3.4), or [..., C] of the ``pieces`` [C]."""
         return partial_linear(hidden, self.embedding.weight, self.output_bias, pieces)
 
     def start(self, memory: Memory) -> State:
@@ -210,6 +210,6 @@ class Transformer(nn.Module):
         return ()
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
-        """[B] → logits [B, V], state with one more position, cross attention [B, L, H, S]."""
+        """Return logits [B, V], the state with one more position, and cross attention [B, L, H, S]."""
         hidden, _, cross, state = self._run(tokens[:, None], state, memory)
         return self.logits(hidden[:, 0]), state, torch.stack(cross, dim=1)[:, :, :, 0]

@@ -1,4 +1,4 @@
-"""What a run folder was prepared from and what came out: a fingerprint that checkpoints and links are held to."""
+"""The record of a prepared run folder: its recipe and a fingerprint, with which checkpoints and links are compared."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from typing import Any
 from training.recipe import CorpusConfig, Recipe
 
 _FREE = ("weight", "licence", "credit")
-"""Keys of a corpus that take effect without preparing the text again."""
+"""Keys of a corpus that can change without a new `prepare`."""
 
 Fingerprint = Mapping[str, str]
 """Hashes of the vocabulary, of the development pairs and of each corpus, by name."""
 
 
 class PreparedError(ValueError):
-    """Prepared text that does not belong to the recipe, the checkpoints or the links at hand."""
+    """The prepared text does not belong to the recipe, the checkpoints or the links."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The record that ``prepare`` leaves: the part of the recipe that it used, and the fingerprint of what it made."""
+    """The record of ``prepare``: the part of the recipe that it used, and the fingerprint of the text that it made."""
 
     recipe: Mapping[str, Any]
     fingerprint: Fingerprint
 
     def save(self, path: Path) -> None:
-        """Write it as JSON."""
+        """Write the record as JSON."""
         content = {"recipe": self.recipe, "fingerprint": self.fingerprint}
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> Prepared | None:
-        """Return what ``save`` wrote; None for a folder that was prepared before there was a record."""
+        """Return the record that ``save`` wrote; None for a folder from versions that wrote none."""
         if not path.exists():
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         return Prepared(content["recipe"], content["fingerprint"])
 
     def require(self, recipe: Recipe) -> None:
-        """Raise PreparedError naming the keys of ``recipe`` that differ from those that the text was prepared with."""
+        """Raise PreparedError with the keys of ``recipe`` that have changed since the text was prepared."""
         changed = list(_changed(self.recipe, prepared_part(recipe)))
         if changed:
             raise PreparedError(
@@ -54,7 +54,7 @@ class Prepared:
 
 
 def prepared_part(recipe: Recipe) -> dict[str, Any]:
-    """Return what of a recipe `prepare` uses, as plain data; files and folders by name, wherever they lie."""
+    """Return the part of a recipe that `prepare` uses, as plain data, with only the names of files and folders."""
     return {
         "source_languages": list(recipe.source_languages),
         "target_language": recipe.target_language,
@@ -74,7 +74,7 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[str]:
-    """Yield ``key: before → now`` for what differs; a corpus that is left out of training changes nothing."""
+    """Yield ``key: before → now`` for each difference; a corpus without weight in training makes none."""
     for key, value in now.items():
         place = f"{where}{key}"
         if isinstance(value, dict):
@@ -92,7 +92,7 @@ def hash_of(*contents: bytes | memoryview) -> str:
 
 
 def require_same(before: Fingerprint, now: Fingerprint, what: str) -> None:
-    """Raise PreparedError when ``what`` was made from other text than the folder holds; corpora may come and go."""
+    """Raise PreparedError if ``what`` was made from another text; corpora may be added or removed."""
     others = [name for name, value in before.items() if name in now and now[name] != value]
     if others:
         raise PreparedError(

@@ -1,4 +1,4 @@
-"""A run folder: where a run keeps its files, and how the small ones are read and written."""
+"""The layout of a run folder, and readers and writers of its small files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.recipe import Recipe, parse_recipe
 
 
 class RunFolder:
-    """The names of a run's files, and readers of the small ones."""
+    """The paths of a run's files, and readers of the small ones."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,12 +37,12 @@ class RunFolder:
         return self.path / f"corpus-{name}.npz"
 
     def links(self, name: str) -> Path:
-        """Return what each target token of one corpus stands for: made by ``links``, read by guided alignment."""
+        """Return the path of the links of one corpus, which ``links`` makes and guided alignment reads."""
         return self.path / f"links-{name}.npz"
 
     @property
     def has_parameters(self) -> bool:
-        """Return whether something was trained here."""
+        """Return whether a network was trained here."""
         return self.averaged.exists() or any(self.checkpoints.glob("*.ckpt"))
 
     def load_recipe(self) -> Recipe:
@@ -50,7 +50,7 @@ class RunFolder:
         return parse_recipe(yaml.safe_load(self.recipe.read_text(encoding="utf-8")), str(self.recipe))
 
     def save_recipe(self, recipe: Recipe) -> None:
-        """Record the recipe as it is used, overrides included: cards and later commands read it."""
+        """Write the recipe with its overrides, which cards and later commands read."""
         self.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
 
     def load_tokenizer(self) -> Tokenizer:
@@ -58,6 +58,6 @@ class RunFolder:
         return read_tokenizer(self.tokenizer)
 
     def load_development(self) -> list[tuple[str, str, str]]:
-        """(corpus, source, target) of every held-out pair."""
+        """Return (corpus, source, target) of every held-out pair."""
         lines = self.development.read_text(encoding="utf-8").splitlines()
         return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]

@@ -18,7 +18,7 @@ Stage = dict[str, Any]
 
 
 def load_stages(path: Path) -> list[Stage]:
-    """Return the stages that a run folder records; none for one that was trained before they were kept."""
+    """Return the recorded stages of a run folder; none for a run of versions that recorded none."""
     if not path.exists():
         return []
     stages: list[Stage] = json.loads(path.read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def new_stage(first: int, precision: str, before: Mapping[str, Any] | None, now:
 
 
 def origin(folder: Path) -> Stage:
-    """Return what a run with the parameters in ``folder`` began from: a bundle with its stages, or a run."""
+    """Return the origin of a run that began with the parameters in ``folder``: a bundle with its stages, or a run."""
     manifest = folder / MANIFEST_NAME
     if not manifest.exists():
         return {"run": folder.name, "legs": load_stages(folder / "legs.json")}
@@ -56,13 +56,13 @@ def origin(folder: Path) -> Stage:
 
 
 def unrecorded_stage(last: int, recipe: Mapping[str, Any]) -> Stage:
-    """Return the record of what an older version trained, up to update ``last``, with a recipe as plain data."""
+    """Return the record of a stage that an older version trained up to update ``last``, with a recipe as plain data."""
     precision = recipe.get("optimisation", {}).get("precision", "fp32")
     return {"from_update": 0, "to_update": last, "precision": precision, "git_revision": "unknown", "changed": {}}
 
 
 def extend(stages: list[Stage], stage: Stage) -> list[Stage]:
-    """Return the stages with one more; those that it does over again (after a kill, say) end where it begins."""
+    """Return the stages with one more; earlier ones that it repeats (after a kill, for example) end where it begins."""
     kept = [other for other in stages if other["from_update"] < stage["from_update"]]
     if kept and (kept[-1]["to_update"] is None or kept[-1]["to_update"] > stage["from_update"]):
         kept = [*kept[:-1], {**kept[-1], "to_update": stage["from_update"]}]
@@ -70,7 +70,7 @@ def extend(stages: list[Stage], stage: Stage) -> list[Stage]:
 
 
 def closed(stages: list[Stage], last: int) -> list[Stage]:
-    """Return the stages with the ``last`` update noted; one that made no update is dropped."""
+    """Return the stages with the ``last`` update recorded; a stage without updates is dropped."""
     done = [*stages[:-1], {**stages[-1], "to_update": last}]
     return done[:-1] if done[-1]["from_update"] == last else done
 
@@ -85,7 +85,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "")
 
 
 def git_revision() -> str:
-    """Return the commit of this code, with ``-dirty`` behind it where files differ from it; ``unknown`` without git."""
+    """Return the commit of this code, with ``-dirty`` after it if files differ from it; ``unknown`` without git."""
     command = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
     result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return result.stdout.strip() or "unknown"

@@ -1,1 +1,1 @@
-"""The training loop, carried by Lightning."""
+"""The training loop, which is built on Lightning."""

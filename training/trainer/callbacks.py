@@ -1,4 +1,4 @@
-"""Shows how a run is doing: speed, a log file, pictures of attention."""
+"""Reports of a run: speed, a log file, pictures of attention."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ matplotlib.use("Agg")
 
 
 class Speed(Callback):
-    """Target tokens a second on the progress bar and in TensorBoard."""
+    """Shows target tokens per second on the progress bar and in TensorBoard."""
 
     def __init__(self, every: int = 20) -> None:
         self._every, self._since = every, time.perf_counter()
@@ -34,7 +34,7 @@ class Speed(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, index: int
     ) -> None:
-        """Count the batch, where it lies: a GPU is asked for the sum only now and then; log it."""
+        """Count the batch on its own device, and log the sum only now and then, as reading it blocks a GPU."""
         self._tokens = self._tokens + batch.target_lengths.sum()
         if (index + 1) % self._every == 0:
             tokens = int(self._tokens)
@@ -44,7 +44,7 @@ class Speed(Callback):
 
 
 class RunLog(Callback):
-    """One line a hundred updates and one a validation in the run folder's log."""
+    """Writes a line to the run folder's log every hundred updates and after each validation."""
 
     def __init__(self, folder: RunFolder, every: int = 100) -> None:
         self._every, self._written = every, 0
@@ -58,7 +58,7 @@ class RunLog(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, index: int
     ) -> None:
-        """Write the training loss now and then: once an update, however many batches it takes."""
+        """Write the training loss now and then, once for an update of several batches."""
         update = trainer.global_step
         if update % self._every == 0 and update > self._written and trainer.is_global_zero:
             self._written = update
@@ -72,13 +72,13 @@ class RunLog(Callback):
 
 
 class AttentionPictures(Callback):
-    """Cross attention of a few fixed development sentences, to watch alignments appear in TensorBoard."""
+    """Shows the cross attention of a few fixed development sentences in TensorBoard."""
 
     def __init__(self, sentences: int = 3) -> None:
         self._sentences = sentences
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        """Draw them with the network as it is."""
+        """Draw them with the current network."""
         if not isinstance(trainer.logger, TensorBoardLogger) or not isinstance(module, TranslationModule):
             return
         for i, (_, source, _) in enumerate(module.development[: self._sentences]):
@@ -88,7 +88,7 @@ class AttentionPictures(Callback):
 
 @torch.no_grad()
 def draw_attention(module: TranslationModule, source: str) -> Figure:
-    """Return a heat map, target tokens down, source tokens across, mean over layers and heads."""
+    """Return a heatmap with target tokens as rows and source tokens as columns, the mean over layers and heads."""
     tokenizer = module.tokenizer
     ids = tokenizer.encode(source).ids
     translated = translate_greedy(module.network, [ids], max_length=64)[0]

@@ -24,7 +24,7 @@ def newest_checkpoint(folder: RunFolder) -> Path | None:
 
 
 def trained_parameters(folder: RunFolder) -> Path | None:
-    """Return a run's parameters: the mean of its last checkpoints, or the newest one if training continued since.
+    """Return a run's parameters: the mean of its last checkpoints, or the newest one if training has continued since.
 
     None in a fresh folder.
     """
@@ -37,7 +37,7 @@ def trained_parameters(folder: RunFolder) -> Path | None:
 
 
 def _covers(averaged: Path, newest: Path) -> bool:
-    """Return whether a mean is as new as a checkpoint; for means of older versions, by the files' dates."""
+    """Return whether a mean is as new as a checkpoint; for means of older versions, the dates of the files decide."""
     content = torch.load(averaged, map_location="cpu", mmap=True, weights_only=True)
     if "update" in content:
         return int(content["update"]) >= int(newest.stem)
@@ -48,15 +48,14 @@ def write_average(folder: RunFolder, last: int) -> None:
     """Write the mean of the ``last`` checkpoints, and the update of the newest, into the run folder."""
     newest = newest_checkpoint(folder)
     parameters = average_checkpoints(folder, last)
-    assert newest is not None  # or there was nothing to average
+    assert newest is not None  # otherwise there is nothing to average
     torch.save({"update": int(newest.stem), "parameters": parameters}, folder.averaged)
 
 
 def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
     """Return the mean of the ``last`` checkpoints' network parameters (1706.03762, section 6.1).
 
-    Older ones may lie there too, from before ``keep_checkpoints`` was changed. Raises FileNotFoundError when there is
-    none.
+    Older ones may be there from before a change of ``keep_checkpoints``. Raises FileNotFoundError if there is none.
     """
     paths = sorted(folder.checkpoints.glob("[0-9]*.ckpt"), key=lambda path: int(path.stem))[-last:]
     if not paths:
@@ -69,7 +68,7 @@ def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
 
 
 def load_parameters(file: Path) -> Parameters:
-    """Return the network's parameters in a checkpoint, in a mean of several, or in a file of parameters alone."""
+    """Return the network's parameters from a checkpoint, a mean of several, or a file with only parameters."""
     content = torch.load(file, map_location="cpu", weights_only=False)
     parameters: Parameters = content.get("state_dict", content.get("parameters", content))
     prefix = "network."
@@ -80,13 +79,13 @@ def load_parameters(file: Path) -> Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A network with the vocabulary and the recipe it was trained with."""
+    """A network with the vocabulary and the recipe of its training."""
 
     network: Network
     tokenizer: Tokenizer
     recipe: Recipe
     weights: str
-    """The file the parameters were read from."""
+    """The file of the parameters."""
 
 
 Weights = Literal["usual", "best", "newest"]
@@ -95,9 +94,9 @@ with the highest development BLEU. ``newest``: the last one."""
 
 
 def load_trained(path: Path, which: Weights = "usual") -> Trained:
-    """Return a run folder's network with the parameters asked for.
+    """Return a run folder's network with the requested parameters.
 
-    Raises FileNotFoundError when the folder does not hold them.
+    Raises FileNotFoundError if the folder does not have them.
     """
     folder = RunFolder(path)
     if not folder.recipe.exists():

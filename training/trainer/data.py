@@ -1,4 +1,4 @@
-"""Prepared pairs as Lightning's data module: a stream that resumes at the update it stopped at."""
+"""Prepared pairs as Lightning's data module; the stream resumes at the update at which it stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.runs.folder import RunFolder
 
 
 class _Stream(IterableDataset[Batch]):
-    """Training batches from a position on."""
+    """Training batches that begin at a position."""
 
     def __init__(self, batches: TokenBatches, position: int, rank: int, processes: int) -> None:
         self._arguments = (position, rank, processes)
@@ -27,7 +27,7 @@ class _Stream(IterableDataset[Batch]):
 
 
 class _Resumable(DataLoader[Batch]):
-    """Tells Lightning that resuming is taken care of: the stream's position follows from the update."""
+    """Tells Lightning that the loader can resume: the position of the stream follows from the update."""
 
     def state_dict(self) -> dict[str, int]:
         return {}
@@ -37,14 +37,14 @@ class _Resumable(DataLoader[Batch]):
 
 
 def loader(stream: IterableDataset[Batch], prefetch: bool) -> DataLoader[Batch]:
-    """Return a loader of the batches of a stream; with ``prefetch`` a process of its own makes eight in advance."""
+    """Return a loader of the batches of a stream; with ``prefetch``, a separate process prepares eight in advance."""
     if not prefetch:
         return _Resumable(stream, batch_size=None)
     return _Resumable(stream, batch_size=None, num_workers=1, prefetch_factor=8, multiprocessing_context="spawn")
 
 
 class Drawn(NamedTuple):
-    """How many batches all processes together had drawn by an update."""
+    """The number of batches that all processes together had drawn by an update."""
 
     update: int
     batches: int
@@ -64,11 +64,11 @@ class PairData(lightning.LightningDataModule):
         self._drawn_before = Drawn(0, 0)
 
     def state_dict(self) -> dict[str, int]:
-        """Return how many batches all processes have drawn, for a checkpoint."""
+        """Return the number of batches that all processes have drawn, for a checkpoint."""
         return {"update": self._attached.global_step, "batches": self._drawn()}
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
-        """Continue after the batches that ``state_dict`` counted, for any number of processes and ``accumulate``."""
+        """Continue after the batches of ``state_dict``, with any number of processes and any ``accumulate``."""
         self._drawn_before = Drawn(state_dict["update"], state_dict["batches"])
 
     def _drawn(self) -> int:
@@ -77,7 +77,7 @@ class PairData(lightning.LightningDataModule):
 
     @property
     def _attached(self) -> lightning.Trainer:
-        assert self.trainer is not None  # Lightning attaches it before asking for anything
+        assert self.trainer is not None  # Lightning attaches the module before it requests anything
         return self.trainer
 
     def batches(self) -> TokenBatches:
@@ -87,15 +87,15 @@ class PairData(lightning.LightningDataModule):
         return TokenBatches(self._corpora, weights, recipe.optimisation.batch_tokens, recipe.seed, self._links)
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        """Return an endless stream that begins behind the batches that were drawn before.
+        """Return an endless stream that begins after the batches that were drawn before.
 
-        On a GPU a process of its own prepares the batches.
+        On a GPU, a separate process prepares the batches.
         """
         trainer = self._attached
         stream = _Stream(self.batches(), self._drawn() // trainer.world_size, trainer.global_rank, trainer.world_size)
         return loader(stream, prefetch=trainer.strategy.root_device.type == "cuda")
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Return all development pairs, in the same batches everywhere: each process sees them all."""
+        """Return all development pairs, in the same batches in every process."""
         batches = [batch for _, batch in ordered_batches(self._development, self._recipe.optimisation.batch_tokens)]
         return DataLoader(batches, batch_size=None)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from training.runs.folder import RunFolder
 
 
 def open_log(folder: RunFolder) -> logging.Logger:
-    """Return the logger that writes the run folder's log; warnings are shown on the terminal, too."""
+    """Return the logger of the run folder's log; warnings also go to the terminal."""
     log = logging.getLogger(f"training.run.{folder.path.name}")
     log.setLevel(logging.INFO)
     log.propagate = False

@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy (arXiv 1706.03762, section 5.4) that touches the logits as rarely as possible."""
+"""Label-smoothed cross-entropy (arXiv 1706.03762, section 5.4) with as few passes over the logits as possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The vocabulary is a small model's largest array: its gradient is made in place, in one pass."""
+    """The logits are a small model's largest array, so their gradient is computed in place, in one pass."""
 
     @staticmethod
     def forward(
@@ -21,7 +21,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         else:
             shares = counts / counts.sum()  # [C]
             mean = logits @ shares
-            logits = logits + counts.log()  # a piece that stands for four counts four times in the sum
+            logits = logits + counts.log()  # a candidate that stands for four pieces counts four times in the sum
         normaliser = logits.logsumexp(-1)  # [N]
         chosen = logits.gather(1, targets[:, None]).squeeze(1)  # [N]
         likelihood = (normaliser - chosen).sum()
@@ -43,10 +43,10 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 def smoothed_cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Sum over N tokens of the smoothed loss (differentiable) and of the plain negative log-likelihood, in nats.
+    """Return the smoothed loss (differentiable) and the negative log-likelihood, summed over N tokens, in nats.
 
-    logits [N, C] of C candidate pieces; targets int64 [N], indices of candidates; counts [C]: how many pieces of the
-    vocabulary a candidate stands for (1 for a target), all 1 if not given. With every piece a candidate it equals
+    logits [N, C] of C candidate pieces; targets int64 [N], indices of candidates; counts [C]: the number of pieces for
+    which a candidate stands (1 for a target), all 1 by default. If every piece is a candidate, the loss equals
     ``functional.cross_entropy(label_smoothing=…, reduction="sum")``.
     """
     losses: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, targets, smoothing, counts)  # type: ignore[no-untyped-call]
@@ -54,10 +54,10 @@ def smoothed_cross_entropy(
 
 
 def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tensor, Tensor]:
-    """Candidates for a softmax over part of the vocabulary: all targets and ``sampled`` other pieces at random.
+    """Return candidates for a softmax over part of the vocabulary: all targets and ``sampled`` other pieces at random.
 
-    targets int64 [N] → pieces int64 [C], ascending, and counts float32 [C]: 1 for a target, and for a sampled piece
-    the number of pieces it stands for, so that the normaliser's expectation is that of the whole vocabulary
+    targets int64 [N] → pieces int64 [C], ascending, and counts float32 [C]: 1 for a target; for a sampled piece, the
+    number of pieces for which it stands, so that the normaliser's expectation is that of the whole vocabulary
     (importance sampling with a uniform proposal: Jean et al. 2015, 1412.2007, section 3.1).
     """
     counts = torch.zeros(vocabulary, device=targets.device)
@@ -71,9 +71,9 @@ def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tenso
 
 
 def guided_cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:
-    """Mean cross-entropy of attention rows against where they should look, over rows that have such a place.
+    """Return the mean cross-entropy, in nats, of attention rows and their targets, over rows with a target.
 
-    weights [..., T, S] of one head; wanted [..., T, S], rows summing to one or zero (1909.02074, equation 4). In nats.
+    weights [..., T, S] of one head; wanted [..., T, S], whose rows sum to one or zero (1909.02074, equation 4).
     """
     linked = wanted.sum().clamp_min(1.0)
     return -(wanted * weights.clamp_min(1e-9).log()).sum() / linked

@@ -25,20 +25,20 @@ from training.trainer.schedule import last_update, rate_factor, sampled_pieces
 
 
 class Losses(NamedTuple):
-    """What one batch costs."""
+    """The losses of one batch."""
 
     smoothed: Tensor
-    """Sum over the target tokens, in nats: what is minimised."""
+    """The sum over the target tokens, in nats, which is minimised."""
     likelihood: Tensor
-    """Summed negative log-likelihood, in nats."""
+    """The summed negative log-likelihood, in nats."""
     tokens: Tensor
-    """How many target tokens."""
+    """The number of target tokens."""
     guided: Tensor | None
-    """What guided alignment adds to the mean loss, where there is any."""
+    """The part of guided alignment in the mean loss, if it is used."""
 
     @property
     def mean(self) -> Tensor:
-        """Return what an update makes smaller: the mean over the batch's tokens, and guidance."""
+        """Return the loss of an update: the mean over the batch's tokens, and guided alignment."""
         mean = self.smoothed / self.tokens
         return mean if self.guided is None else mean + self.guided
 
@@ -46,7 +46,7 @@ class Losses(NamedTuple):
 def batch_losses(
     network: Network, batch: Batch, config: OptimisationConfig, vocabulary: int, sampled: int = 0
 ) -> Losses:
-    """Return the losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
+    """Return the losses of a batch; ``sampled`` pieces stand for those that are not targets (0: the whole softmax)."""
     decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
     valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
     targets, pieces, counts = batch.target_out[valid], None, None
@@ -59,7 +59,7 @@ def batch_losses(
 
 
 def _guided(attention: Tensor, batch: Batch, config: OptimisationConfig) -> Tensor | None:
-    """Return what guided heads add to the loss; attention [B, L, H, T, S]."""
+    """Return the loss of guided heads; attention [B, L, H, T, S]."""
     guided = config.guided_alignment
     if guided is None or batch.links is None:
         return None
@@ -86,23 +86,23 @@ class TranslationModule(lightning.LightningModule):
         self._totals = [0.0, 0.0]
         self._parts: Parts = []
         self.fingerprint: Fingerprint = {}
-        """Of the text that is trained on: checkpoints carry it."""
+        """The fingerprint of the training text, which checkpoints contain."""
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what a checkpoint must fit: the text and the network."""
+        """Add the text's fingerprint and the network's configuration, which a resumed run must match."""
         checkpoint["fingerprint"] = dict(self.fingerprint)
         checkpoint["network"] = self.recipe.network.model_dump(mode="json")
 
     def losses(self, batch: Batch, sampled: int = 0) -> Losses:
-        """Return the losses of a batch; ``sampled`` pieces stand for those that no target is (0: the whole softmax)."""
+        """Return the losses of a batch; see batch_losses."""
         return batch_losses(self.network, batch, self.recipe.optimisation, self.tokenizer.get_vocab_size(), sampled)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Make the random state a function of the position, so that a resumed run draws the same numbers."""
+        """Derive the random state from the position, so that a resumed run draws the same numbers."""
         torch.manual_seed((self.recipe.seed * 1_000_003 + batch_idx) * 1009 + self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the mean smoothed loss of a batch's tokens, in nats; every batch of an update counts the same."""
+        """Return the mean smoothed loss of a batch's tokens, in nats; all batches of an update have the same weight."""
         losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation, self.last_update))
         self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
         if losses.guided is not None:
@@ -110,13 +110,13 @@ class TranslationModule(lightning.LightningModule):
         return losses.mean
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add up the development loss."""
+        """Add to the development loss."""
         losses = self.losses(batch)
         self._totals[0] += float(losses.likelihood)
         self._totals[1] += float(losses.tokens)
 
     def on_validation_epoch_end(self) -> None:
-        """Log development loss (nats a token) and greedy BLEU: of the whole sample, and of each corpus in it."""
+        """Log development loss (nats per token) and greedy BLEU, of the whole sample and of each corpus in it."""
         self.log("dev_loss", self._totals[0] / max(1.0, self._totals[1]), prog_bar=True)
         self._totals = [0.0, 0.0]
         scores = self._bleu()
@@ -124,7 +124,7 @@ class TranslationModule(lightning.LightningModule):
         self.log_dict({f"dev_bleu/{corpus}": score for corpus, score in scores.items()})
 
     def _bleu(self) -> dict[str, float]:
-        """BLEU by corpus, and of all the chosen sentences under an empty name."""
+        """Return BLEU by corpus, and of all chosen sentences under an empty name."""
         corpora = [corpus for corpus, _, _ in self.development]
         chosen = [self.development[i] for i in spread(corpora, self.recipe.validation.sentences)]
         sources = [self.tokenizer.encode(source).ids for _, source, _ in chosen]
@@ -139,7 +139,7 @@ class TranslationModule(lightning.LightningModule):
         return found
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """Adam with the paper's schedule (1706.03762, section 5.3); AdamW if there is weight decay."""
+        """Return Adam with the paper's schedule (1706.03762, section 5.3), or AdamW if there is weight decay."""
         config = self.recipe.optimisation
         optimiser = make_optimiser(self.network, config, fused=self._may_fuse())
         schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -149,7 +149,7 @@ class TranslationModule(lightning.LightningModule):
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _may_fuse(self) -> bool:
-        """Return whether one kernel may do the update; with a scaled loss (fp16), clipping before it is impossible."""
+        """Return whether a fused kernel can do the update; with fp16, gradients could not be clipped before it."""
         return str(self.trainer.precision) != "16-mixed"
 
     def configure_gradient_clipping(
@@ -160,13 +160,13 @@ class TranslationModule(lightning.LightningModule):
     ) -> None:
         """Clip the norm of all gradients together.
 
-        Lightning's own clipping refuses fused optimisers under mixed precision, because a gradient scaler may still
-        have scaled the gradients. bf16 has no scaler; with fp16 the optimiser is not fused and Lightning has unscaled.
+        Lightning's own clipping refuses fused optimisers under mixed precision, because gradients may still be scaled.
+        bf16 has no scaler; with fp16 the optimiser is not fused, and Lightning has already unscaled the gradients.
         """
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.optimisation.clip_norm)
 
     def on_train_start(self) -> None:
-        """Use the recipe's rate, betas and decay in place of the checkpoint's."""
+        """Use the recipe's rate, betas and decay instead of the checkpoint's."""
         schedule: Any = self.lr_schedulers()
         for group, own in zip(schedule.optimizer.param_groups, self._parts, strict=True):
             group.update(own)

@@ -1,4 +1,4 @@
-"""Adam (1412.6980), with decoupled weight decay (1711.05101) on matrices alone."""
+"""Adam (1412.6980), with decoupled weight decay (1711.05101) only on matrices."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import nn
 from training.recipe import OptimisationConfig
 
 Parts = list[dict[str, Any]]
-"""What each group of parameters is updated with, without the parameters."""
+"""The options of each group of parameters, without the parameters."""
 
 
 def make_optimiser(network: nn.Module, config: OptimisationConfig, fused: bool) -> torch.optim.AdamW:
     """Return the optimiser of a recipe; ``fused``: one kernel for all parameters.
 
-    Biases, layer norms and embeddings are not decayed. Without decay AdamW is Adam. States of an older version, which
-    had one group of all parameters, are taken over.
+    Biases, layer norms and embeddings are not decayed. Without decay AdamW is Adam. States of older versions, which had
+    one group of all parameters, can be loaded.
     """
     embeddings = {id(m.weight) for m in network.modules() if isinstance(m, nn.Embedding)}
     decayed = [p for p in network.parameters() if p.dim() > 1 and id(p) not in embeddings]
@@ -38,7 +38,7 @@ def make_optimiser(network: nn.Module, config: OptimisationConfig, fused: bool) 
 
 
 def _in_groups(optimiser: torch.optim.Optimizer, state: dict[str, Any], order: list[int]) -> dict[str, Any] | None:
-    """Divide a state of one group into the groups of ``optimiser``; ``order``: the parameters' places in it."""
+    """Divide a state of one group into the groups of ``optimiser``; ``order``: the parameters' indices in it."""
     if len(state["param_groups"]) != 1:
         return None
     new = {old: place for place, old in enumerate(order)}
@@ -51,5 +51,5 @@ def _in_groups(optimiser: torch.optim.Optimizer, state: dict[str, Any], order: l
 
 
 def parts_of(optimiser: torch.optim.Optimizer) -> Parts:
-    """Return what each group is updated with: to be put back after a checkpoint has brought its own."""
+    """Return the options of each group, to restore them after a checkpoint has replaced them."""
     return [{key: value for key, value in group.items() if key != "params"} for group in optimiser.param_groups]

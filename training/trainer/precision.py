@@ -1,4 +1,4 @@
-"""Which arithmetic a run trains in: what its recipe says, or for ``auto`` what a short measurement finds quickest."""
+"""The precision of a run: that of its recipe or, for ``auto``, the fastest one in a short measurement."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PLUGINS: Mapping[Precision, str] = {"fp32": "32-true", "bf16": "bf16-mixed", "fp
 Losses = Callable[[nn.Module], Iterator[torch.Tensor]]
 
 GAIN = 1.05
-"""How much faster than fp32 half precision must be before it is taken: less is noise, and fp32 rounds less."""
+"""The least speed-up over fp32 for which half precision is chosen: less may be noise, and fp32 rounds less."""
 ROUNDS = 3
 WAIT_SECONDS = 600.0
 
 
 class PrecisionError(ValueError):
-    """A precision that this machine does not train in."""
+    """This machine cannot train in the requested precision."""
 
 
 def require_possible(precision: str, cuda: bool) -> None:
@@ -42,13 +42,13 @@ def candidates(cuda: bool) -> tuple[Precision, ...]:
 
 
 def quickest(seconds: Mapping[Precision, float]) -> Precision:
-    """Return the precision of the shortest time, fp32 unless another is ``GAIN`` times as fast."""
+    """Return the fastest precision, or fp32 unless another is ``GAIN`` times as fast."""
     best = min(seconds, key=lambda precision: seconds[precision])
     return best if seconds["fp32"] >= GAIN * seconds[best] else "fp32"
 
 
 def chosen_before(folder: RunFolder) -> Precision | None:
-    """Return what ``auto`` chose when this run began; None for a run that has not begun."""
+    """Return the choice of ``auto`` at the beginning of this run; None for a run that has not begun."""
     if not folder.precision.exists():
         return None
     precision: Precision = json.loads(folder.precision.read_text(encoding="utf-8"))["precision"]
@@ -56,7 +56,7 @@ def chosen_before(folder: RunFolder) -> Precision | None:
 
 
 def wait_for_choice(folder: RunFolder, seconds: float = WAIT_SECONDS) -> Precision:
-    """Return what the first of several processes chose; raise PrecisionError if there is no choice in time."""
+    """Return the choice of the first of several processes; raise PrecisionError if it does not arrive in time."""
     until = time.monotonic() + seconds
     while (found := chosen_before(folder)) is None:
         if time.monotonic() > until:
@@ -68,9 +68,9 @@ def wait_for_choice(folder: RunFolder, seconds: float = WAIT_SECONDS) -> Precisi
 
 
 def choose(folder: RunFolder, network: nn.Module, losses: Losses, device: torch.device) -> tuple[Precision, str]:
-    """Measure updates of ``network`` in every precision, keep the choice in the run folder, and say it in a line.
+    """Measure updates of ``network`` in every precision, write the choice to the run folder and log it.
 
-    ``losses`` yields the loss of one batch after another with the network it is given.
+    ``losses`` yields the loss of one batch after another for a given network.
     """
     seconds = measure(network, losses, device)
     precision = quickest(seconds)
@@ -84,7 +84,7 @@ def choose(folder: RunFolder, network: nn.Module, losses: Losses, device: torch.
 
 
 def measure(network: nn.Module, losses: Losses, device: torch.device) -> dict[Precision, float]:
-    """Return the seconds of the batches' updates in each precision, the best of some rounds; infinity on overflow.
+    """Return the seconds of the updates in each precision, the least of several rounds; infinity after an overflow.
 
     The precisions alternate, so that other load of the machine affects all of them.
     """

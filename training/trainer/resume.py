@@ -1,4 +1,4 @@
-"""Checks what a run is resumed from, and refuses what does not fit."""
+"""Checks that a run can be resumed with a recipe and the prepared text."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, requ
 from training.runs.folder import RunFolder
 
 FREE_NETWORK_KEYS = ("dropout", "attention_dropout", "activation_dropout")
-"""What of a network may change while it is trained: nothing that a parameter depends on."""
+"""The options of a network that may change during training: no parameter depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Where a run stands before it is resumed."""
+    """The state of a run before it is resumed."""
 
     update: int
     fingerprint: Fingerprint
-    """Of the text as it is prepared now."""
+    """The fingerprint of the currently prepared text."""
     warnings: tuple[str, ...]
 
 
 def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resumed:
     """Check a prepared folder and its newest checkpoint against a recipe.
 
-    Raises PreparedError for text prepared with other values, or prepared again after the checkpoint, and
-    ValueError for another network. A folder from before fingerprints passes with a warning.
+    Raises PreparedError for text that was prepared with other values, or again after the checkpoint, and ValueError
+    for another network. A folder without a fingerprint passes with a warning.
     """
     prepared = Prepared.load(folder.prepared)
     if prepared is not None:
@@ -69,6 +69,6 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
 
 def _unrecorded(folder: RunFolder) -> str:
     return (
-        f"{folder.path} was prepared or trained by an older version, without a fingerprint: nobody can tell whether "
-        "its text, links and checkpoints belong together"
+        f"{folder.path} was prepared or trained by an older version, without a fingerprint: its text, links and "
+        "checkpoints may not belong together"
     )

@@ -34,16 +34,16 @@ MEASURED_BATCHES = 2
 
 
 def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1, progress: bool = True) -> None:
-    """Train until the recipe's last update or the end of a cooldown that patience began; then average checkpoints.
+    """Train until the last update, or until the end of a cooldown that patience began; then average checkpoints.
 
     Training resumes from the newest checkpoint if there is one. Parameters, optimiser, data position and random state
-    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. Raises ValueError if
-    the recipe, the processes or the prepared text do not fit the run, before anything is changed.
+    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. Raises ValueError,
+    before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
     """
     require_world(processes * nodes)
     require_possible(recipe.optimisation.precision, torch.cuda.is_available())
     newest = newest_checkpoint(folder)
-    before = resumed_from(folder, newest, recipe)  # refuses what does not fit, before the recipe is replaced
+    before = resumed_from(folder, newest, recipe)  # raises an error before the recipe is replaced
     open_log(folder)
     for warning in before.warnings:
         tell(folder, warning)
@@ -73,7 +73,7 @@ def _trainer(
     world: tuple[int, int],
     callbacks: list[lightning.Callback],
 ) -> lightning.Trainer:
-    """Return Lightning's trainer; ``world`` is the number of processes on a machine and the number of machines."""
+    """Return Lightning's trainer; ``world`` is the number of processes on each machine, and the number of machines."""
     processes, nodes = world
     return lightning.Trainer(
         max_steps=recipe.optimisation.max_updates,
@@ -96,7 +96,7 @@ def _trainer(
 
 
 def require_world(processes: int) -> None:
-    """Raise ValueError when a launcher such as torchrun started another number of processes than was asked for."""
+    """Raise ValueError if a launcher such as torchrun started another number of processes than the options say."""
     started = int(os.environ.get("WORLD_SIZE", processes))
     if started != processes:
         raise ValueError(
@@ -106,7 +106,7 @@ def require_world(processes: int) -> None:
 
 
 def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
-    """Return the recipe's precision; for ``auto`` what this run has chosen before, or chooses now."""
+    """Return the recipe's precision; for ``auto``, the run's earlier choice or a new one."""
     if recipe.optimisation.precision != "auto":
         return recipe.optimisation.precision
     before = chosen_before(folder)
@@ -131,7 +131,7 @@ def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, dat
 
 @rank_zero_only
 def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
-    """Record the recipe and the stage that begins; what the last stage left behind no longer stands for the run."""
+    """Record the recipe and the stage that begins; delete the results of the last stage, which are out of date."""
     described: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
     old: dict[str, Any] | None = None
     if before.update:
@@ -166,5 +166,5 @@ def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: 
     watching: list[lightning.Callback] = [Speed(), RunLog(folder), AttentionPictures(), LearningRateMonitor("step")]
     if progress:
         watching.append(TQDMProgressBar(refresh_rate=20))
-    # The checkpoint comes last, so that it holds what the others know of the same update.
+    # The checkpoint callback is last, so that it saves the others' state of the same update.
     return [stopping, *watching, checkpoints]

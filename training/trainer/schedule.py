@@ -1,4 +1,4 @@
-"""What changes from update to update: above all the learning rate. The functions have no side effects."""
+"""The learning-rate schedule, and what else changes from update to update. The functions have no side effects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from training.recipe import OptimisationConfig
 
 
 def last_update(config: OptimisationConfig, ended_at: int | None = None) -> int:
-    """Return the update that a run ends with: ``max_updates``, or the end of the cooldown that patience began earlier.
+    """Return the last update of a run: ``max_updates``, or the end of a cooldown that patience began earlier.
 
     ``ended_at``: the update at which patience ended, if it did.
     """
@@ -18,10 +18,10 @@ def last_update(config: OptimisationConfig, ended_at: int | None = None) -> int:
 
 
 def rate_factor(update: int, config: OptimisationConfig, last: int | None = None) -> float:
-    """Return what the peak rate is multiplied by at an update (0-based).
+    """Return the factor of the peak learning rate at an update (0-based).
 
-    Linear warm-up, then the inverse square root of the update (1706.03762, equation 3), and over the
-    ``cooldown_updates`` before the ``last`` update (``max_updates`` if not given) a straight line to zero.
+    It rises linearly in the warm-up, then falls with the inverse square root of the update (1706.03762, equation 3),
+    and linearly to zero in the ``cooldown_updates`` before the ``last`` update (``max_updates`` by default).
     """
     step = update + 1
     factor = min(step / config.warmup_updates, math.sqrt(config.warmup_updates / step))
@@ -32,7 +32,7 @@ def rate_factor(update: int, config: OptimisationConfig, last: int | None = None
 
 
 def sampled_pieces(update: int, config: OptimisationConfig, last: int | None = None) -> int:
-    """How many random pieces stand for the rest of the vocabulary at an update (0-based); 0: the whole softmax."""
+    """Return the number of random pieces of the softmax at an update (0-based); 0: the whole vocabulary."""
     whole = config.whole_softmax_updates
     at_the_end = config.cooldown_updates if whole is None else whole
     remaining = (config.max_updates if last is None else last) - update

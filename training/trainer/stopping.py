@@ -1,4 +1,4 @@
-"""When a run ends, and which of its checkpoints is the best: patience begins the cooldown instead of cutting it off."""
+"""Decides when a run ends and which checkpoint is the best; the end of patience begins the cooldown."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from training.trainer.schedule import last_update
 
 @dataclass(frozen=True, slots=True)
 class Validations:
-    """What the validations have shown so far."""
+    """The results of the validations so far."""
 
     best: float = -math.inf
     """The highest development BLEU."""
     without_better: int = 0
-    """Validations since then; they are no longer counted once patience has ended."""
+    """The validations since then; not counted after patience has ended."""
     ended_at: int | None = None
     """The update at which patience ended."""
 
     def after(self, update: int, bleu: float, patience: int) -> Validations:
-        """Return the same after one more validation."""
+        """Return the results after one more validation."""
         if bleu > self.best:
             return replace(self, best=bleu, without_better=0 if self.ended_at is None else self.without_better)
         if self.ended_at is not None:
@@ -38,7 +38,7 @@ class Validations:
         return replace(self, without_better=self.without_better + 1).resumed(update, patience)
 
     def resumed(self, update: int, patience: int) -> Validations:
-        """Return the same under another ``patience``: more of it revives a run that had ended, less may end it here."""
+        """Return the results under another ``patience``: a higher one revives an ended run, a lower one may end it."""
         if self.without_better < patience:
             return replace(self, ended_at=None)
         return replace(self, ended_at=update if self.ended_at is None else self.ended_at)
@@ -52,23 +52,23 @@ class Stopping(Callback):
         self.validations = Validations()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run needs to know of the validations so far."""
+        """Return the results of the validations, for a resumed run."""
         return asdict(self.validations)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up what ``state_dict`` gave."""
+        """Restore the result of ``state_dict``."""
         self.validations = Validations(**state_dict)
 
     def on_load_checkpoint(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Take over what a run knows that began under Lightning's EarlyStopping, as runs of older versions did."""
+        """Restore the state of Lightning's EarlyStopping, which older versions used."""
         for key, state in checkpoint.get("callbacks", {}).items():
             if key.startswith("EarlyStopping"):
                 self.validations = Validations(float(state["best_score"]), int(state["wait_count"]))
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Judge a resumed run by the recipe's patience as it is now."""
+        """Apply the recipe's current patience to a resumed run."""
         seen = _load_validations(self._folder).get(str(trainer.global_step))
         if seen is not None:  # a checkpoint is written before the validation at its update
             self.validations = Validations(**seen)
@@ -83,7 +83,7 @@ class Stopping(Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Stop behind the last update; Lightning then validates once more."""
+        """Stop after the last update; Lightning then validates once more."""
         self._settle(trainer, pl_module)
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -118,7 +118,7 @@ class Stopping(Callback):
 
 
 def patience_ended(at: int, last: int) -> str:
-    """Return what to tell a person whose run's patience has ended."""
+    """Return the message for a run whose patience has ended."""
     return f"patience ended at update {at}: " + (
         f"the cooldown begins here and ends the run at update {last}" if last > at else "the run ends here"
     )
@@ -128,11 +128,11 @@ def already_finished(update: int, ended_at: int | None) -> str:
     """Return the message for a run that was started again after it had ended."""
     how = "raise optimisation.max_updates" if ended_at is None else "raise validation.patience"
     why = "" if ended_at is None else f": its patience ended at update {ended_at}"
-    return f"this run has ended with update {update}{why}; to go on, {how}"
+    return f"this run has ended with update {update}{why}; to continue it, {how}"
 
 
 def _load_validations(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    """Return what each validation left, by its update."""
+    """Return the results after each validation, by its update."""
     if not folder.validations.exists():
         return {}
     validations: dict[str, dict[str, Any]] = json.loads(folder.validations.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def _save_validations(folder: RunFolder, validations: dict[str, dict[str, Any]])
 
 
 def best_so_far(folder: RunFolder) -> float:
-    """Return the development BLEU of the best checkpoint that is kept; minus infinity where there is none."""
+    """Return the development BLEU of the best checkpoint; minus infinity if there is none."""
     if not folder.best.exists() or not folder.best_score.exists():
         return -math.inf
     return float(json.loads(folder.best_score.read_text(encoding="utf-8"))["dev_bleu"])

@@ -1,4 +1,4 @@
-"""Begin from the parameters of another run or bundle of the same network."""
+"""Begins a run with the parameters of another run or bundle of the same network."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from training.trainer.checkpoints import load_parameters, trained_parameters
 def start_from(network: Transformer | Bahdanau, tokenizer: Tokenizer, folder: Path) -> None:
     """Copy every parameter of the same name and shape; rows of vocabulary matrices are matched by piece.
 
-    ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). So English to
-    German can begin with the encoder that English to French has learnt.
-    Raises FileNotFoundError when it holds neither.
+    ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). English to German
+    can begin with the encoder of English to French, for example. Raises FileNotFoundError if it is neither.
     """
     parameters, other = _read(folder)
     own = network.state_dict()

@@ -75,5 +75,5 @@ def test_the_card_credits_such_text_as_the_recipe_says() -> None:
 
 
 def test_named_corpora_keep_their_own_terms() -> None:
-    with pytest.raises(ValueError, match="named corpora have theirs"):
+    with pytest.raises(ValueError, match="named corpora have their own"):
         CorpusConfig(name="tatoeba", licence="CC0")

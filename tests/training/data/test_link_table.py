@@ -36,7 +36,7 @@ def test_a_missing_table_names_the_command(tmp_path: Path) -> None:
 def test_links_of_other_text_are_refused(other: EncodedPairs, tmp_path: Path) -> None:
     LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})]).save(tmp_path / "links.npz", corpus([3, 4]))
 
-    with pytest.raises(PreparedError, match=r"links\.npz links other text .* run `python -m training links` again"):
+    with pytest.raises(PreparedError, match=r"links\.npz does not belong to the prepared text: run `python -m training links` again"):
         LinkTable.load(tmp_path / "links.npz", other)
 
 
@@ -45,7 +45,7 @@ def test_links_made_before_they_remembered_their_text_must_fit_it(tmp_path: Path
     np.savez_compressed(tmp_path / "links.npz", pairs=table.pairs, offsets=table.offsets)
 
     assert len(LinkTable.load(tmp_path / "links.npz", corpus([3, 4]))) == 2
-    with pytest.raises(PreparedError, match="links other text"):
+    with pytest.raises(PreparedError, match="does not belong to the prepared text"):
         LinkTable.load(tmp_path / "links.npz", corpus([4, 3]))
 
 

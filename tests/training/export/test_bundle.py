@@ -299,7 +299,7 @@ def test_versions_count(tmp_path: Path) -> None:
     manifest.write_text('{"version": "9"}')
     assert next_version(tmp_path) == "10"
     manifest.write_text('{"version": "2026-b"}')
-    with pytest.raises(ValueError, match="version '2026-b', which cannot be counted on from: give --version"):
+    with pytest.raises(ValueError, match="version '2026-b', which is not a whole number: give --version"):
         next_version(tmp_path)
 
 
