@@ -14,7 +14,7 @@ REASONS = frozenset(
     {
         *("unsupported_language", "unsupported_pair", "unsupported_format", "unknown_model", "model_changed"),
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
-        *("key_required", "invalid_key", "invalid_token", "not_offered"),
+        *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required"),
     }
 )
 DEPENDENT = (
@@ -25,6 +25,7 @@ DEPENDENT = (
     "format pharaoh holds one map",
     "view=contrast needs target_text",
     "two maps side by side",
+    "one model translates this pair",  # leg, which only pairs with two models have
     "source=auto is only supported by /translate",  # source=auto elsewhere than at /translate
     "Content-Type",
 )
