@@ -126,38 +126,13 @@ async def _translate_html(
     translator: TranslatorPort, texts: Sequence[str], options: TranslationOptions, deadline: float
 ) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
-    documents = await TEXT_POOL.run(lambda: [_prepare(markup.read(text)) for text in texts])
-    units = [part for parts in documents for part in parts if isinstance(part, markup.Unit)]
+    documents = await TEXT_POOL.run(lambda: [markup.prepare(markup.read(text)) for text in texts])
+    units = markup.units_of(documents)
     # Only the details have the alignment, which is needed only to put tags back.
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
-    return await TEXT_POOL.run(lambda: _written(documents, found))
-
-
-def _prepare(parts: Sequence[markup.Part]) -> list[markup.Part]:
-    """Return the parts with white space smoothed; parts of white space alone stay exactly as they are."""
-    prepared: list[markup.Part] = []
-    for part in parts:
-        if isinstance(part, str):
-            prepared.append(part)
-        else:
-            prepared.append(markup.collapse_spaces(part) if part.text.strip() else markup.write(part, part.text, ()))
-    return prepared
-
-
-def _written(documents: Sequence[Sequence[markup.Part]], found: Sequence[Translation]) -> list[Translation]:
-    waiting = iter(found)
-    written = []
-    for parts in documents:
-        pieces = []
-        for part in parts:
-            if isinstance(part, str):
-                pieces.append(part)
-            else:
-                translation = next(waiting)
-                pieces.append(markup.write(part, translation.text, translation.sentences))
-        written.append(Translation("".join(pieces)))
-    return written
+    written = await TEXT_POOL.run(lambda: markup.write_all(documents, found))
+    return [Translation(text) for text in written]
 
 
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:

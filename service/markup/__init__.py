@@ -4,7 +4,8 @@ Tags that divide text (blocks) stay where they are. Tags inside a sentence (inli
 and put back by the alignment of source and target tokens, always properly nested.
 """
 
+from service.markup.batch import prepare, units_of, write_all
 from service.markup.document import Node, Part, Unit, collapse_spaces, read
 from service.markup.placing import write
 
-__all__ = ["Node", "Part", "Unit", "collapse_spaces", "read", "write"]
+__all__ = ["Node", "Part", "Unit", "collapse_spaces", "prepare", "read", "units_of", "write", "write_all"]
