@@ -17,13 +17,13 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 RUN mkdir service training && touch service/__init__.py training/__init__.py
 
 FROM base AS cpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,tracing]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,documents,tracing]'
 COPY service service
 COPY training training
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
 FROM base AS gpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,tracing]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,documents,tracing]'
 COPY service service
 COPY training training
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .

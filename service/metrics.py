@@ -54,6 +54,7 @@ CUT_OFF = (
     *("too_many_connections", "too_many_from_address"),
 )
 RESTARTS = ("process", "model", "given_up")
+DOCUMENT_OUTCOMES = ("done", "refused", "failed", "cancelled")
 OTHER = "other"
 
 
@@ -107,6 +108,7 @@ class Metrics:
             "api_keys_readable", "1 if the file of API keys can be read, or if there is none"
         )
         self._keys_readable.set(1)
+        self._documents = self._counter("documents", "Documents, by format and outcome", "format", "outcome")
         self._limit_storage = self._counter(
             "rate_limit_storage_failures", "Failed calls to the Redis server that counts requests"
         )
@@ -233,6 +235,10 @@ class Metrics:
     def limit_storage_failed(self) -> None:
         """Count a failed call to the storage that replicas share for their rate limits."""
         self._limit_storage.inc()
+
+    def document_finished(self, name: str, outcome: str) -> None:
+        """Count a document; `name` is that of a format of this service."""
+        self._documents.labels(name, outcome if outcome in DOCUMENT_OUTCOMES else OTHER).inc()
 
     def set_ready(self, ready: bool) -> None:
         """Record what /health/ready answers."""

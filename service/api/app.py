@@ -12,6 +12,7 @@ from starlette.routing import Route
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
 from service.api import docs_page
+from service.api.documents import ServiceEngine, limits_of
 from service.api.error_handlers import install_error_handlers
 from service.api.extensions import libretranslate, open_inference, repository
 from service.api.middleware.access import BodyAccessMiddleware, HeadAccessMiddleware
@@ -19,8 +20,11 @@ from service.api.middleware.access_rules import AccessRules
 from service.api.middleware.body_limit import BodyLimitMiddleware
 from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
-from service.api.routes import attention, detect, health, languages, metrics, models, page, stream, translate
+from service.api.routes import attention, detect, documents, health, languages, metrics, models, page, stream, translate
 from service.api.state import Service
+from service.documents.jobs.runner import JobRunner, RunnerOptions
+from service.documents.jobs.store import JobStore
+from service.documents.translating import Pace
 from service.figures.renderer import FigureRenderer
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -33,7 +37,7 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
 
 
 def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
-    """Return a lifespan that also loads the language detector, and closes the application's own resources."""
+    """Return a lifespan that also loads the language detector, runs jobs, and closes the application's resources."""
 
     @asynccontextmanager
     async def both(app: FastAPI) -> AsyncIterator[None]:
@@ -41,7 +45,10 @@ def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespa
             async with lifespan(app):
                 # In a thread, so that only requests for detection within the first second wait for it.
                 loading = asyncio.create_task(service.detect(["warm up"]))
+                if service.settings.documents:
+                    app.state.jobs.start()
                 yield
+                await app.state.jobs.stop()
                 await asyncio.wait([loading])
             await limits.close()
             await asyncio.to_thread(service.tracing.close)
@@ -59,6 +66,16 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
             if isinstance(route, Route):
                 found[route.path] = (*found.get(route.path, ()), *sorted(route.methods or ()))
     return found
+
+
+def job_runner(service: Service) -> JobRunner:
+    """Return the jobs of one service."""
+    settings = service.settings
+    store = JobStore(settings.jobs_dir, settings.jobs_limit, settings.job_retention_seconds)
+    options = RunnerOptions(
+        limits_of(service), Pace(window_seconds=settings.request_timeout_seconds), settings.jobs_running
+    )
+    return JobRunner(store, ServiceEngine(service), options, service.metrics.document_finished)
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
@@ -84,8 +101,9 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     )
     app.state.service = service
     app.state.renderer = FigureRenderer()
+    app.state.jobs = job_runner(service)
     families = (
-        *(translate, detect, stream, attention, languages, models, libretranslate),
+        *(translate, documents, detect, stream, attention, languages, models, libretranslate),
         *(open_inference, repository, health, metrics, docs_page, page),
     )
     for family in families:

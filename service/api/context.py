@@ -34,6 +34,7 @@ class RequestContext:
     model: str | None = None
     pivot: str | None = None  # the language between two legs
     key: str | None = None  # the name of the API key
+    key_hash: str | None = None  # SHA-256 of the API key
     texts: int | None = None
     characters: int | None = None
 

@@ -16,6 +16,7 @@ from service.api.context import RequestContext, context_of
 from service.api.request_body import read_fields
 from service.api.state import Service
 from service.api.validation import parse
+from service.documents.jobs.runner import JobRunner
 from service.figures.renderer import FigureRenderer
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -49,6 +50,14 @@ def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
     return read
 
 
+async def get_jobs(request: Request) -> JobRunner:
+    """Return the application's jobs."""
+    jobs = request.app.state.jobs
+    assert isinstance(jobs, JobRunner)
+    return jobs
+
+
+JobsDep = Annotated[JobRunner, Depends(get_jobs)]
 ServiceDep = Annotated[Service, Depends(get_service)]
 ContextDep = Annotated[RequestContext, Depends(get_context)]
 RendererDep = Annotated[FigureRenderer, Depends(get_renderer)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import engine
+from service.documents import errors as documents
 
 STATUS: Mapping[type[engine.EngineError], int] = {
     engine.EngineError: 500,
@@ -21,6 +22,13 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.InputTooLong: 400,
     engine.TooManyWeights: 400,
     engine.InvalidOption: 400,
+    documents.DocumentError: 400,
+    documents.UnsupportedDocument: 400,
+    documents.FormatNotInstalled: 501,
+    documents.BrokenDocument: 400,
+    documents.UnsafeDocument: 400,
+    documents.DocumentEncoding: 400,
+    documents.DocumentTooLarge: 413,
     engine.Overloaded: 503,
     engine.NotReady: 503,
     engine.Interrupted: 503,
@@ -67,6 +75,11 @@ def invalid(message: str, code: str = "invalid_parameter", param: str | None = N
 def status_of(error: engine.EngineError) -> int:
     """Return the status of an engine error: that of its class, or of the nearest ancestor in the table."""
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def status_of_code(code: str | None) -> int:
+    """Return the status of the engine error with this code, as `status_of` does; 500 for an unknown code."""
+    return next((status for kind, status in STATUS.items() if kind.code == code), 500)
 
 
 def body_of(message: str, code: str, request_id: str, param: str | None = None) -> dict[str, str]:

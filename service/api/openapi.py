@@ -32,6 +32,7 @@ DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, 
 
 TAGS = {
     "Translation": "Translation and language detection, compatible with LibreTranslate.",
+    "Documents": "Translation of documents in the background.",
     "Attention": "Attention weights of a translation, as data and as pictures.",
     "Models": "Served languages, and models with their model cards.",
     "Open Inference Protocol": "For clients of KServe and Triton.",
@@ -59,6 +60,9 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     429: ("More requests than the operator allows one client",
           "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
     500: ("The server failed", "The server failed on this request.", "engine_failure"),
+    501: ("A format of documents is not installed",
+          "This server cannot read docx, because lxml is not installed; the operator can install the extra: "
+          "pip install 'translucent[documents]'.", "format_not_installed"),
     503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
     504: ("The request took too long", "The translation was not finished in time.", "deadline_exceeded"),
 }  # fmt: skip

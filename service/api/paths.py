@@ -8,8 +8,10 @@ PUBLIC = frozenset(
         *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
     }
 )
-PUBLIC_FOLDERS = ("/web/",)
+# The address of a translated file is a secret of 128 random bits, as with LibreTranslate, whose clients send no key.
+PUBLIC_FOLDERS = ("/web/", "/download_file/")
 METRICS = "/metrics"
+UPLOADS = frozenset({"/translate_file", "/jobs"})  # their bodies hold a document
 ADMIN = "/v2/repository/"
 
 # LibreTranslate's own routes, whose clients expect its statuses; on all other routes a missing key is a 401.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -19,6 +20,7 @@ from service.api.errors import ApiError, not_utf8
 
 MAX_FIELDS = 1000
 FIELDS = "translucent.fields"  # the key in the scope, after they are read
+FILES = "translucent.files"  # the same for the files of a multipart form
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
@@ -55,7 +57,7 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if media_type == MEDIA_TYPE_FORM:
         form = decode_urlencoded(await read_body(request), "form")
     elif media_type == MEDIA_TYPE_MULTIPART:
-        form = decode_multipart(await read_body(request), parameters.get(b"boundary"))
+        form, request.scope[FILES] = decode_multipart(await read_body(request), parameters.get(b"boundary"))
     for name, value in form.items():
         # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
         fields.setdefault(name, value.replace("\r\n", "\n"))
@@ -138,8 +140,16 @@ def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
     return first_values(pairs)
 
 
-def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
-    """Return the first value of each field of a multipart form; files are left out."""
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file of a multipart form."""
+
+    name: str  # as the client calls it, often a path
+    content: bytes
+
+
+def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str], dict[str, UploadedFile]]:
+    """Return the first value of each field of a multipart form, and the first file of each field."""
     if not boundary:
         raise ApiError("The multipart form has no boundary in its content type.", code="invalid_form")
     parts = _Parts()
@@ -147,7 +157,12 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> dict[str, str]:
         parser = MultipartParser(boundary, parts.callbacks())  # type: ignore[arg-type]
         parser.write(data)
         parser.finalize()
-        return first_values([(name.decode("utf-8"), value.decode("utf-8")) for name, value in parts.found])
+        fields = first_values([(name.decode("utf-8"), value.decode("utf-8")) for name, value in parts.found])
+        files = {
+            name.decode("utf-8"): UploadedFile(file_name.decode("utf-8"), content)
+            for name, file_name, content in reversed(parts.files)
+        }
+        return fields, files
     except UnicodeDecodeError as error:
         raise not_utf8("form", error) from None
     except FormParserError:
@@ -164,6 +179,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self.found: list[tuple[bytes, bytes]] = []
+        self.files: list[tuple[bytes, bytes, bytes]] = []  # field, file name, content
         self._header = bytearray()
         self._content = bytearray()
         self._disposition = b""
@@ -181,7 +197,7 @@ class _Parts:
         }
 
     def _begin(self) -> None:
-        if len(self.found) >= MAX_FIELDS:
+        if len(self.found) + len(self.files) >= MAX_FIELDS:
             raise ApiError(f"The form has more than {MAX_FIELDS} fields.", code="invalid_form")
         self._disposition = b""
         self._value = bytearray()
@@ -204,5 +220,7 @@ class _Parts:
         options = parse_options_header(self._disposition)[1]
         if b"name" not in options:
             raise ApiError("A part of the multipart form has no name.", code="invalid_form")
-        if b"filename" not in options:
+        if b"filename" in options:
+            self.files.append((options[b"name"], options[b"filename"], bytes(self._value)))
+        else:
             self.found.append((options[b"name"], bytes(self._value)))

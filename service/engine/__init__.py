@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from service.engine.registry import Registry as Registry
     from service.engine.scheduling.requests import WorkerSettings as WorkerSettings
     from service.engine.scheduling.worker import Worker as Worker
+    from service.engine.text.segmenter import split_sentences as split_sentences
     from service.engine.translator import TargetScore as TargetScore
     from service.engine.translator import Translator as Translator
 
@@ -120,6 +121,7 @@ _LOADED_LATER = {
     "open_translator": "service.engine.loader",
     "Worker": "service.engine.scheduling.worker",
     "WorkerSettings": "service.engine.scheduling.requests",
+    "split_sentences": "service.engine.text.segmenter",
     "TargetScore": "service.engine.translator",
     "Translator": "service.engine.translator",
 }

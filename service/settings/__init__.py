@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsConfigDict
 
 from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
-from service.settings.connections import ConnectionSettings
+from service.settings.documents import DocumentSettings
 from service.settings.fields import PREFIX, setting, variable
 from service.settings.renamed import RENAMED, conflicts, old_names, renaming_warnings, values_by_field
 
@@ -44,7 +44,7 @@ def default_models_folder() -> Path:
     return shipped if shipped.is_dir() else Path("models")
 
 
-class Settings(ConnectionSettings):
+class Settings(DocumentSettings):
     """All settings; the defaults suit a small machine."""
 
     model_config = SettingsConfigDict(

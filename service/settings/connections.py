@@ -45,7 +45,8 @@ class ConnectionSettings(AccessSettings):
     buffered_bodies_limit: int = setting(
         134_217_728,
         "Memory for the bodies of all requests at one time, in bytes; one address may use a quarter of it. A request "
-        "that needs more gets 503 (one body always fits)",
+        "that needs more gets 503 (one body always fits; a document fits if this is larger than "
+        "TRANSLUCENT_MAX_FILE_MB)",
         "a whole number of at least 1048576",
         ge=1_048_576,
     )

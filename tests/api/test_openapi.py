@@ -49,6 +49,7 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
         *("/translate", "/translate/stream", "/attention", "/languages", "/models"),
         *("/health", "/health/live", "/health/ready", "/metrics"),
         *("/detect", "/frontend/settings", "/suggest", "/translate_file"),
+        *("/jobs", "/jobs/{job_id}", "/jobs/{job_id}/file"),
         *("/v2", "/v2/health/live", "/v2/health/ready", "/v2/models", "/v2/models/{model}"),
         *("/v2/models/{model}/ready", "/v2/models/{model}/config", "/v2/models/{model}/infer"),
         *("/v2/repository/index", "/v2/repository/models/{model}/load", "/v2/repository/models/{model}/unload"),

@@ -1,17 +1,31 @@
-"""Routes for LibreTranslate's own clients: settings, and two functions that are not supported."""
+"""Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ServiceDep
+from service.api.dependencies import ContextDep, JobsDep, ServiceDep
+from service.api.documents import (
+    check_enabled,
+    document_form,
+    failure,
+    file_response,
+    find,
+    read_job,
+    submit,
+    unknown_job,
+)
 from service.api.errors import ApiError
 from service.api.language_names import language_name
 from service.api.openapi import errors_of, example
-from service.api.schemas.libretranslate import FrontendSettings
+from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
+from service.documents.registry import extension_of, supported_extensions
+from service.engine import DeadlineExceeded
 
 router = APIRouter(tags=["Translation"])
 
@@ -25,8 +39,8 @@ SETTINGS = {
     "apiKeys": False,
     "keyRequired": False,
     "suggestions": False,
-    "filesTranslation": False,
-    "supportedFilesFormat": [],
+    "filesTranslation": True,
+    "supportedFilesFormat": [".docx", ".html", ".srt", ".txt"],
     "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
 }
 
@@ -50,6 +64,8 @@ async def settings(service: ServiceDep) -> JSONResponse:
         "batchLimit": service.settings.batch_limit,
         "apiKeys": service.settings.api_keys_file is not None,
         "keyRequired": service.settings.require_key,
+        "filesTranslation": service.settings.documents,
+        "supportedFilesFormat": supported_extensions() if service.settings.documents else [],
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": first, "name": language_name(first)},
@@ -61,19 +77,48 @@ async def settings(service: ServiceDep) -> JSONResponse:
 @router.post(
     "/translate_file",
     operation_id="translate_file",
-    summary="Not supported: translation of files",
-    status_code=403,
-    responses=errors_of(403),
+    summary="Translate a document and wait for it",
+    response_model=TranslatedFile,
+    responses={
+        200: example(
+            {"translatedFileUrl": "http://localhost:8000/download_file/4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12.docx"}
+        ),
+        **errors_of(400, 403, 404, 408, 413, 415, 500, 501, 503, 504),
+    },
+    openapi_extra=document_form(),
 )
-async def translate_file() -> JSONResponse:
-    """Refuse, in the words that clients of this dialect know."""
-    raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
+async def translate_file(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+    """Translate a document and return the address of the result; a large document is better sent to `/jobs`."""
+    check_enabled(service)
+    job, content = await read_job(request, service, context, linked=True)
+    await submit(jobs, job, content)
+    try:
+        finished = await context.deadline.wait_for(jobs.wait(job.id))
+    except DeadlineExceeded:
+        await jobs.cancel(job.id)
+        raise DeadlineExceeded(
+            f"The document was not translated within {context.deadline.seconds:g} seconds; send it to POST /jobs, "
+            "which translates it in the background."
+        ) from None
+    except BaseException:
+        await asyncio.shield(jobs.cancel(job.id))
+        raise
+    if finished is None or finished.state == "failed":
+        await jobs.cancel(job.id)
+        raise failure(finished)
+    name = f"{job.id}{extension_of(job.file_name)}"
+    return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", name=name))})
 
 
 @router.get("/download_file/{name}", include_in_schema=False)
-async def download_file(name: str) -> JSONResponse:
-    """Refuse, in the words and with the status that clients of this dialect know."""
-    raise ApiError("Files translation are disabled on this server.", code="not_offered")
+async def download_file(name: str, service: ServiceDep, jobs: JobsDep) -> Response:
+    """Return a translated file; everyone who knows its address may fetch it."""
+    if not service.settings.documents:
+        raise ApiError("Files translation are disabled on this server.", code="not_offered")
+    job = await find(jobs, name.partition(".")[0])
+    if job is None or not job.linked or job.state != "done":
+        raise unknown_job()
+    return await file_response(jobs, job)
 
 
 @router.post(

@@ -9,7 +9,7 @@ from limits import RateLimitItem
 from starlette.types import Scope
 
 from service.access.addresses import parse_networks
-from service.access.keys import KeyRing
+from service.access.keys import KeyRing, digest
 from service.access.limits import Exceeded, RateLimits, parse_limits
 from service.api.context import context_of
 from service.api.errors import ApiError
@@ -64,13 +64,14 @@ class AccessRules:
             await self._count(None, scope, 1)
             await self._fail(scope, WRONG_KEY, "invalid_key")
         await self._refuse_where_full(scope, f"key:{owner}", self.for_keys)
-        context_of(scope).key = owner
+        context_of(scope).key, context_of(scope).key_hash = owner, digest(key)
 
     async def after_body(self, scope: Scope, key: str | None, cost: int) -> None:
         """Check access for a request whose body holds this key, or none, and count it; raise ApiError."""
         context = context_of(scope)
         if context.key is None and key is not None and self.keys is not None:
             context.key = self.keys.owner(key)
+            context.key_hash = None if context.key is None else digest(key)
         await self._count(context.key, scope, cost)
         if context.key is not None:
             return

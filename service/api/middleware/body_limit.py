@@ -15,7 +15,9 @@ from service.api.context import ClientDisconnected
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
 from service.api.middleware.caller import address_of
+from service.api.paths import UPLOADS
 from service.api.state import Service
+from service.documents.limits import MIB
 from service.engine import CallStage
 
 
@@ -24,13 +26,17 @@ class BodyLimitMiddleware:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app = app
-        self.limit = service.settings.body_limit
+        settings = service.settings
+        self.limit = settings.body_limit
+        # Of a form with a document: the document, its fields, and the lines between them.
+        self.upload_limit = max(self.limit, settings.max_file_mb * MIB + settings.body_limit)
         self.header_limit = service.settings.header_limit
         self.url_limit = service.settings.url_limit
         self.timeout = service.settings.body_timeout_seconds
         self.tracing = service.tracing
         self.proxies = parse_networks(service.settings.trusted_proxies)
-        self.bodies = Bodies(service.settings.buffered_bodies_limit, service.settings.body_limit)
+        roomy = settings.buffered_bodies_limit >= self.upload_limit
+        self.bodies = Bodies(settings.buffered_bodies_limit, self.upload_limit if roomy else self.limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
@@ -63,9 +69,10 @@ class BodyLimitMiddleware:
                 status=414,
                 code="url_too_long",
             )
+        limit = self.upload_limit if scope["path"] in UPLOADS else self.limit
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > self.limit):
-            raise self._too_large()
+        if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
+            raise _too_large(limit)
         parts: list[bytes] = []
         try:
             async with asyncio.timeout(self.timeout):
@@ -75,8 +82,8 @@ class BodyLimitMiddleware:
                         raise ClientDisconnected
                     parts.append(message.get("body", b""))
                     held.add(len(parts[-1]))
-                    if held.size > self.limit:
-                        raise self._too_large()
+                    if held.size > limit:
+                        raise _too_large(limit)
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
@@ -86,13 +93,6 @@ class BodyLimitMiddleware:
                 code="body_timeout",
                 headers={"Connection": "close"},
             ) from None
-
-    def _too_large(self) -> ApiError:
-        return ApiError(
-            f"The body is larger than {self.limit} bytes; split the text into several requests.",
-            status=413,
-            code="body_too_large",
-        )
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
@@ -133,6 +133,14 @@ class BodyLimitMiddleware:
             raise ClientDisconnected from None
         finally:
             watcher.cancel()
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(
+        f"The body is larger than {limit} bytes; split the text into several requests.",
+        status=413,
+        code="body_too_large",
+    )
 
 
 class _ReservedMemory:

@@ -197,6 +197,6 @@ def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),
         (b"access-control-expose-headers", b"Authorization, Content-Disposition, ETag, Retry-After, X-Request-ID"),
-        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-methods", b"GET, POST, DELETE"),
         (b"access-control-max-age", b"1728000"),
     ]

@@ -14,6 +14,12 @@ class LanguageChoice(Schema):
     name: str
 
 
+class TranslatedFile(Schema):
+    """The answer to a translated document."""
+
+    translatedFileUrl: str = Field(description="Address of the translated document, for a limited time")
+
+
 class FrontendLanguages(Schema):
     """The default languages of a page."""
 

@@ -50,7 +50,7 @@ async def test_pages_of_other_sites_may_call(client: httpx.AsyncClient, method: 
     assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
     read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
     assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
-    assert headers["access-control-allow-methods"] == "GET, POST"
+    assert headers["access-control-allow-methods"] == "GET, POST, DELETE"
     assert headers["access-control-max-age"] == "1728000"
 
 

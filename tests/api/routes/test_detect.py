@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from service.documents.registry import supported_extensions
 from tests.support.fake_engine import DummyRegistry
 
 ENGLISH, FRENCH = "I have lost the keys of my house.", "J'ai perdu les clés de ma maison."
@@ -138,21 +139,12 @@ async def test_the_settings_of_a_page(client: httpx.AsyncClient) -> None:
         "apiKeys": False,
         "keyRequired": False,
         "suggestions": False,
-        "filesTranslation": False,
-        "supportedFilesFormat": [],
+        "filesTranslation": True,
+        "supportedFilesFormat": supported_extensions(),
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "error"),
-    [
-        ("/translate_file", "Files translation are disabled on this server."),
-        ("/suggest", "Suggestions are disabled on this server."),
-    ],
-)
-async def test_what_is_not_offered_is_refused_in_known_words(client: httpx.AsyncClient, path: str, error: str) -> None:
-    answer = await client.post(path, files={"file": b"x"}, data={"source": "en"})
-    assert (answer.status_code, answer.json()["error"]) == (403, error)
-    answer = await client.get("/download_file/x.txt")
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_offered")
+async def test_what_is_not_offered_is_refused_in_known_words(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/suggest", data={"source": "en"})
+    assert (answer.status_code, answer.json()["error"]) == (403, "Suggestions are disabled on this server.")

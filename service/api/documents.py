@@ -1,0 +1,194 @@
+"""What the routes of documents share: reading the form, finding a job, and sending a file."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.checks import AUTO, check_languages, served_pair
+from service.api.context import RequestContext
+from service.api.errors import ApiError, invalid, status_of_code
+from service.api.request_body import FILES, MEDIA_TYPE_MULTIPART, UploadedFile, read_fields
+from service.api.schemas.documents import DocumentRequest
+from service.api.state import Service
+from service.api.validation import parse
+from service.documents.jobs.job import Job, new_id
+from service.documents.jobs.runner import FILES as FILE_POOL
+from service.documents.jobs.runner import JobRunner
+from service.documents.jobs.store import StoreFull
+from service.documents.limits import MIB, Limits, check_file_size
+from service.documents.registry import format_named, format_of
+from service.documents.translating import TextTranslator
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+MOST_NAME = 200  # characters of a file name that are kept
+
+
+class ServiceEngine:
+    """The models of the service, for jobs."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def legs(self, source: str, target: str, model: str | None) -> Sequence[TextTranslator]:
+        """Return the models of a pair, one after the other; none if both are one language."""
+        known = self._service.languages
+        pair = known.pair(source, target, direct=bool(model)) or (source, target)
+        if pair[0] == pair[1]:
+            return ()
+        legs = self._service.legs(*pair, model)
+        if len(legs) > 1:
+            self._service.metrics.request_pivoted(*pair)
+        return legs
+
+    async def detect(self, text: str) -> str | None:
+        """Return the language of a text among those that are served, or None."""
+        [guesses] = await self._service.detect([text])
+        return guesses[0].language if guesses and guesses[0].confidence else None
+
+
+def limits_of(service: Service) -> Limits:
+    """Return the limits of documents."""
+    settings = service.settings
+    return Limits(
+        file_bytes=settings.max_file_mb * MIB,
+        unpacked_bytes=settings.max_unpacked_mb * MIB,
+        characters=settings.document_character_limit,
+        segments=settings.document_segment_limit,
+    )
+
+
+def document_form() -> dict[str, Any]:
+    """Return the documentation of a form with a document."""
+    schema = DocumentRequest.model_json_schema()
+    properties = {
+        "file": {"type": "string", "format": "binary", "description": "The document; its name says its format"},
+        **{name: _plain(field) for name, field in schema["properties"].items()},
+    }
+    form = {"type": "object", "properties": properties, "required": ["file", *schema["required"]]}
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPE_MULTIPART: {"schema": form}}}}
+
+
+def _plain(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without null, which a form leaves out."""
+    choices = [choice for choice in field.get("anyOf", ()) if choice != {"type": "null"}]
+    rest = {name: value for name, value in field.items() if name not in {"anyOf", "default"}}
+    return {**rest, **(choices[0] if choices else {})}
+
+
+def check_enabled(service: Service) -> None:
+    """Raise ApiError if the operator has switched documents off, in the words that clients of LibreTranslate know."""
+    if not service.settings.documents:
+        raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
+
+
+async def read_job(
+    request: Request, service: Service, context: RequestContext, *, linked: bool = False
+) -> tuple[Job, bytes]:
+    """Return the job that a form asks for and its document, checked in LibreTranslate's order; raise ApiError."""
+    fields = await read_fields(request)
+    file: UploadedFile | None = request.scope.get(FILES, {}).get("file")
+    if file is None:
+        raise invalid("missing file parameter", "missing_parameter", "file")
+    wanted = parse(DocumentRequest, fields)
+    if not file.name or not file.content:
+        raise invalid("empty file", "missing_parameter", "file")
+    form = format_of(file.name)
+    known = service.languages
+    auto = wanted.source.lower() == AUTO
+    check_languages(known, **({} if auto else {"source": wanted.source}), target=wanted.target)
+    source, target = (AUTO, known.match(wanted.target) or wanted.target) if auto else ("", "")
+    if not auto:
+        source, target = served_pair(wanted.source, wanted.target, known, wanted.model)
+        if source != target:
+            service.legs(source, target, wanted.model)
+    check_file_size(len(file.content), limits_of(service))
+    context.texts, context.model = 1, wanted.model if wanted.model and not auto else None
+    job = Job(
+        id=new_id(),
+        format=form.name,
+        file_name=PurePath(file.name.replace("\\", "/")).name[-MOST_NAME:],
+        source=source,
+        target=target,
+        created=0.0,
+        model=wanted.model,
+        beam_size=wanted.beam_size,
+        columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
+        owner=context.key_hash,
+        linked=linked,
+    )
+    return job, file.content
+
+
+async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:
+    """Keep a job and run it soon; raise ApiError (503) if there is no room for it."""
+    try:
+        return await jobs.submit(job, content)
+    except StoreFull:
+        raise ApiError(
+            "The server keeps as many documents as it may; delete finished jobs, or try again later.",
+            status=503,
+            code="jobs_full",
+            headers={"Retry-After": "30"},
+        ) from None
+    except OSError as error:
+        log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
+        raise ApiError(
+            "The server cannot keep documents at present; ask the operator.", status=503, code="jobs_unavailable"
+        ) from None
+
+
+async def find(jobs: JobRunner, job_id: str) -> Job | None:
+    """Return a job, or None if there is none of this id."""
+    return await FILE_POOL.run(lambda: jobs.store.get(job_id))
+
+
+async def find_own(jobs: JobRunner, job_id: str, context: RequestContext) -> Job:
+    """Return a job of the caller; raise ApiError (404), also for a job that was sent with another API key."""
+    job = await find(jobs, job_id)
+    if job is None or (job.owner is not None and not hmac.compare_digest(job.owner, context.key_hash or "")):
+        raise unknown_job()
+    return job
+
+
+def unknown_job() -> ApiError:
+    """Return the error for a job that does not exist, has expired, or belongs to another key."""
+    return ApiError(
+        "There is no such job: it may have expired, been deleted, or been sent with another API key.",
+        status=404,
+        code="unknown_job",
+    )
+
+
+def failure(job: Job | None) -> ApiError:
+    """Return the error of a job that failed."""
+    if job is None:
+        return unknown_job()
+    return ApiError(str(job.error), status=status_of_code(job.error_code), code=str(job.error_code))
+
+
+async def file_response(jobs: JobRunner, job: Job) -> Response:
+    """Return the translated document, named after the original and the language."""
+    try:
+        content = await FILE_POOL.run(lambda: jobs.store.read_output(job))
+    except OSError:
+        raise unknown_job() from None
+    path = PurePath(job.file_name)
+    name = f"{path.stem}.{job.target}{path.suffix}"
+    plain = f"document.{job.target}{path.suffix}".encode("ascii", "ignore").decode()
+    headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(content, media_type=format_named(job.format).media_type, headers=headers)
+
+
+def time_of(seconds: float) -> str:
+    """Return a time since 1970 in ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,133 @@
+"""/jobs: documents that are translated in the background."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from service.api.dependencies import ContextDep, JobsDep, ServiceDep
+from service.api.documents import (
+    check_enabled,
+    document_form,
+    failure,
+    file_response,
+    find_own,
+    read_job,
+    submit,
+    time_of,
+)
+from service.api.errors import ApiError
+from service.api.openapi import errors_of, example
+from service.api.schemas.documents import JobError, JobProgress, JobSchema
+from service.documents.jobs.job import Job
+from service.documents.jobs.runner import JobRunner
+
+router = APIRouter(tags=["Documents"])
+
+EXAMPLE = {
+    "id": "4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12",
+    "state": "running",
+    "format": "docx",
+    "source": "en",
+    "target": "fr",
+    "created": "2026-11-22T10:00:00+00:00",
+    "expires": "2026-11-23T10:00:00+00:00",
+    "progress": {"segments": 120, "segments_done": 48},
+}
+
+
+def shown(job: Job, jobs: JobRunner) -> JobSchema:
+    """Return a job for its owner."""
+    return JobSchema(
+        id=job.id,
+        state=job.state,
+        format=job.format,
+        source=job.source,
+        target=job.target,
+        detected=job.detected,
+        created=time_of(job.created),
+        expires=time_of(job.expires(jobs.store.retention_seconds)),
+        progress=JobProgress(segments=job.segments, segments_done=job.segments_done),
+        error=JobError(error=job.error or "", code=job.error_code or "") if job.state == "failed" else None,
+        file=f"/jobs/{job.id}/file" if job.state == "done" else None,
+    )
+
+
+def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
+    """Return a job as JSON, without the fields that it does not have."""
+    return JSONResponse(shown(job, jobs).model_dump(exclude_none=True), status_code=status)
+
+
+@router.post(
+    "/jobs",
+    operation_id="create_job",
+    summary="Translate a document in the background",
+    status_code=202,
+    response_model=JobSchema,
+    responses={
+        202: {**example({**EXAMPLE, "state": "queued"}), "description": "The job is accepted"},
+        **errors_of(400, 403, 404, 408, 413, 415, 500, 503, 504),
+    },
+    openapi_extra=document_form(),
+)
+async def create(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+    """Accept a document; its format is that of its name. Ask `GET /jobs/{id}` how far it is."""
+    check_enabled(service)
+    job, content = await read_job(request, service, context)
+    job = await submit(jobs, job, content)
+    response = answer(job, jobs, 202)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return response
+
+
+@router.get(
+    "/jobs/{job_id}",
+    operation_id="get_job",
+    summary="The state of a job",
+    response_model=JobSchema,
+    responses={200: example(EXAMPLE), **errors_of(404, 500, 503)},
+)
+async def get(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+    """Return the state of a job; with API keys, only to the key that sent it."""
+    return answer(await find_own(jobs, job_id, context), jobs)
+
+
+@router.get(
+    "/jobs/{job_id}/file",
+    operation_id="get_job_file",
+    summary="The translated document of a job that is done",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The translated document",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        },
+        **errors_of(400, 404, 409, 413, 500, 501, 503, 504),
+    },
+)
+async def get_file(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
+    """Return the translated document; 409 while it is not done, and the error of a job that failed."""
+    job = await find_own(jobs, job_id, context)
+    if job.state == "failed":
+        raise failure(job)
+    if job.state != "done":
+        raise ApiError(
+            f"The job is {job.state}; ask GET /jobs/ID until its state is done.", status=409, code="job_not_done"
+        )
+    return await file_response(jobs, job)
+
+
+@router.delete(
+    "/jobs/{job_id}",
+    operation_id="delete_job",
+    summary="Cancel a job, or delete a finished one",
+    status_code=204,
+    response_class=Response,
+    responses={204: {"description": "The job and its files are deleted"}, **errors_of(404, 500, 503)},
+)
+async def delete(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
+    """Free what the job uses in the engine, and delete its files."""
+    job = await find_own(jobs, job_id, context)
+    await jobs.cancel(job.id)
+    return Response(status_code=204)

@@ -1,0 +1,56 @@
+"""The shapes of /translate_file and /jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, SkipValidation
+
+from service.api.schemas.common import Fields, OptionalWholeNumber, Schema, Text
+from service.engine import MAX_BEAM_SIZE
+
+
+class DocumentRequest(Fields):
+    """The fields beside the document."""
+
+    source: Text = Field(description="Language of the document, such as `en`, or `auto`")
+    target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
+    model: str | None = Field(
+        None,
+        description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
+    )
+    beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
+    columns: str | None = Field(
+        None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
+    )
+    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
+
+
+class JobProgress(Schema):
+    """How far a job is."""
+
+    segments: int = Field(description="Segments of the document: paragraphs, cells, cues; 0 until it has been read")
+    segments_done: int = Field(description="Segments that are translated")
+
+
+class JobError(Schema):
+    """Why a job failed."""
+
+    error: str = Field(description="What went wrong, and what to do")
+    code: str = Field(description="A stable word for programs")
+
+
+class JobSchema(Schema):
+    """A job."""
+
+    id: str = Field(description="Random; needed for every further request about the job")
+    state: Literal["queued", "running", "done", "failed"]
+    format: str
+    source: str
+    target: str
+    detected: str | None = Field(None, description="The language that was recognised; only for `source=auto`")
+    created: str = Field(description="ISO 8601, UTC")
+    expires: str = Field(description="When its files are deleted, if nothing changes until then")
+    progress: JobProgress
+    error: Annotated[JobError | None, Field(description="Only if it failed")] = None
+    file: str | None = Field(None, description="Path of the translated document, once the job is done")

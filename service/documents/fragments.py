@@ -1,0 +1,165 @@
+"""Fragments: the text of one segment with numbered inline tags, in the dialect that service.markup translates.
+
+`<b 3>…</b>` is a span, `<wbr 4>` a point without width, `<b 5 translate="no">…</b>` a span that is kept as it is. The
+numbers refer to a list of the format's own objects: run properties, elements, or strings of markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from service.markup.document import escape
+from service.markup.tokens import scan
+
+Thing = TypeVar("Thing")
+
+NUMBER = re.compile(r"<\w+ (\d+)")
+
+
+@dataclass(slots=True)
+class Span:
+    """An inline tag with its content; a point has none."""
+
+    number: int
+    content: list[Piece] = field(default_factory=list)
+    point: bool = False
+
+
+Piece = str | Span
+
+
+class FragmentBuilder(Generic[Thing]):
+    """Builds one fragment from left to right, and keeps the objects that its tags stand for."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self._written: list[str] = []
+
+    def text(self, text: str) -> None:
+        """Add text."""
+        self._written.append(escape(text))
+
+    def open(self, thing: Thing) -> None:
+        """Begin a span."""
+        self._written.append(f"<b {self._number(thing)}>")
+
+    def close(self) -> None:
+        """End the innermost span."""
+        self._written.append("</b>")
+
+    def point(self, thing: Thing) -> None:
+        """Add something between two characters."""
+        self._written.append(f"<wbr {self._number(thing)}>")
+
+    def kept(self, thing: Thing, text: str) -> None:
+        """Add text that is not translated."""
+        self._written.append(f'<b {self._number(thing)} translate="no">{escape(text)}</b>')
+
+    def _number(self, thing: Thing) -> int:
+        self.things.append(thing)
+        return len(self.things) - 1
+
+    @property
+    def fragment(self) -> str:
+        """Return the fragment so far."""
+        return "".join(self._written)
+
+
+def parse(fragment: str) -> list[Piece]:
+    """Return the tree of a fragment."""
+    roots: list[Piece] = []
+    stack = [roots]
+    for token in scan(fragment):
+        if token.kind == "text":
+            stack[-1].append(token.text)
+        elif token.kind == "close":
+            if len(stack) > 1:
+                stack.pop()
+        elif found := NUMBER.match(token.text):
+            span = Span(int(found[1]), point=token.name == "wbr")
+            stack[-1].append(span)
+            if not span.point:
+                stack.append(span.content)
+    return roots
+
+
+def plain(fragment: str) -> str:
+    """Return the text of a fragment without its tags."""
+    return "".join(token.text for token in scan(fragment) if token.kind == "text")
+
+
+def has_words(fragment: str) -> bool:
+    """Return whether a fragment has a letter, and so something to translate."""
+    return any(character.isalpha() for character in plain(fragment))
+
+
+Tags = tuple[str, str]  # the markup before and after a span; a point has all of it in the first
+
+
+def as_it_is(text: str) -> str:
+    """Return text as it is."""
+    return text
+
+
+def render(fragment: str, tags: Sequence[Tags], encode: Callable[[str], str] = as_it_is) -> str:
+    """Return a fragment in a format whose inline markup is text; `encode` writes text between the tags."""
+
+    def rendered(pieces: Sequence[Piece]) -> str:
+        written = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                written.append(encode(piece))
+            else:
+                before, after = tags[piece.number]
+                written += [before, rendered(piece.content), after]
+        return "".join(written)
+
+    return rendered(parse(fragment))
+
+
+def from_markup(text: str, tag: re.Pattern[str], decode: Callable[[str], str] = as_it_is) -> tuple[str, list[Tags]]:
+    """Return text with markup as a fragment, and what its tags stand for.
+
+    `<x …>` and its `</x>` become a span, and every other match of `tag` a point.
+    """
+    found = [*tag.finditer(text)]
+    closing = _closing(found)
+    closers = {*closing.values()}
+    builder: FragmentBuilder[Tags] = FragmentBuilder()
+    at = 0
+    for number, match in enumerate(found):
+        builder.text(decode(text[at : match.start()]))
+        at = match.end()
+        if number in closing:
+            builder.open((match[0], found[closing[number]][0]))
+        elif number in closers:
+            builder.close()
+        else:
+            builder.point((match[0], ""))
+    builder.text(decode(text[at:]))
+    return builder.fragment, builder.things
+
+
+NAME = re.compile(r"<(/?)([A-Za-z]\w*)")
+
+
+def _closing(found: Sequence[re.Match[str]]) -> dict[int, int]:
+    """Return the number of the closing tag of each opening tag that has one, properly nested."""
+    closing: dict[int, int] = {}
+    stack: list[tuple[int, str]] = []
+    for number, match in enumerate(found):
+        named = NAME.match(match[0])
+        if named is None:
+            continue
+        if not named[1]:
+            stack.append((number, named[2]))
+        elif any(name == named[2] for _, name in stack):
+            while stack:
+                opener, name = stack.pop()
+                if name == named[2]:
+                    closing[opener] = number
+                    break
+    return closing

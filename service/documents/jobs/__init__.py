@@ -1,0 +1,1 @@
+"""Jobs: the translation of documents in the background, kept on disk."""

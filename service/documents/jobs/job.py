@@ -1,0 +1,67 @@
+"""The record of one job, as it is kept on disk; it holds no text of the document."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+State = Literal["queued", "running", "done", "failed"]
+FINISHED: frozenset[State] = frozenset({"done", "failed"})
+JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The translation of one document."""
+
+    id: str  # 128 random bits: whoever knows it may fetch the job where no API keys are used
+    format: str
+    file_name: str  # what the client calls the document; for its download only
+    source: str  # a language or `auto`
+    target: str
+    created: float  # seconds since 1970
+    model: str | None = None
+    beam_size: int | None = None
+    columns: tuple[str, ...] = ()
+    owner: str | None = None  # SHA-256 of the API key that sent it
+    linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does
+    state: State = "queued"
+    finished: float | None = None
+    detected: str | None = None
+    segments: int = 0
+    segments_done: int = 0
+    error_code: str | None = None
+    error: str | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether nothing more will happen to it."""
+        return self.state in FINISHED
+
+    def expires(self, retention_seconds: float) -> float:
+        """Return the time after which its files are deleted."""
+        return (self.finished or self.created) + retention_seconds
+
+
+def new_id() -> str:
+    """Return a new random id."""
+    return secrets.token_hex(16)
+
+
+def to_json(job: Job) -> str:
+    """Return the record as JSON."""
+    return json.dumps(asdict(job), ensure_ascii=False)
+
+
+def from_json(text: str) -> Job:
+    """Return the record in some JSON; raise ValueError for anything else."""
+    try:
+        values: dict[str, Any] = json.loads(text)
+        known = {field.name for field in fields(Job)}
+        values = {name: value for name, value in values.items() if name in known}
+        return Job(**{**values, "columns": tuple(values.get("columns", ()))})
+    except (TypeError, AttributeError) as error:
+        raise ValueError("not the record of a job") from error

@@ -1,0 +1,248 @@
+"""Runs jobs: a few at a time, those of this process and those that another process or an earlier run has left.
+
+A job that is cancelled frees its rows in the engine at once. A job that is running when the process stops stays on
+disk, with the part that is translated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from service.documents.errors import DocumentError
+from service.documents.format import ReadOptions
+from service.documents.jobs.job import Job
+from service.documents.jobs.store import Claim, JobStore
+from service.documents.limits import Limits, check_segments
+from service.documents.registry import format_named
+from service.documents.translating import Pace, TextTranslator, sample, translate_segments
+from service.engine import BoundedPool, EngineError, TranslationOptions
+from service.logs import describe_exception, get_logger
+
+log = get_logger(__name__)
+
+POLL_SECONDS = 2.0
+AUTO = "auto"
+FAILED = "The server failed on this document. Send it again; if that fails again, ask the operator."
+DOCUMENTS = BoundedPool("documents", 2, 64)  # reading and writing documents
+FILES = BoundedPool("files of jobs", 4, 2048)
+
+
+class Engine(Protocol):
+    """What jobs need of the server."""
+
+    def legs(self, source: str, target: str, model: str | None) -> Sequence[TextTranslator]:
+        """Return the models of a pair, one after the other; none if both are one language. Raise EngineError."""
+
+    async def detect(self, text: str) -> str | None:
+        """Return the language of a text among those that are served, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerOptions:
+    """How jobs run."""
+
+    limits: Limits = field(default_factory=Limits)
+    pace: Pace = field(default_factory=Pace)
+    slots: int = 2  # jobs that run at one time in this process
+    poll_seconds: float = POLL_SECONDS
+
+
+class JobRunner:
+    """The jobs of one process."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        engine: Engine,
+        options: RunnerOptions,
+        on_finished: Callable[[str, str], None] = lambda _format, _outcome: None,
+    ) -> None:
+        """Run jobs of a store; `on_finished` gets the format and the outcome of each."""
+        self.store = store
+        self._engine = engine
+        self._options = options
+        self._on_finished = on_finished
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._changed = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begin to run jobs, also those that an earlier process has left."""
+        if self._loop is None and not self._stopping:
+            self._loop = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop; jobs that are running stay on disk for the next process."""
+        self._stopping = True
+        tasks = [task for task in (self._loop, *self._running.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self.store.close()
+
+    async def submit(self, job: Job, data: bytes) -> Job:
+        """Keep a job and run it soon; return it with its time. Raise StoreFull or OSError."""
+        job = replace(job, created=self.store.clock())
+        await FILES.run(lambda: self.store.add(job, data))
+        self.start()
+        self._wake()
+        return job
+
+    async def wait(self, job_id: str) -> Job | None:
+        """Return a job once it is finished; None if it is gone."""
+        while True:
+            changed = self._changed
+            job = await FILES.run(lambda: self.store.get(job_id))
+            if job is None or job.is_finished:
+                return job
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._options.poll_seconds):
+                    await changed.wait()
+
+    async def cancel(self, job_id: str) -> None:
+        """Cancel a job and delete its files; if another process works on it, that one deletes them soon."""
+        await FILES.run(lambda: self.store.cancel(job_id))
+        task = self._running.get(job_id)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+            return
+        await FILES.run(self.store.expire)
+
+    def _wake(self) -> None:
+        """Tell everyone who waits that something has changed."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _run(self) -> None:
+        while True:
+            changed = self._changed
+            try:
+                await FILES.run(self.store.expire)
+                await self._begin_jobs()
+            except (OSError, EngineError) as error:
+                log.error("jobs cannot be read", **describe_exception(error))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._options.poll_seconds):
+                    await changed.wait()
+
+    async def _begin_jobs(self) -> None:
+        for job in await FILES.run(self._waiting):
+            if len(self._running) >= self._options.slots:
+                return
+            claim = None if job.id in self._running else await FILES.run(lambda job=job: self.store.claim(job.id))  # type: ignore[misc]
+            if claim is not None:
+                self._running[job.id] = asyncio.create_task(self._work(job.id, claim))
+
+    def _waiting(self) -> list[Job]:
+        jobs = [job for job_id in self.store.ids() if (job := self.store.get(job_id)) and not job.is_finished]
+        return sorted(jobs, key=lambda job: job.created)
+
+    async def _work(self, job_id: str, claim: Claim) -> None:
+        outcome = None
+        job = None
+        try:
+            job = await FILES.run(lambda: self.store.get(job_id))
+            if job is None or job.is_finished:
+                return
+            outcome = await self._translate(job)
+        except asyncio.CancelledError:
+            if not self._stopping:
+                outcome = "cancelled"
+            raise
+        finally:
+            if outcome == "cancelled":
+                self.store.remove(job_id)
+            claim.release()
+            del self._running[job_id]
+            if outcome is not None and job is not None:
+                log.info("document", job=job_id[:8], format=job.format, outcome=outcome)
+                self._on_finished(job.format, outcome)
+            self._wake()
+
+    async def _translate(self, job: Job) -> str:
+        """Translate a job and keep its result; return its outcome."""
+        try:
+            return await self._translated(job)
+        except DocumentError as error:
+            await self._fail(job, error)
+            return "refused"
+        except EngineError as error:
+            await self._fail(job, error)
+            return "failed"
+        except Exception as error:
+            log.error("a document failed", format=job.format, **describe_exception(error))
+            await self._fail(job, EngineError(FAILED))
+            return "failed"
+
+    async def _fail(self, job: Job, error: EngineError) -> None:
+        now = self.store.clock()
+        failed = replace(job, state="failed", error=error.message, error_code=error.code, finished=now)
+        with contextlib.suppress(OSError):
+            await FILES.run(lambda: self.store.finish(failed, None))
+
+    async def _translated(self, job: Job) -> str:
+        job = replace(job, state="running")
+        await FILES.run(lambda: self.store.save(job))
+        options = ReadOptions(job.target, self._options.limits, job.columns)
+        data = await FILES.run(lambda: self.store.read_input(job))
+        document = await DOCUMENTS.run(lambda: format_named(job.format).read(data, options))
+        segments = [*document.segments]
+        check_segments(segments, self._options.limits)
+        job = await self._with_source(job, segments)
+        legs = self._engine.legs(job.detected or job.source, job.target, job.model)
+        progress = Progress(self.store, replace(job, segments=len(segments)))
+        if not legs:
+            translations = segments
+        else:
+            known = await progress.begin(" ".join(leg.info.digest for leg in legs))
+            search = TranslationOptions(beam_size=job.beam_size)
+            translations = await translate_segments(
+                legs, segments, search, pace=self._options.pace, known=known, on_window=progress.add
+            )
+        output = await DOCUMENTS.run(lambda: document.write(translations))
+        done = replace(progress.job, state="done", segments_done=progress.job.segments, finished=self.store.clock())
+        await FILES.run(lambda: self.store.finish(done, output))
+        return "done"
+
+    async def _with_source(self, job: Job, segments: list[str]) -> Job:
+        if job.source != AUTO or not segments:
+            return job
+        found = await self._engine.detect(sample(segments))
+        if found is None:
+            raise DocumentError("The language of the document was not recognised; name it in the field source.")
+        return replace(job, detected=found)
+
+
+class Progress:
+    """What is translated of a job so far, on disk."""
+
+    def __init__(self, store: JobStore, job: Job) -> None:
+        self._store = store
+        self.job = job
+
+    async def begin(self, digest: str) -> dict[str, str]:
+        """Return the translations from before a restart, unless another model made them."""
+        known = await FILES.run(lambda: self._store.parts(self.job))
+        if known.pop("", None) != digest:
+            known = {}
+            await FILES.run(lambda: self._store.drop_parts(self.job))
+            await FILES.run(lambda: self._store.add_parts(self.job, {"": digest}))
+        self.job = replace(self.job, segments_done=min(len(known), self.job.segments))
+        await FILES.run(lambda: self._store.save(self.job))
+        return known
+
+    async def add(self, window: dict[str, str]) -> None:
+        """Keep a window; raise CancelledError if another process has cancelled the job."""
+        if await FILES.run(lambda: self._store.is_cancelled(self.job.id)):
+            raise asyncio.CancelledError
+        done = min(self.job.segments_done + len(window), self.job.segments)
+        self.job = replace(self.job, segments_done=done)
+        await FILES.run(lambda: self._store.add_parts(self.job, window))
+        await FILES.run(lambda: self._store.save(self.job))

@@ -1,0 +1,203 @@
+"""Jobs on disk: one folder each, with files that only the server's user can read.
+
+A process that works on a job holds a lock on its file `lock`; the lock ends with the process, so that another one, or
+the next one, continues the job. Records are replaced as a whole. Paths hold random ids only, never a name of a user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.documents.jobs.job import JOB_ID, Job, from_json, to_json
+
+RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.jsonl", "lock", "cancel"
+
+
+class StoreFull(Exception):
+    """There are as many jobs as may be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to work on a job, until it is released or the process ends."""
+
+    descriptor: int
+
+    def release(self) -> None:
+        """Let others work on the job."""
+        os.close(self.descriptor)
+
+
+class JobStore:
+    """The jobs in a folder; without one, in a temporary folder that `close` removes."""
+
+    def __init__(
+        self, folder: Path | None, most_jobs: int, retention_seconds: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._given = folder
+        self._made: Path | None = None
+        self._most = most_jobs
+        self.retention_seconds = retention_seconds
+        self.clock = clock
+
+    @property
+    def exists(self) -> bool:
+        """Return whether there is a folder, in which jobs may be."""
+        return self._made is not None or (self._given is not None and self._given.is_dir())
+
+    def _root(self) -> Path:
+        if self._made is None:
+            if self._given is None:
+                self._made = Path(tempfile.mkdtemp(prefix="translucent-jobs-"))
+            else:
+                self._given.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._made = self._given
+        return self._made
+
+    def close(self) -> None:
+        """Remove the temporary folder, if there is one."""
+        if self._given is None and self._made is not None:
+            shutil.rmtree(self._made, ignore_errors=True)
+            self._made = None
+
+    def add(self, job: Job, data: bytes) -> None:
+        """Keep a new job; raise StoreFull or OSError."""
+        root = self._root()
+        if sum(1 for _ in self.ids()) >= self._most:
+            raise StoreFull
+        folder = root / job.id
+        folder.mkdir(mode=0o700)
+        _write(folder / INPUT, data)
+        self.save(job)
+
+    def save(self, job: Job) -> None:
+        """Replace the record of a job."""
+        _write(self._root() / job.id / RECORD, to_json(job).encode("utf-8", "surrogatepass"))
+
+    def get(self, job_id: str) -> Job | None:
+        """Return a job; None if there is none of this id, or if it has been cancelled."""
+        if not self.exists or not JOB_ID.fullmatch(job_id) or (self._root() / job_id / CANCEL).exists():
+            return None
+        try:
+            return from_json((self._root() / job_id / RECORD).read_text("utf-8", "surrogatepass"))
+        except (OSError, ValueError):
+            return None
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all jobs."""
+        if self.exists:
+            with os.scandir(self._root()) as entries:
+                yield from [entry.name for entry in entries if JOB_ID.fullmatch(entry.name)]
+
+    def claim(self, job_id: str) -> Claim | None:
+        """Return the right to work on a job, or None if another process has it, or if the job is gone."""
+        try:
+            descriptor = os.open(self._root() / job_id / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return Claim(descriptor)
+
+    def read_input(self, job: Job) -> bytes:
+        """Return the document of a job."""
+        return (self._root() / job.id / INPUT).read_bytes()
+
+    def read_output(self, job: Job) -> bytes:
+        """Return the translated document of a job that is done."""
+        return (self._root() / job.id / OUTPUT).read_bytes()
+
+    def finish(self, job: Job, output: bytes | None) -> None:
+        """Keep the result, and delete what is no longer needed: the document, and the parts of its translation."""
+        folder = self._root() / job.id
+        if output is not None:
+            _write(folder / OUTPUT, output)
+        self.save(job)
+        for name in (INPUT, PARTS):
+            (folder / name).unlink(missing_ok=True)
+
+    def add_parts(self, job: Job, parts: Mapping[str, str]) -> None:
+        """Keep a part of the translation, so that it survives a restart."""
+        line = json.dumps(dict(parts), ensure_ascii=False) + "\n"
+        with _opened(self._root() / job.id / PARTS, os.O_APPEND) as descriptor:
+            os.write(descriptor, line.encode("utf-8"))
+
+    def parts(self, job: Job) -> dict[str, str]:
+        """Return what was translated before a restart; a line that was cut off is left out."""
+        found: dict[str, str] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for line in (self._root() / job.id / PARTS).read_text("utf-8", "replace").splitlines():
+                with contextlib.suppress(ValueError):
+                    found.update(json.loads(line))
+        return found
+
+    def drop_parts(self, job: Job) -> None:
+        """Forget the parts of a translation, because another model translates now."""
+        (self._root() / job.id / PARTS).unlink(missing_ok=True)
+
+    def cancel(self, job_id: str) -> None:
+        """Mark a job as cancelled, for the process that works on it."""
+        with contextlib.suppress(FileNotFoundError), _opened(self._root() / job_id / CANCEL, 0):
+            pass
+
+    def is_cancelled(self, job_id: str) -> bool:
+        """Return whether a job was cancelled or removed."""
+        folder = self._root() / job_id
+        return (folder / CANCEL).exists() or not (folder / RECORD).exists()
+
+    def remove(self, job_id: str) -> None:
+        """Delete all files of a job."""
+        shutil.rmtree(self._root() / job_id, ignore_errors=True)
+
+    def expire(self) -> int:
+        """Delete the jobs whose time is over, and what is left of broken ones; return their number."""
+        removed = 0
+        for job_id in self.ids():
+            job = self.get(job_id)
+            if job is None:
+                over = self._age(job_id) > self.retention_seconds or (self._root() / job_id / CANCEL).exists()
+            else:
+                over = self.clock() > job.expires(self.retention_seconds)
+            claim = self.claim(job_id) if over else None
+            if claim is not None:
+                self.remove(job_id)
+                claim.release()
+                removed += 1
+        return removed
+
+    def _age(self, job_id: str) -> float:
+        try:
+            return self.clock() - (self._root() / job_id).stat().st_mtime
+        except OSError:
+            return 0.0
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace a file as a whole, so that no reader sees half of it, also after a power failure."""
+    draft = path.with_name(f".{path.name}.new")
+    with _opened(draft, os.O_TRUNC) as descriptor, os.fdopen(os.dup(descriptor), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+    draft.replace(path)

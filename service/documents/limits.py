@@ -1,0 +1,44 @@
+"""The limits of one document, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.documents.errors import DocumentTooLarge
+
+MIB = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one document may have."""
+
+    file_bytes: int = 10 * MIB
+    unpacked_bytes: int = 100 * MIB  # of all files in a packed document together
+    characters: int = 1_000_000  # of translatable text
+    segments: int = 20_000  # paragraphs, cells, entries, cues
+    entries: int = 5_000  # files in a packed document
+
+
+def check_file_size(size: int, limits: Limits) -> None:
+    """Raise DocumentTooLarge if a file has too many bytes."""
+    if size > limits.file_bytes:
+        raise DocumentTooLarge(
+            f"The document has {size} bytes; this server takes at most {limits.file_bytes}. Split it into several."
+        )
+
+
+def check_segments(segments: Sequence[str], limits: Limits) -> None:
+    """Raise DocumentTooLarge if a document has too many segments or characters."""
+    if len(segments) > limits.segments:
+        raise DocumentTooLarge(
+            f"The document has {len(segments)} paragraphs; this server takes at most {limits.segments}. "
+            "Split it into several."
+        )
+    characters = sum(map(len, segments))
+    if characters > limits.characters:
+        raise DocumentTooLarge(
+            f"The document has {characters} characters; this server takes at most {limits.characters}. "
+            "Split it into several."
+        )

@@ -1,0 +1,96 @@
+"""Packed documents (zip): read within limits, and written with the same files in the same order.
+
+The sizes in a zip file are claims; what counts here is what really comes out. Only files that change are packed anew
+with new content; all others keep their bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+from service.documents.errors import BrokenDocument, DocumentTooLarge, UnsafeDocument
+from service.documents.limits import MIB, Limits
+
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # OLE: an old Office file, or a new one that is encrypted
+RATIO = 200  # unpacked to packed; text rarely reaches 30
+RATIO_FROM = 4 * MIB  # a smaller file may have any ratio
+PIECE = 65_536
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+class Package:
+    """The files of a packed document, unpacked in memory."""
+
+    def __init__(self, infos: list[zipfile.ZipInfo], contents: dict[str, bytes]) -> None:
+        self._infos = infos
+        self.contents: Mapping[str, bytes] = contents
+
+    def packed(self, changed: Mapping[str, bytes]) -> bytes:
+        """Return the zip file with some files replaced; names, order, dates and methods stay."""
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            for info in self._infos:
+                copy = zipfile.ZipInfo(info.filename, info.date_time)
+                copy.compress_type = info.compress_type
+                copy.external_attr = info.external_attr
+                copy.create_system = info.create_system
+                copy.comment = info.comment
+                archive.writestr(copy, changed.get(info.filename, self.contents[info.filename]))
+        return out.getvalue()
+
+
+def unpack(data: bytes, limits: Limits) -> Package:
+    """Return the files of a packed document; raise BrokenDocument, UnsafeDocument or DocumentTooLarge."""
+    if data.startswith(OLD_OFFICE):
+        raise UnsafeDocument("The document is encrypted, or in an old binary format; save it without a password.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            _check_names(infos, limits)
+            contents: dict[str, bytes] = {}
+            left = limits.unpacked_bytes
+            for info in infos:
+                contents[info.filename] = _unpacked(archive, info, left)
+                left -= len(contents[info.filename])
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError, RuntimeError) as error:
+        if isinstance(error, RecursionError):
+            raise
+        raise BrokenDocument("The document is damaged: it cannot be unpacked.") from None
+    return Package(infos, contents)
+
+
+def _check_names(infos: list[zipfile.ZipInfo], limits: Limits) -> None:
+    if len(infos) > limits.entries:
+        raise UnsafeDocument(f"The document has {len(infos)} files packed in it; the most are {limits.entries}.")
+    names = [info.filename for info in infos]
+    if len({name.lower() for name in names}) < len(names):
+        raise UnsafeDocument("The document has two packed files of one name.")
+    for info in infos:
+        parts = info.filename.replace("\\", "/").split("/")
+        if info.filename.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\0" in info.orig_filename:
+            raise UnsafeDocument("The document has a packed file whose path leads out of it.")
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise UnsafeDocument("The document has a link among its packed files.")
+        if info.flag_bits & 0x1:
+            raise UnsafeDocument("The document is encrypted; save it without a password.")
+        if info.compress_type not in METHODS:
+            raise BrokenDocument("The document is packed by a method that such documents do not use.")
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
+    """Return the content of one packed file, of at most `left` bytes."""
+    out = bytearray()
+    with archive.open(info) as file:
+        while piece := file.read(PIECE):
+            out += piece
+            if len(out) > left:
+                raise DocumentTooLarge(
+                    "The document is too large when it is unpacked; split it, or remove pictures from it."
+                )
+            if len(out) > RATIO_FROM and len(out) > RATIO * max(info.compress_size, 1):
+                raise UnsafeDocument("The document unpacks to an absurd size; it looks like a zip bomb.")
+    return bytes(out)

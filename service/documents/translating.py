@@ -1,0 +1,194 @@
+"""Translates the segments of a document in small windows, so that interactive requests get their turn in between."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from service import markup
+from service.documents.fragments import plain
+from service.engine import (
+    TEXT_POOL,
+    DeadlineExceeded,
+    ModelInfo,
+    NotReady,
+    Overloaded,
+    SentenceDetail,
+    Token,
+    Translation,
+    TranslationOptions,
+    split_sentences,
+)
+
+WINDOW_CHARACTERS = 1500
+WINDOW_SEGMENTS = 16
+RETRY_SECONDS = 1.0
+OUTER_BLANKS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+
+
+class TextTranslator(Protocol):
+    """The part of service.engine.Translator that documents need."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """Return the description of the model."""
+
+    def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> Awaitable[list[Translation]]:
+        """Translate texts; cancellation of the awaiting task frees their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a window may take, and how long a document waits for an engine that is full or restarting."""
+
+    window_seconds: float = 120.0
+    patience_seconds: float = 600.0
+
+
+def windows(segments: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the segments in order, few at a time."""
+    window: list[str] = []
+    size = 0
+    for segment in segments:
+        if window and (len(window) >= WINDOW_SEGMENTS or size + len(segment) > WINDOW_CHARACTERS):
+            yield window
+            window, size = [], 0
+        window.append(segment)
+        size += len(segment)
+    if window:
+        yield window
+
+
+async def translate_window(
+    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, pace: Pace
+) -> list[str]:
+    """Return the fragments of a window in the language of one model; wait and try again while it is full or restarting.
+
+    Raise the errors of the engine, also Overloaded and NotReady after `pace.patience_seconds`.
+    """
+    began = time.monotonic()
+    while True:
+        try:
+            return await _translated(translator, segments, options, pace)
+        except (Overloaded, NotReady, DeadlineExceeded) as error:
+            if time.monotonic() - began > pace.patience_seconds:
+                raise
+            wait = error.retry_after if isinstance(error, Overloaded) else RETRY_SECONDS
+            await asyncio.sleep(min(max(wait, 0.1), 10.0))
+
+
+async def _translated(
+    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, pace: Pace
+) -> list[str]:
+    stripped = [OUTER_BLANKS.fullmatch(segment) for segment in segments]
+    inner = [found[2] if found else "" for found in stripped]
+    documents = await TEXT_POOL.run(lambda: [markup.prepare(markup.read(text)) for text in inner])
+    units = markup.units_of(documents)
+    found: dict[int, Translation] = {}
+    # Only the details have the alignment, which is needed only to put tags back.
+    for tagged in (False, True):
+        numbers = [number for number, unit in enumerate(units) if bool(unit.nodes) == tagged]
+        texts = [units[number].text for number in numbers]
+        if texts:
+            wanted = replace(options, details=tagged, alternatives=0)
+            found.update(zip(numbers, await _in_chunks(translator, texts, wanted, pace), strict=True))
+    ordered = [found[number] for number in range(len(units))]
+    written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
+    return [f"{blanks[1]}{text}{blanks[3]}" if blanks else text for blanks, text in zip(stripped, written, strict=True)]
+
+
+async def _in_chunks(
+    translator: TextTranslator, texts: Sequence[str], options: TranslationOptions, pace: Pace
+) -> list[Translation]:
+    """Translate texts in one call if they are short; a long one is cut between sentences, into several calls."""
+    if sum(map(len, texts)) <= 2 * WINDOW_CHARACTERS:
+        return await translator.translate(texts, options, deadline=time.monotonic() + pace.window_seconds)
+    language = translator.info.source_language
+    results = []
+    for text in texts:
+        chunks = await TEXT_POOL.run(lambda text=text: chunked(text, language))  # type: ignore[misc]
+        parts = []
+        for chunk in chunks:
+            deadline = time.monotonic() + pace.window_seconds
+            parts += await translator.translate([chunk], options, deadline=deadline)
+        results.append(joined(chunks, parts))
+    return results
+
+
+def chunked(text: str, language: str) -> list[str]:
+    """Return a text in chunks of whole sentences, at most about WINDOW_CHARACTERS long unless a sentence is longer."""
+    cuts = [0]
+    for start, end in split_sentences(text, language):
+        if end - cuts[-1] > WINDOW_CHARACTERS and start > cuts[-1]:
+            cuts.append(start)
+    return [text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+
+
+def joined(chunks: Sequence[str], parts: Sequence[Translation]) -> Translation:
+    """Return the translations of the chunks of a text as one; places count from the start of the text."""
+    sentences: list[SentenceDetail] = []
+    texts: list[str] = []
+    source = target = 0
+    for chunk, part in zip(chunks, parts, strict=True):
+        sentences += [_shifted(sentence, source, target) for sentence in part.sentences]
+        texts.append(part.text)
+        source += len(chunk)
+        target += len(part.text)
+    return Translation("".join(texts), (), tuple(sentences))
+
+
+def _shifted(sentence: SentenceDetail, source: int, target: int) -> SentenceDetail:
+    def moved(tokens: Sequence[Token], by: int) -> tuple[Token, ...]:
+        return tuple(replace(token, start=token.start + by, end=token.end + by) for token in tokens)
+
+    return replace(
+        sentence,
+        source_start=sentence.source_start + source,
+        target_start=sentence.target_start + target,
+        source_tokens=moved(sentence.source_tokens, source),
+        target_tokens=moved(sentence.target_tokens, target),
+    )
+
+
+async def translate_segments(
+    legs: Sequence[TextTranslator],
+    segments: Sequence[str],
+    options: TranslationOptions,
+    *,
+    pace: Pace | None = None,
+    known: dict[str, str] | None = None,
+    on_window: Callable[[dict[str, str]], Awaitable[None]] | None = None,
+) -> list[str]:
+    """Return the translated segments; equal segments are translated once, through one model after the other.
+
+    `known` holds translations from before a restart; `on_window` is called with each new window.
+    """
+    done = {**(known or {})}
+    missing = [segment for segment in dict.fromkeys(segments) if segment not in done]
+    for window in windows(missing):
+        translated: Sequence[str] = window
+        for leg in legs:
+            translated = await translate_window(leg, translated, options, pace or Pace())
+        new = dict(zip(window, translated, strict=True))
+        done.update(new)
+        if on_window is not None:
+            await on_window(new)
+    return [done[segment] for segment in segments]
+
+
+def sample(segments: Sequence[str], size: int = 5000) -> str:
+    """Return the beginning of a document's text, for language detection."""
+    texts: list[str] = []
+    length = 0
+    for segment in segments:
+        texts.append(plain(segment))
+        length += len(texts[-1])
+        if length >= size:
+            break
+    return "\n".join(texts)[:size]

@@ -1,0 +1,276 @@
+"""Jobs: kept on disk for their owner only, shared fairly, continued after a restart, deleted in time."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from service.documents.jobs.job import Job, from_json, new_id, to_json
+from service.documents.jobs.runner import JobRunner, RunnerOptions
+from service.documents.jobs.store import JobStore, StoreFull
+from service.documents.translating import WINDOW_SEGMENTS, Pace
+from service.engine import ModelInfo, Overloaded, Translation, TranslationOptions, UnsupportedPair
+from tests.support.fake_engine import DummyTranslator, info_of
+
+LONG = "".join(f"Sentence number {number}.\n" for number in range(60)).encode()
+
+
+@dataclass
+class Gate:
+    """A translator that stops before each call until it may go on."""
+
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    allowed: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    cancelled: int = 0
+    info: ModelInfo = field(default_factory=lambda: info_of("transformer-en-fr"))
+    errors: list[Exception] = field(default_factory=list)
+
+    async def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> list[Translation]:
+        try:
+            await self.allowed.acquire()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.errors:
+            raise self.errors.pop()
+        self.calls.append(tuple(texts))
+        return [Translation(text.upper()) for text in texts]
+
+
+class Models:
+    """The engine of a runner, with one model."""
+
+    def __init__(self, translator: Gate | DummyTranslator) -> None:
+        self.translator = translator
+
+    def legs(self, source: str, target: str, model: str | None) -> Sequence[Gate | DummyTranslator]:
+        if target == "xx":
+            raise UnsupportedPair("There is no model into xx.")
+        return () if source == target else (self.translator,)
+
+    async def detect(self, text: str) -> str | None:
+        return "en" if "Sentence" in text else None
+
+
+def job_of(**values: object) -> Job:
+    given = {"id": new_id(), "format": "txt", "file_name": "a.txt", "source": "en", "target": "fr", "created": 0.0}
+    return Job(**{**given, **values})  # type: ignore[arg-type]
+
+
+def store_at(folder: Path | None, clock: Callable[[], float] | None = None, most: int = 10) -> JobStore:
+    return JobStore(folder, most, 3600.0) if clock is None else JobStore(folder, most, 3600.0, clock)
+
+
+def runner_of(
+    store: JobStore, translator: Gate | DummyTranslator, outcomes: list[tuple[str, str]] | None = None
+) -> JobRunner:
+    found = outcomes if outcomes is not None else []
+    options = RunnerOptions(pace=Pace(5.0, 5.0), slots=2, poll_seconds=0.02)
+    return JobRunner(store, Models(translator), options, lambda *outcome: found.append(outcome))
+
+
+async def until(check: Callable[[], bool | Awaitable[bool]]) -> None:
+    for _ in range(500):
+        result = check()
+        if (await result) if isinstance(result, Awaitable) else result:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never happened")
+
+
+def listed(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
+
+
+def dummy() -> DummyTranslator:
+    return DummyTranslator(info_of("transformer-en-fr"))
+
+
+async def test_a_job_is_translated_and_its_files_are_for_the_server_only(tmp_path: Path) -> None:
+    outcomes: list[tuple[str, str]] = []
+    store = store_at(tmp_path / "jobs")
+    runner = runner_of(store, dummy(), outcomes)
+    job = await runner.submit(job_of(owner="hash"), LONG)
+    done = await runner.wait(job.id)
+    assert done is not None
+    assert (done.state, done.segments_done, done.owner) == ("done", 60, "hash")
+    assert store.read_output(done) == LONG.upper()
+    await until(lambda: outcomes == [("txt", "done")])
+    files = [*(tmp_path / "jobs").rglob("*")]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files if file.is_file()} == {0o600}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files if file.is_dir()} == {0o700}
+    assert {file.name for file in files if file.is_file()} == {"job.json", "output", "lock"}  # the original is gone
+    await runner.stop()
+
+
+async def test_a_document_takes_small_turns_so_that_others_get_theirs(tmp_path: Path) -> None:
+    gate = Gate()
+    gate.allowed = asyncio.Semaphore(1000)
+    runner = runner_of(store_at(tmp_path), gate)
+    job = await runner.submit(job_of(), b"A line.\n" * 5 + LONG)
+    await runner.wait(job.id)
+    assert max(map(len, gate.calls)) <= WINDOW_SEGMENTS
+    assert sum(map(len, gate.calls)) == 61  # the equal lines are translated once
+    await runner.stop()
+
+
+async def test_a_full_engine_makes_a_document_wait_and_not_fail(tmp_path: Path) -> None:
+    gate = Gate(errors=[Overloaded("full", 0.01)], allowed=asyncio.Semaphore(100))
+    runner = runner_of(store_at(tmp_path), gate)
+    job = await runner.submit(job_of(), b"A line.\n")
+    done = await runner.wait(job.id)
+    assert done is not None
+    assert done.state == "done"
+    await runner.stop()
+
+
+async def test_after_a_restart_a_job_goes_on_where_it_was(tmp_path: Path) -> None:
+    gate = Gate(allowed=asyncio.Semaphore(2))
+    first = runner_of(store_at(tmp_path), gate)
+    job = await first.submit(job_of(), LONG)
+    await until(lambda: len(gate.calls) == 2)
+    await until(lambda: len(first.store.parts(job)) > WINDOW_SEGMENTS * 2 - 1)
+    await first.stop()
+    assert first.store.get(job.id) is not None
+    second_gate = Gate(allowed=asyncio.Semaphore(100))
+    second = runner_of(store_at(tmp_path), second_gate)
+    second.start()
+    done = await second.wait(job.id)
+    assert done is not None
+    assert second.store.read_output(done) == LONG.upper()
+    assert not {text for call in gate.calls for text in call} & {text for call in second_gate.calls for text in call}
+    await second.stop()
+
+
+async def test_another_model_begins_again(tmp_path: Path) -> None:
+    gate = Gate(allowed=asyncio.Semaphore(1))
+    first = runner_of(store_at(tmp_path), gate)
+    job = await first.submit(job_of(), LONG)
+    await until(lambda: len(first.store.parts(job)) > 1)
+    await first.stop()
+    other = Gate(allowed=asyncio.Semaphore(100), info=info_of("bahdanau-en-fr"))
+    second = runner_of(store_at(tmp_path), other)
+    second.start()
+    await second.wait(job.id)
+    assert sum(map(len, other.calls)) == 60
+    await second.stop()
+
+
+async def test_two_processes_share_a_folder_and_never_a_job(tmp_path: Path) -> None:
+    gates = [Gate(allowed=asyncio.Semaphore(1000)) for _ in range(2)]
+    runners = [runner_of(store_at(tmp_path), gate) for gate in gates]
+    for runner in runners:
+        runner.start()
+    jobs = [await runners[0].submit(job_of(), f"Sentence {number}.\n".encode()) for number in range(8)]
+    for job in jobs:
+        done = await runners[1].wait(job.id)
+        assert done is not None
+        assert done.state == "done"
+    texts = [text for gate in gates for call in gate.calls for text in call]
+    assert len(texts) == len(set(texts)) == 8
+    for runner in runners:
+        await runner.stop()
+
+
+async def test_a_cancelled_job_frees_the_engine_and_leaves_nothing(tmp_path: Path) -> None:
+    gate, outcomes = Gate(), list[tuple[str, str]]()
+    runner = runner_of(store_at(tmp_path), gate, outcomes)
+    job = await runner.submit(job_of(), LONG)
+    await until(lambda: runner.store.get(job.id).segments == 60)  # type: ignore[union-attr]
+    await runner.cancel(job.id)
+    await until(lambda: outcomes == [("txt", "cancelled")])
+    assert (gate.cancelled, listed(tmp_path)) == (1, [])
+    assert await runner.wait(job.id) is None
+    await runner.stop()
+
+
+async def test_a_job_is_cancelled_in_the_process_that_works_on_it(tmp_path: Path) -> None:
+    gate = Gate(allowed=asyncio.Semaphore(1))
+    worker, other = runner_of(store_at(tmp_path), gate), runner_of(store_at(tmp_path), Gate())
+    job = await worker.submit(job_of(), LONG)
+    await until(lambda: len(gate.calls) == 1)
+    await other.cancel(job.id)
+    assert other.store.get(job.id) is None
+    gate.allowed.release()
+    await until(lambda: not listed(tmp_path))
+    assert len(gate.calls) <= 2
+    await worker.stop()
+    await other.stop()
+
+
+@pytest.mark.parametrize(
+    ("values", "data", "code", "outcome"),
+    [
+        ({"target": "xx"}, LONG, "unsupported_pair", "failed"),
+        ({"source": "auto"}, b"zzz\n", "invalid_document", "refused"),
+        ({}, b"\xff\n", "document_encoding", "refused"),
+        ({"format": "docx"}, b"PK", "broken_document", "refused"),
+    ],
+)
+async def test_a_job_that_fails_says_why(
+    tmp_path: Path, values: dict[str, str], data: bytes, code: str, outcome: str
+) -> None:
+    outcomes: list[tuple[str, str]] = []
+    runner = runner_of(store_at(tmp_path), dummy(), outcomes)
+    job = await runner.submit(job_of(**values), data)
+    failed = await runner.wait(job.id)
+    assert failed is not None
+    assert (failed.state, failed.error_code, bool(failed.error)) == ("failed", code, True)
+    await until(lambda: [each for _, each in outcomes] == [outcome])
+    assert not (tmp_path / job.id / "input").exists()
+    await runner.stop()
+
+
+async def test_jobs_expire(tmp_path: Path) -> None:
+    now = [1000.0]
+    store = store_at(tmp_path, lambda: now[0])
+    runner = runner_of(store, dummy())
+    job = await runner.submit(job_of(), b"Go.\n")
+    await runner.wait(job.id)
+    now[0] += 3500
+    assert store.expire() == 0
+    now[0] += 200
+    await until(lambda: store.get(job.id) is None)
+    assert listed(tmp_path) == []
+    await runner.stop()
+
+
+async def test_there_is_an_end_to_the_number_of_jobs(tmp_path: Path) -> None:
+    runner = runner_of(store_at(tmp_path, most=1), Gate())
+    await runner.submit(job_of(), LONG)
+    with pytest.raises(StoreFull):
+        await runner.submit(job_of(), LONG)
+    await runner.stop()
+
+
+async def test_without_a_folder_jobs_are_gone_after_the_end() -> None:
+    store = store_at(None)
+    assert not store.exists
+    runner = runner_of(store, dummy())
+    job = await runner.submit(job_of(), b"Go.\n")
+    await runner.wait(job.id)
+    [folder] = {file.parent.parent for file in [store._root() / job.id / "output"]}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    await runner.stop()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("job_id", ["../../etc", "..", "", "a" * 31, "A" * 32, "/etc/passwd"])
+def test_an_id_that_is_none_leads_nowhere(tmp_path: Path, job_id: str) -> None:
+    store = store_at(tmp_path)
+    assert store.get(job_id) is None
+
+
+def test_records_survive_their_file() -> None:
+    job = job_of(columns=("a", "b"), file_name="Été 🎉.txt")
+    assert from_json(to_json(job)) == job
+    for broken in ("", "[]", "{}", '{"id": 1', "null"):
+        with pytest.raises(ValueError, match=r"."):
+            from_json(broken)

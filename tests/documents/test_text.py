@@ -1,0 +1,86 @@
+"""Plain text and pages: what is translated, and what stays byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.documents.errors import BrokenDocument, DocumentEncoding, UnsafeDocument
+from tests.support.documents import segments, through
+
+TEXT = "Title\r\n\r\n  First line.\r\n1234\r\nSecond, with <b> & entity.\r\n\r\nlast"
+WRAPPED = """Chapter one
+It was a bright cold day in April, and the clocks were
+striking thirteen, as they often did in the years that
+followed.
+
+- a list item
+- another list item
+"""
+
+
+def same(fragment: str) -> str:
+    return fragment
+
+
+def test_a_text_without_translation_stays_byte_for_byte() -> None:
+    for data in (TEXT.encode(), WRAPPED.encode(), b"", b"\n\n", "\ufeffa\n".encode(), "é\n".encode("utf-16")):
+        assert through("a.txt", data, same) == data
+
+
+def test_lines_are_translated_and_their_ends_kept() -> None:
+    assert through("a.txt", TEXT.encode()).decode() == (
+        "TITLE\r\n\r\n  FIRST LINE.\r\n1234\r\nSECOND, WITH <B> & ENTITY.\r\n\r\nLAST"
+    )
+
+
+def test_lines_that_were_wrapped_by_hand_are_one_segment_and_are_wrapped_again() -> None:
+    found = segments("a.txt", WRAPPED.encode())
+    assert found[1].startswith("It was")
+    assert found[1].endswith("that followed.")
+    written = through("a.txt", WRAPPED.encode()).decode().splitlines()
+    assert max(map(len, written)) <= max(map(len, WRAPPED.splitlines()))
+    assert written[-2:] == ["- A LIST ITEM", "- ANOTHER LIST ITEM"]
+
+
+def test_utf_16_stays_utf_16() -> None:
+    assert through("a.txt", "\ufeffé à\n".encode("utf-16-le")).decode("utf-16") == "É À\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [(b"caf\xe9 au lait", DocumentEncoding), (b"a\0b", BrokenDocument), (b"\xff\xfea", DocumentEncoding)],
+)
+def test_bytes_that_are_no_text_get_one_clear_error(data: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"UTF-|not text"):
+        through("a.txt", data)
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><title>A page</title><style>p { color: red }</style></head>
+<body><p class="x">I have <b>lost</b> my <a href="/keys">keys</a>.</p><!-- a note -->
+<pre>code stays</pre><p translate="no">Brand name</p><script>var a = "text";</script></body></html>
+"""
+
+
+def test_a_page_keeps_every_tag_and_what_must_not_be_translated() -> None:
+    written = through("a.html", PAGE.encode()).decode()
+    assert '<p class="x">I HAVE <b>LOST</b> MY <a href="/keys">KEYS</a>.</p>' in written
+    for kept in ("<pre>code stays</pre>", "Brand name", 'var a = "text";', "<!-- a note -->", "color: red"):
+        assert kept in written
+    assert '<html lang="fr">' in written
+    assert through("a.html", PAGE.encode(), same).decode() == PAGE.replace('lang="en"', 'lang="fr"')
+
+
+def test_a_page_stays_in_the_encoding_that_it_names() -> None:
+    page = '<html><meta charset="iso-8859-1"><p>café</p></html>'.encode("latin-1")
+    assert "CAFÉ" in through("a.html", page).decode("latin-1")
+    assert b"&#8594;" in through("a.html", page, lambda fragment: f"{fragment} →")
+
+
+def test_pages_that_are_refused() -> None:
+    with pytest.raises(UnsafeDocument, match="entities"):
+        through("a.html", b'<!DOCTYPE html [<!ENTITY x "y">]><p>&x;</p>')
+    with pytest.raises(DocumentEncoding, match="not accepted"):
+        through("a.html", b'<meta charset="rot13"><p>a</p>')
+    with pytest.raises(BrokenDocument, match="no tag"):
+        through("a.html", b"no page")

@@ -1,0 +1,48 @@
+"""What tests of documents share: formats read and written without a server, and a translation that can be seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from service.documents.format import ReadOptions
+from service.documents.limits import Limits, check_segments
+from service.documents.registry import format_of
+
+TAG = re.compile(r"(<[^>]*>|&\w+;)")
+KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
+
+
+def upper(fragment: str) -> str:
+    """Return a fragment with its text in capitals, and tags and kept text as they are."""
+    parts = KEPT.split(fragment)
+    return "".join(
+        part if number % 2 else "".join(each if TAG.fullmatch(each) else each.upper() for each in TAG.split(part))
+        for number, part in enumerate(parts)
+    )
+
+
+def through(
+    name: str,
+    data: bytes,
+    translate: Callable[[str], str] = upper,
+    *,
+    target: str = "fr",
+    columns: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> bytes:
+    """Return a document after its way through its format, segment by segment; `translate` takes fragments."""
+    options = ReadOptions(target, limits or Limits(), columns)
+    document = format_of(name).read(data, options)
+    check_segments(document.segments, options.limits)
+    return document.write([translate(segment) for segment in document.segments])
+
+
+def rebuilt(fragment: str) -> str:
+    """Return a fragment with a harmless change, so that formats write it anew instead of leaving it alone."""
+    return f"{fragment}<b></b>"
+
+
+def segments(name: str, data: bytes, columns: tuple[str, ...] = ()) -> list[str]:
+    """Return the fragments of a document."""
+    return [*format_of(name).read(data, ReadOptions("fr", columns=columns)).segments]
