@@ -36,7 +36,8 @@ def test_a_missing_table_names_the_command(tmp_path: Path) -> None:
 def test_links_of_other_text_are_refused(other: EncodedPairs, tmp_path: Path) -> None:
     LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})]).save(tmp_path / "links.npz", corpus([3, 4]))
 
-    with pytest.raises(PreparedError, match=r"links\.npz does not belong to the prepared text: run `python -m training links` again"):
+    wrong = r"links\.npz does not belong to the prepared text: run `python -m training links` again"
+    with pytest.raises(PreparedError, match=wrong):
         LinkTable.load(tmp_path / "links.npz", other)
 
 

@@ -192,7 +192,8 @@ def test_patience_begins_the_cooldown_and_a_resumed_run_ends_with_it(toy: RunFol
 
     train_some(toy, *cooling)
     assert newest_checkpoint(toy) == toy.checkpoints / "00000014.ckpt"
-    assert "this run has ended with update 14: its patience ended at update 8; to continue it, raise" in toy.log.read_text()
+    ended = "this run has ended with update 14: its patience ended at update 8; to continue it, raise"
+    assert ended in toy.log.read_text()
 
     (toy.checkpoints / "00000014.ckpt").unlink()  # killed in the cooldown: it goes on with it
     train_some(toy, *cooling)
