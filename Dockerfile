@@ -1,7 +1,7 @@
 # One image for each kind of machine:
 #   docker build -t translucent .                              CPU (the default target, `cpu`)
 #   docker build --target gpu -t translucent:gpu .             NVIDIA GPU; CUDA comes from ONNX Runtime's own packages
-# podman needs `--format docker`, or the HEALTHCHECK is lost. docs/deploy.md says how to run them.
+# podman needs `--format docker`; otherwise the HEALTHCHECK is lost. docs/deploy.md says how to run the images.
 # The build uses the newest patches of Python and Debian; for reproducible builds give a digest:
 # --build-arg PYTHON=docker.io/library/python@sha256:…
 ARG PYTHON=docker.io/library/python:3.13-slim
@@ -49,7 +49,7 @@ WORKDIR /tmp
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-# Readiness, not liveness: clients that wait for `healthy` want to send requests.
+# Readiness, not liveness: programs that wait for `healthy` then send requests.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.cli.probe"]
 ENTRYPOINT ["translucent"]
 CMD ["serve"]

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the HTTP side and of the engine. The engine reports its events to Metrics as an Observer.
+"""Prometheus metrics of the HTTP side and of the engine. The engine reports its events to Metrics.record.
 
 The values of labels are bounded: loaded models, served languages, routes of the application, status codes, and fixed
 words. Client addresses, API keys, request paths and texts are never labels.

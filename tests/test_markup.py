@@ -30,7 +30,7 @@ def detail(source: str, target: str, links: str) -> SentenceDetail:
 
 
 def translated(html: str, target: str, links: str) -> str:
-    """A document of one unit, translated as the server does it: with white space smoothed."""
+    """Return a document of one unit, translated as the server does, with collapsed white space."""
     parts = [markup.collapse_spaces(part) if isinstance(part, Unit) else part for part in markup.read(html)]
     assert sum(isinstance(part, Unit) for part in parts) == 1
     return "".join(

@@ -40,14 +40,14 @@ FIGURES: dict[str, dict[str, str]] = {
 
 
 def small(png: bytes) -> bytes:
-    """The same picture in fewer bytes."""
+    """Return the same picture in fewer bytes."""
     file = io.BytesIO()
     Image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
 def figures(url: str) -> dict[str, bytes]:
-    """The figures, as the server draws them."""
+    """Return the figures that the server draws."""
     found = {}
     for name, fields in FIGURES.items():
         answer = httpx.get(f"{url}/attention", params={**PAIR, "format": "png", "scale": "1.5", **fields}, timeout=120)
@@ -57,7 +57,7 @@ def figures(url: str) -> dict[str, bytes]:
 
 
 def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> bytes:
-    """The page with a view, and a word pointed at."""
+    """Return a screenshot of the page with a view, and the pointer on a word."""
     page = browser.new_context(device_scale_factor=1.25, **context).new_page()
     page.goto(f"{url}/#{urlencode(fields)}")
     expect(page.locator("#figure svg")).to_be_visible(timeout=60_000)

@@ -72,7 +72,7 @@ async def handle_http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
-    """Return the answer to the framework's validation: 400, because 422 breaks the clients of this dialect."""
+    """Return the answer to the framework's validation: 400, because 422 breaks LibreTranslate's clients."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first.get("loc", ()) if part not in {"body", "query", "path"})
     message = f"Invalid request: {where or 'the request'}: {first.get('msg', 'is not valid')}"

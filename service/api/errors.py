@@ -68,7 +68,7 @@ class ApiError(Exception):
 
 
 def invalid(message: str, code: str = "invalid_parameter", param: str | None = None) -> ApiError:
-    """Return a 400 in the wording that clients of this dialect know."""
+    """Return a 400 in the words of LibreTranslate, which its clients know."""
     return ApiError(f"Invalid request: {message}", code=code, param=param)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP side's interface of the engine, as narrow as possible, so that tests can use a dummy."""
+"""The HTTP side's interface of the engine, as narrow as possible, so that tests can use a fake engine."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ log = get_logger(__name__)
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:
     """Load the changes in the folder of models, or one bundle; every change is logged and counted.
 
-    Raise BundleMissing. Who stops waiting does not stop it.
+    Raise BundleMissing. The load continues if the caller stops waiting.
     """
     return await asyncio.shield(asyncio.create_task(_reload(service, name)))
 

@@ -1,4 +1,4 @@
-"""What OpenAPI cannot find out by itself: request bodies in three encodings, query parameters, examples, errors."""
+"""Adds to the OpenAPI document: request bodies in three encodings, query parameters, examples, errors."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ TAGS = {
 
 ERRORS: dict[int, tuple[str, str, str]] = {
     400: ("The request is invalid", "Invalid request: missing q parameter", "missing_parameter"),
-    401: ("An API key is missing; only if the operator requires one",
+    401: ("An API key is missing (if the operator requires one)",
           "Please contact the server operator to get an API key", "key_required"),
-    403: ("The API key is invalid; only if the operator uses API keys", "Invalid API key", "invalid_key"),
+    403: ("The API key is invalid (if the operator uses API keys)", "Invalid API key", "invalid_key"),
     404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
     405: ("The method is not supported", "This address does not take POST; it takes GET.", "method_not_allowed"),
     406: ("The requested media type is not available", "Only application/json is available.", "not_acceptable"),
     408: ("The body arrived too slowly", "The body did not arrive within 30 seconds; send less, or send it faster.",
           "body_timeout"),
-    409: ("The model has changed", "The model behind this address has changed since it was made; leave digest out to "
-          "see the present one.", "model_changed"),
+    409: ("The model has changed", "The model has changed since this address was made; leave out digest to use the "
+          "current model.", "model_changed"),
     413: ("The body is too large", "The body is larger than 1048576 bytes; split the text into several requests.",
           "body_too_large"),
     414: ("The URL is too large",
@@ -64,14 +64,15 @@ ERRORS: dict[int, tuple[str, str, str]] = {
           "This server cannot read docx, because lxml is not installed; the operator can install the extra: "
           "pip install 'translucent[documents]'.", "format_not_installed"),
     503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
-    504: ("The request took too long", "The translation was not finished in time.", "deadline_exceeded"),
+    504: ("The request took too long",
+          "The request was not finished within 120 seconds; send less text, or try again later.", "deadline_exceeded"),
 }  # fmt: skip
 
 DESCRIPTION = """Neural machine translation that shows its attention.
 
-`/translate`, `/detect`, `/languages`, `/frontend/settings` and `/health` are LibreTranslate-compatible, `/v2` speaks
-the Open Inference Protocol; further fields and routes are our own.
-Every error has the body `{"error", "code", "request_id"}`, and every answer the header `X-Request-ID`.
+`/translate`, `/detect`, `/languages`, `/frontend/settings` and `/health` are compatible with LibreTranslate. `/v2`
+implements the Open Inference Protocol. Further fields and routes are our own.
+Every error has the body `{"error", "code", "request_id"}`, and every answer has the header `X-Request-ID`.
 """
 
 

@@ -7,7 +7,7 @@ from service.access.connections import Connections, Place
 
 
 def entered(connections: Connections, peer: str | None, closed: list[str] | None = None) -> Place:
-    """The place of one more connection, which there has to be."""
+    """Return the place of one more connection; fail if there is none."""
     place = connections.enter(peer, lambda: (closed if closed is not None else []).append(str(peer)))
     assert isinstance(place, Place)
     return place

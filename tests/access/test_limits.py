@@ -27,7 +27,7 @@ def uri(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These machines are busy; a storage that is only slow must not look dead here."""
+    """Give the storage more time, so that a busy machine does not make it look dead."""
     monkeypatch.setattr(module, "STORAGE_TIMEOUT_SECONDS", 5.0)
 
 

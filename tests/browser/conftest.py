@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, url: str) -> Iterator[Page]:
-    """A page; the test fails if the console shows a warning or an error, or if it asked another host."""
+    """Yield a page; the test fails if the console shows a warning or an error, or if the page contacts another host."""
     complaints: list[str] = []
     strangers: list[str] = []
 

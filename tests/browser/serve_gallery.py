@@ -91,7 +91,7 @@ class GalleryTranslator(DummyTranslator):
 
 
 def info_of(info: ModelInfo) -> ModelInfo:
-    """A dummy's information with the digest and the attention section of a real one."""
+    """Return a fake model's description with the digest and the attention section of a real one."""
     digest = "sha256:" + info.name.encode().hex().ljust(64, "0")
     align = {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None}
     return replace(info, digest=digest, attention={**SIZES[info.architecture], "align": align})

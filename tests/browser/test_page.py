@@ -212,7 +212,7 @@ def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
 
 
 def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
-    """The last part of each address that the page posts to, with the body; it grows."""
+    """Return a list that receives the last part of each address that the page posts to, with the body."""
     found: list[tuple[str, dict[str, object]]] = []
 
     def note(request: Request) -> None:
@@ -270,7 +270,7 @@ def test_copied_commands_name_what_is_shown(page: Page, url: str) -> None:
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """A server that asks for a key, and one."""
+    """Yield a server that requires a key, and a key."""
     file = tmp_path / "keys.json"
     key = add_key(file, "tester")
     settings = {"TRANSLUCENT_API_KEYS_FILE": str(file), "TRANSLUCENT_REQUIRE_KEY": "true"}

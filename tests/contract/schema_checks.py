@@ -41,7 +41,7 @@ def map_body(ctx: schemathesis.HookContext, body: Any) -> Any:
 
 @schemathesis.hook
 def map_query(ctx: schemathesis.HookContext, query: Any) -> Any:
-    """The same for fields in the query string."""
+    """Return the same for fields in the query string."""
     return map_body(ctx, query)
 
 
@@ -49,7 +49,7 @@ def map_query(ctx: schemathesis.HookContext, query: Any) -> Any:
 def refused_for_a_reason(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> None:
-    """A request that fits the schema is refused for what a schema cannot say, and for nothing else."""
+    """Check that a valid request by the schema is refused only for reasons that a schema cannot express."""
     assert case.meta is not None
     if not case.meta.generation.mode.is_positive or response.status_code not in (400, 413, 422):
         return

@@ -26,7 +26,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> tokenizers.Tokenizer:
-    """A vocabulary so small that most words are several pieces or bytes."""
+    """Return a vocabulary so small that most words are several pieces or bytes."""
     return train_tokenizer(SENTENCES[:2] * 3, VocabularyConfig(size=330))
 
 

@@ -23,7 +23,7 @@ LIMIT = 24
 
 
 def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: int) -> served.Hypothesis:
-    """The service's search over one sentence, fed by the PyTorch network."""
+    """Return the result of the service's search over one sentence with the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
     options = complete(served.TranslationOptions(beam_size), DecodingDefaults())
     beam.add(search_options(options, len(source) + 1, LIMIT), [*source, EOS])

@@ -30,7 +30,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> tokenizers.Tokenizer:
-    """A vocabulary so small that most words are several pieces or bytes."""
+    """Return a vocabulary so small that most words are several pieces or bytes."""
     made = train_tokenizer([WORDS, "l'été naïve café"] * 3, VocabularyConfig(size=330))
     made.encode_special_tokens = True
     return made

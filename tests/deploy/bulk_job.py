@@ -63,7 +63,7 @@ def write(path: Path, lines: Sequence[str]) -> Path:
 def command_line(
     model: Path, lines: Sequence[str], parts: int, folder: Path, options: Sequence[str]
 ) -> tuple[bytes, dict[str, float]]:
-    """What `translucent translate` makes of the lines, and the seconds it took."""
+    """Return the translations of `translucent translate`, and its seconds."""
     size = -(-len(lines) // parts)
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     running = []
@@ -83,7 +83,7 @@ def command_line(
 def with_ray(
     model: Path, lines: Sequence[str], workers: int, folder: Path, options: Sequence[str]
 ) -> tuple[bytes, dict[str, Any]]:
-    """What the Ray job makes of the lines, and what it says about its workers."""
+    """Return the translations of the Ray job, and its report on the workers."""
     source, output, report = write(folder / "lines", lines), folder / "output", folder / "report.json"
     command = [os.environ.get("RAY_PYTHON", sys.executable), "-m", "deploy.ray.bulk", "--model", str(model)]
     command += [

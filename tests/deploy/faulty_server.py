@@ -21,7 +21,7 @@ FAULT = Path("/tmp/fault")
 
 
 def with_fault(run: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of ONNX Runtime's session that fails on request."""
+    """Return a method of ONNX Runtime's session that fails on request."""
 
     def faulty(*arguments: Any, **options: Any) -> Any:
         fault = FAULT.read_text("utf-8").strip() if FAULT.exists() else ""

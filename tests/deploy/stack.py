@@ -24,13 +24,13 @@ EXAMPLE = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
 def podman(*arguments: str, seconds: float = 180) -> str:
-    """What a podman command prints; raises CalledProcessError."""
+    """Return the output of a podman command; raise CalledProcessError."""
     command = ["podman", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout.strip()
 
 
 def missing(*images: str, programs: Sequence[str] = ("podman",)) -> str:
-    """What keeps containers from being tested here, as a reason to skip; empty where nothing does."""
+    """Return why containers cannot be tested here; empty if they can."""
     for program in programs:
         if shutil.which(program) is None:
             return f"there is no {program}"
@@ -73,30 +73,30 @@ class Stack:
         return wait_until(self.healthy, seconds, lambda: podman("logs", self.service), pause=1)
 
     def state(self, field: str) -> str:
-        """A field of what podman knows of the service's container, such as `.State.Pid`."""
+        """Return a field of podman's description of the service's container, such as `.State.Pid`."""
         return podman("inspect", self.service, "--format", "{{" + field + "}}")
 
     def inside(self, *command: str) -> str:
-        """What a command prints in the service's container."""
+        """Return the output of a command in the service's container."""
         return podman("exec", self.service, *command)
 
     def translate(self) -> str:
-        """A translation through the published port."""
+        """Return a translation through the published port."""
         answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE, timeout=60)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["translatedText"])
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """What Prometheus finds: label sets, each with its value."""
+        """Return the result of a query to Prometheus: label sets, each with its value."""
         return list(self.ask("query", query=expression)["result"])
 
     def value(self, expression: str) -> float:
-        """The one value of an expression; -1 where there is none yet."""
+        """Return the one value of an expression; -1 if there is none yet."""
         found = self.query(expression)
         return float(found[0]["value"][1]) if found else -1.0
 
     def ask(self, path: str, **parameters: str) -> dict[str, Any]:
-        """An answer of Prometheus' API; nothing found while it does not answer."""
+        """Return an answer of Prometheus' API; an empty result while it does not answer."""
         url = f"http://127.0.0.1:{self.prometheus_port}/api/v1/{path}"
         try:
             answer = httpx.get(url, params=parameters, timeout=10)

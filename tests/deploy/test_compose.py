@@ -98,7 +98,7 @@ def test_it_comes_back_when_the_process_is_killed(stack: Stack) -> None:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The service with a fault to be planted (tests/deploy/faulty_server.py)."""
+    """Yield the service with a fault that can be switched on (tests/deploy/faulty_server.py)."""
     override = tmp_path_factory.mktemp("compose") / "faulty.yaml"
     server = Path(__file__).with_name("faulty_server.py")
     service = {

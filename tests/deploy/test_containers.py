@@ -23,7 +23,7 @@ HARDENING = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-
 
 
 def stages() -> dict[str, str]:
-    """The Dockerfile's stages and what each does, in their order."""
+    """Return the Dockerfile's stages with their instructions, in order."""
     parts = re.split(r"^FROM \S+ AS (\S+)$", DOCKERFILE, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
@@ -79,7 +79,7 @@ def test_stopping_waits_longer_than_the_drain() -> None:
 
 @contextlib.contextmanager
 def container() -> Iterator[tuple[str, str]]:
-    """A running container of our image, and its address; removed afterwards."""
+    """Yield a running container of our image and its address; remove it afterwards."""
     name = podman("run", "-d", "--pull", "never", *HARDENING, "-p", "127.0.0.1::8000", IMAGE)
     try:
         yield name, f"http://{podman('port', name, '8000')}"

@@ -27,7 +27,7 @@ needs_kustomize = pytest.mark.skipif(
 
 
 def render(folder: Path) -> list[dict[str, Any]]:
-    """What would be applied."""
+    """Return the manifests that would be applied."""
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

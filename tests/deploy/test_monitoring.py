@@ -60,7 +60,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 
 def selectors(expression: str) -> Iterator[tuple[str, set[str]]]:
-    """The metric names in a query, each with the labels it is selected by."""
+    """Return the metric names in a query, each with the labels that select it."""
     for name, inside in re.findall(
         r"\b((?:translucent|process|python)[_:][a-zA-Z0-9_:]+|up)\b(\{[^}]*\})?", expression
     ):

@@ -62,7 +62,7 @@ class Proxy:
     server: ServerProcess
 
     def client(self, address: str = "127.0.0.2", **options: Any) -> httpx.Client:
-        """A client of an address of its own, which trusts the certificate of the test."""
+        """Return a client with its own address, which trusts the certificate of the test."""
         context = ssl.create_default_context(cafile=str(self.folder / "translucent.crt"))
         transport = httpx.HTTPTransport(verify=context, local_address=address)
         url = f"https://{NAME}:{self.secure}"

@@ -33,7 +33,7 @@ pytestmark = [
 
 
 def environment(**more: str) -> dict[str, str]:
-    """That of this process with Ray's own programs in front."""
+    """Return the environment of this process with Ray's own programs first in PATH."""
     path = f"{Path(PYTHON).parent}:{os.environ['PATH']}"
     return {
         **os.environ,
@@ -77,7 +77,7 @@ def wait_until_ready(url: str, seconds: float = 300) -> None:
 
 
 def replicas() -> list[int]:
-    """The processes of the replicas on this machine."""
+    """Return the processes of the replicas on this machine."""
     listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
     return [int(line.split()[0]) for line in listed.splitlines() if "ray::ServeReplica:default:translucent" in line]
 
@@ -89,7 +89,7 @@ def processor_seconds(process: int) -> float:
 
 
 def in_one_process(texts: list[str], folder: Path) -> dict[str, str]:
-    """What the command line makes of each text."""
+    """Return the command line's translation of each text."""
     lines, output = folder / "lines", folder / "output"
     lines.write_text("".join(f"{text}\n" for text in texts), "utf-8")
     command = [sys.executable, "-m", "service", "translate", "--model", str(BUNDLES[0])]

@@ -15,7 +15,7 @@ TARGET = ("Le", "renard", "n'", "aime", "pas", "les", "chiens", ".")
 
 
 def side(words: Sequence[str]) -> tuple[str, tuple[Token, ...]]:
-    """A text and its tokens, with the end token."""
+    """Return a text and its tokens, with the end token."""
     text, tokens = "", []
     for number, word in enumerate(words):
         text += " " if text else ""
@@ -31,7 +31,7 @@ def make_map(
     seed: int = 0,
     **more: Any,
 ) -> AttentionMap:
-    """A map with random weights whose rows sum to 1; `shape` are layers and heads."""
+    """Return a map with random weights whose rows sum to 1; `shape` are layers and heads."""
     kind = more.get("kind", "cross")
     (source_text, source_tokens), (target_text, target_tokens) = side(source), side(target)
     rows = source_tokens if kind == "encoder" else target_tokens

@@ -81,7 +81,7 @@ def test_a_picture_says_that_its_rows_are_those_of_the_next_step() -> None:
 
 
 def unread(seed: int = 0, **more: Any) -> AttentionMap:
-    """A map whose rows are of the step that reads a token, which the last token has none of."""
+    """Return a map whose rows belong to the step that reads a token; the last token has no such step."""
     found = make_map(seed=seed, step="consume", **more)
     weights = found.weights.copy()
     weights[-1] = np.nan
@@ -89,7 +89,7 @@ def unread(seed: int = 0, **more: Any) -> AttentionMap:
 
 
 def outlined(spec: Any) -> set[tuple[int, int]]:
-    """The cells with a dashed outline."""
+    """Return the cells with a dashed outline."""
     layers = [layer for layer in spec["layer"] if "strokeDash" in layer["mark"]]
     return {(record["t"], record["s"]) for layer in layers for record in layer["data"]["values"]}
 

@@ -31,7 +31,7 @@ def model(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def translated(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The translations by kind, as the command gives them."""
+    """Return the command's translations by kind."""
     folder = tmp_path_factory.mktemp("odd")
     given, found = folder / "given.txt", folder / "found.txt"
     given.write_text("\n".join(text for texts in KINDS.values() for text in texts) + "\n", encoding="utf-8")

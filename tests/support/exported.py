@@ -55,7 +55,7 @@ def batch_of(pairs: Sequence[IdPair]) -> Batch:
 
 
 def recipe_of(config: TransformerConfig | BahdanauConfig, name: str = "tiny-en-fr") -> Recipe:
-    """A recipe around a network."""
+    """Return a recipe with this network."""
     content = {
         "name": name,
         "source_language": "en",
@@ -77,7 +77,7 @@ class Exported:
     plan: Plan | None = None
 
     def graphs(self) -> Graphs:
-        """The builder, for the names of memory and state."""
+        """Return the graph builder, which has the names of memory and state."""
         return make_graphs(self.config, Arithmetic())
 
     def stepper(self, precision: str) -> Stepper:
@@ -85,7 +85,7 @@ class Exported:
         return Stepper(self.graphs(), self.folder, precision, LIMIT)
 
     def force(self, precision: str, batch: Batch) -> dict[str, Array]:
-        """Forced decoding of a batch."""
+        """Return the results of forced decoding of a batch."""
         feeds = {
             "source": batch.source.numpy(),
             "source_lengths": batch.source_lengths.numpy(),
@@ -106,7 +106,7 @@ class Exported:
 
 
 def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
-    """The fp32 graphs of a made-up network."""
+    """Return the fp32 graphs of a made-up network."""
     parameters = parameters_of(config, network(config), LIMIT)
     store = float_store(parameters, "weights.fp32.bin")
     _write(config, Arithmetic(), store, folder, "fp32")
@@ -114,7 +114,7 @@ def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exp
 
 
 def write_quantised(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
-    """The int8 graphs of a made-up network, and "expanded" ones: float32 products over the same int8 weights."""
+    """Return the int8 graphs of a made-up network, and "expanded" ones: float32 products of the same int8 weights."""
     parameters = parameters_of(config, network(config), LIMIT)
     products, samples = sample_sites(config, parameters, id_pairs(24))
     plan = make_plan(parameters, products, samples)

@@ -17,7 +17,7 @@ from training.recipe import VocabularyConfig
 
 
 def write_made_up_bundles(folder: Path) -> Path:
-    """A bundle of each architecture, from English into French; they translate anything into nonsense."""
+    """Return a bundle of each architecture, from English into French; their translations are nonsense."""
     tokenizer = train_tokenizer(["a b c"], VocabularyConfig(size=300, min_frequency=1))
     options = ExportOptions(
         card=ModelCard(data=(), seed=0, git_revision="none", scores=(), notes="For tests."),

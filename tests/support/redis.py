@@ -49,7 +49,7 @@ class RedisProcess:
 
 @contextlib.contextmanager
 def running_redis(folder: Path) -> Iterator[RedisProcess]:
-    """A running server."""
+    """Yield a running server."""
     server = RedisProcess(folder)
     server.start()
     try:

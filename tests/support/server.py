@@ -47,7 +47,7 @@ class ServerProcess:
                 self.lines.append(json.loads(line))
 
     def wait_for(self, event: str, seconds: float = 60) -> dict[str, Any]:
-        """The first log line of an event."""
+        """Return the first log line of an event."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for line in list(self.lines):
@@ -82,7 +82,7 @@ class ServerProcess:
 
 @contextlib.contextmanager
 def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
-    """A server that is stopped at the end, whatever happens."""
+    """Yield a server, and stop it at the end in any case."""
     server = ServerProcess(list(arguments), **environment)
     try:
         yield server
@@ -96,7 +96,7 @@ def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
 
 @contextlib.contextmanager
 def running_dummy(seconds: float = 0.0, fault: str = "", **environment: str) -> Iterator[ServerProcess]:
-    """The real server over a dummy engine."""
+    """Yield the real server with a fake engine."""
     with running("-m", "tests.support.serve_fake_engine", str(seconds), fault, **environment) as server:
         yield server
 

@@ -13,13 +13,13 @@ VOCABULARY = 40
 
 
 def transformer(**changes: object) -> TransformerConfig:
-    """A Transformer with two layers of eight units."""
+    """Return a Transformer with two layers of eight units."""
     sizes = {"encoder_layers": 2, "decoder_layers": 2, "width": 8, "heads": 2, "feed_forward": 16}
     return TransformerConfig.model_validate({"kind": "transformer", **sizes, **changes})
 
 
 def bahdanau(**changes: object) -> BahdanauConfig:
-    """An RNN with attention; encoder outputs are as wide as the decoder, so that every score fits."""
+    """Return an RNN with attention; encoder outputs are as wide as the decoder, as every score requires."""
     sizes = {"embedding": 6, "encoder_hidden": 5, "decoder_hidden": 10, "attention_size": 7, "output_size": 6}
     return BahdanauConfig.model_validate({"kind": "bahdanau", **sizes, **changes})
 
@@ -43,7 +43,7 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
 
 
 def network(config: TransformerConfig | BahdanauConfig, seed: int = 0) -> Transformer | Bahdanau:
-    """A fresh network in evaluation mode, the same for the same seed, with parameters far from zero."""
+    """Return a network in evaluation mode with random parameters far from zero, the same for the same seed."""
     torch.manual_seed(seed)
     made = build_network(config, VOCABULARY).eval()
     with torch.no_grad():

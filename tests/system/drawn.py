@@ -35,7 +35,7 @@ def check_picture(client: httpx.Client, fields: dict[str, str]) -> None:
 
 
 def check_scale(client: httpx.Client, fields: dict[str, str]) -> None:
-    """The sides of a PNG are those of the SVG, times its scale."""
+    """Check that the sides of a PNG are those of the SVG, times its scale."""
     svg = ElementTree.fromstring(client.get("/attention", params={**fields, "format": "svg"}).content)
     for scale in (0.5, 1.0, 2.0):
         png = client.get("/attention", params={**fields, "format": "png", "scale": str(scale)}).raise_for_status()

@@ -43,7 +43,7 @@ def triton_client() -> Iterator[triton.InferenceServerClient]:
 
 
 def tensor(name: str, *texts: str) -> triton.InferInput:
-    """A tensor as the documentation of this client makes one; its data are bytes behind the JSON."""
+    """Return a tensor made as in the documentation of this client; its data are bytes after the JSON."""
     made = triton.InferInput(name, [len(texts)], "BYTES")
     made.set_data_from_numpy(np.array([text.encode() for text in texts], dtype=np.object_))
     return made

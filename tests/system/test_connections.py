@@ -39,12 +39,12 @@ def server() -> Iterator[ServerProcess]:
 
 
 def connect(server: ServerProcess) -> socket.socket:
-    """A new connection, whose operations take a few seconds at most."""
+    """Return a new connection, whose operations take a few seconds at most."""
     return socket.create_connection(server.address, timeout=SLACK)
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """What comes until the server closes."""
+    """Return the bytes that arrive until the server closes."""
     received = b""
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(65536):
@@ -79,7 +79,7 @@ def cut_off(server: ServerProcess, reason: str) -> float:
 
 
 def assert_serves(server: ServerProcess) -> None:
-    """A client of good behaviour gets its translation."""
+    """Check that a well-behaved client gets its translation."""
     answer = httpx.post(f"{server.url}/translate", json=TEXT, timeout=SLACK)
     assert answer.json() == {"translatedText": "I LOST."}
 
@@ -157,7 +157,7 @@ def test_heads_may_be_as_large_as_the_limits(server: ServerProcess, request_: by
 
 
 def closed_after(connections: list[socket.socket], seconds: float) -> dict[int, bytes]:
-    """What each connection that the server closed within a time was told, by its place in the list."""
+    """Return the last answer on each connection that the server closed in time, by its index in the list."""
     told: dict[int, bytes] = {}
     end = time.monotonic() + seconds
     while len(told) < len(connections) and time.monotonic() < end:
@@ -218,7 +218,7 @@ LARGE = b"GET /web/vega.js HTTP/1.1\r\nHost: x\r\n\r\n"  # some hundred kilobyte
 
 
 def small_window(server: ServerProcess) -> socket.socket:
-    """A connection whose kernel takes little that its program does not read."""
+    """Return a connection with a small receive buffer."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.settimeout(SLACK)

@@ -31,7 +31,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def engines(server: ServerProcess) -> list[int]:
-    """The engine processes of a server."""
+    """Return the engine processes of a server."""
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")  # a child belongs to the thread that started it
     children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
     commands = {child: Path(f"/proc/{child}/cmdline").read_text() for child in sorted(children)}

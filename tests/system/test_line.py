@@ -36,7 +36,7 @@ def run(*arguments: object) -> None:
 
 @pytest.fixture(scope="module", params=sorted(RECIPES))
 def line(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A trained toy: its run folder, and the folder that holds its bundle."""
+    """Return a trained toy: its run folder, and the folder that contains its bundle."""
     runs = tmp_path_factory.mktemp(request.param)
     name = RECIPES[request.param]
     recipe = ROOT / "training" / "recipes" / f"{name}.yaml"

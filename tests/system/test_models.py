@@ -69,7 +69,7 @@ def test_the_sentences_everybody_knows(server: ServerProcess, models: list[dict[
 
 @pytest.fixture
 def models_and_a_toy(tmp_path: Path) -> Path:
-    """What the README's `training export runs/toy --output models/toy` leaves: the shipped models, and a toy."""
+    """Return a folder as the README's `training export runs/toy --output models/toy` leaves it."""
     shipped = list(MODELS.glob("*-en-fr"))
     if not shipped:
         pytest.skip(f"there is no model into French in {MODELS}")

@@ -10,7 +10,7 @@ from tests.support.server import ROOT, running_dummy
 
 
 def ask(port: int) -> int:
-    """The probe's exit code."""
+    """Return the probe's exit code."""
     command = [sys.executable, "-m", "service.cli.probe"]
     return subprocess.run(command, cwd=ROOT, env={"TRANSLUCENT_PORT": str(port)}, timeout=10, check=False).returncode
 

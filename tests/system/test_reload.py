@@ -74,7 +74,7 @@ def released(server: ServerProcess) -> int:
 
 
 def translations(load: Load, since: int = 0) -> dict[str, set[str]]:
-    """What each text was translated into by plain requests."""
+    """Return the translation of each text by a plain request."""
     found: dict[str, set[str]] = {}
     for text, answer in load.answers[since:]:
         if isinstance(answer.json() if "json" in answer.headers["content-type"] else None, dict):

@@ -29,7 +29,7 @@ PAIRS = [
 
 
 def folder(path: Path, network: TransformerConfig | BahdanauConfig) -> Path:
-    """A run folder as ``prepare`` and ``train`` leave it, with fresh parameters."""
+    """Return a run folder as after ``prepare`` and ``train``, with random parameters."""
     run = RunFolder(path)
     path.mkdir()
     content = {

@@ -25,7 +25,7 @@ def content(**changes: Any) -> dict[str, Any]:
 
 
 def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str, Any]:
-    """A network and the head of it that is guided."""
+    """Return a network and its guided head."""
     heads = [{"layer": layer, "head": head}]
     return {"network": {"kind": kind, **network}, "optimisation": {"guided_alignment": {"heads": heads}}}
 

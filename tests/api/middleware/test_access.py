@@ -36,7 +36,7 @@ def key(key_file: Path) -> str:
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of an application with these settings."""
+    """Yield a client of an application with these settings."""
     app = create_app(Service(Settings(**settings), DummyRegistry(), Metrics()))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
@@ -50,7 +50,7 @@ async def closed(key_file: Path, key: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def every_route() -> list[tuple[str, str]]:
-    """Method and path of each route there is."""
+    """Return method and path of every route."""
     app = create_app(Service(Settings(), DummyRegistry(), Metrics()))
     return [(method, path) for path, methods in app.state.methods.items() for method in methods]
 

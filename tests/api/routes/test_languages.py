@@ -22,7 +22,7 @@ TEXT = "a man in a blue shirt is standing on a ladder cleaning a window ."
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the bundle under three pairs: copies with other manifests."""
+    """Return a folder with the bundle for three pairs: copies with other manifests."""
     folder = tmp_path_factory.mktemp("models")
     for name, target in (("brazilian", "pt-BR"), ("chinese", "zh-hans"), ("german", "de")):
         shutil.copytree(BUNDLE, folder / name)

@@ -11,7 +11,7 @@ from tests.support.fake_engine import info_of
 
 
 def languages(*pairs: tuple[str, str]) -> Languages:
-    """The languages of models of these pairs."""
+    """Return the languages of models with these pairs."""
     plain = info_of("transformer-en-fr")
     return Languages.of([replace(plain, source_language=source, target_language=target) for source, target in pairs])
 

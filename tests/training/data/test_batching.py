@@ -32,7 +32,7 @@ CORPORA = [pairs(300, 1), pairs(50, 2)]
 
 
 def stream(count: int, position: int = 0, rank: int = 0, processes: int = 1) -> list[torch.Tensor]:
-    """The sources of some batches."""
+    """Return the sources of some batches."""
     batches = TokenBatches(CORPORA, [1.0, 2.0], 200, seed=7)
     return [batch.source for batch in islice(batches.stream(position, rank, processes), count)]
 

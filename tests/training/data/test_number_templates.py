@@ -18,7 +18,7 @@ TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 
 
 def digits(text: str) -> list[str]:
-    """The digits of a text, sorted: times of day aside, no language adds or drops any."""
+    """Return the sorted digits of a text; apart from times of day, no language adds or drops any."""
     return sorted(re.findall(r"\d", text))
 
 

@@ -30,7 +30,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    """What a run folder's tokenizer.json gives back."""
+    """Return the text after encoding and decoding with a run folder's tokenizer.json."""
     made = train_tokenizer(TEXTS, VocabularyConfig(size=400))
     loaded = Tokenizer.from_str(made.to_str())
     loaded.encode_special_tokens = True

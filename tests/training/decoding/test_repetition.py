@@ -9,7 +9,7 @@ from training.decoding.repetition import forbid
 
 
 def forbidden(ids: list[int], source: list[int]) -> set[int]:
-    """The tokens that may not follow ``ids``."""
+    """Return the tokens that may not follow ``ids``."""
     logprobs = torch.zeros(1, 1, 30)
     forbid(logprobs, torch.tensor([[ids]]), torch.tensor([run_limits(source).tolist()]))
     return set(logprobs[0, 0].isinf().nonzero().flatten().tolist())

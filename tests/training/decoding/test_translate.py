@@ -30,7 +30,7 @@ both = pytest.mark.parametrize(
 
 
 def eager(config: TransformerConfig | BahdanauConfig, bias: float) -> Transformer | Bahdanau:
-    """A random network that likes to end its translations."""
+    """Return a random network that ends its translations early."""
     net = network(config)
     (net.output_bias if isinstance(net, Transformer) else net.output.bias).data[EOS] += bias
     return net

@@ -48,7 +48,7 @@ def _network(config: Any, vocabulary: int, seed: int = 0) -> Any:
 
 @pytest.fixture(scope="module", params=["transformer", "bahdanau"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Path:
-    """A bundle of each architecture with every precision."""
+    """Return a bundle of each architecture with every precision."""
     config = transformer(norm="pre") if request.param == "transformer" else bahdanau(tie_embeddings=True)
     vocabulary = tokenizer.get_vocab_size()
     options = ExportOptions(

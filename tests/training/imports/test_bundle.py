@@ -32,19 +32,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trained MarianMT model as the hub has it."""
+    """Return a trained MarianMT model in the hub's format."""
     return tmp_path_factory.mktemp("hub") / "opus-mt-en-fr"
 
 
 @pytest.fixture(scope="module")
 def theirs(folder: Path) -> Any:
-    """The same in transformers."""
+    """Return the same model in transformers."""
     return train_toy(folder)
 
 
 @pytest.fixture(scope="module")
 def bundle(folder: Path, theirs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle, imported by the command."""
+    """Return the bundle, imported by the command."""
     text = folder.parent / "sample.en"
     text.write_text("\n".join(ENGLISH[:200]), encoding="utf-8")
     output = tmp_path_factory.mktemp("models") / "opus-mt-en-fr"
@@ -55,7 +55,7 @@ def bundle(folder: Path, theirs: Any, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 async def translator(bundle: Path) -> AsyncIterator[Translator]:
-    """The bundle in the engine."""
+    """Yield the bundle in the engine."""
     translator = open_translator(load_bundle(bundle))
     await translator.start()
     yield translator

@@ -21,7 +21,7 @@ FETCH = "import sys; from training.imports.hub import fetch_model; print(fetch_m
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    """A hub with one model, whose weights are there in two formats."""
+    """Return a hub with one model, whose weights are available in two formats."""
     folder = tmp_path / "model"
     folder.mkdir()
     contents = {"config.json": b"{}", "source.spm": b"abc", "README.md": b"card", "pytorch_model.bin": b"old"}

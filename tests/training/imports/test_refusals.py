@@ -29,7 +29,7 @@ Spoil = Callable[[Path], Any]
 
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A MarianMT folder that can be imported."""
+    """Return a MarianMT folder that can be imported."""
     folder = tmp_path_factory.mktemp("hub") / "opus-mt-en-fr"
     write_model(folder)
     return folder
@@ -37,7 +37,7 @@ def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CTranslate2 folder that can be imported."""
+    """Return a CTranslate2 folder that can be imported."""
     return opennmt_folder(tmp_path_factory.mktemp("ctranslate2") / "model")
 
 

@@ -31,7 +31,7 @@ SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft."
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of models with one bundle, imported by the command."""
+    """Return a folder of models with one bundle, imported by the command."""
     root = tmp_path_factory.mktemp("several")
     train_several_targets(root / NAME)
     (root / "sample.en").write_text("\n".join(texts[0] for texts in SENTENCES), encoding="utf-8")

@@ -16,7 +16,7 @@ from training.runs.folder import RunFolder
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs with the toy prepared in it: copy it before training."""
+    """Return a folder of runs with the prepared toy; copy it before training."""
     runs = tmp_path_factory.mktemp("runs")
     subprocess.run([sys.executable, "-m", "training", "prepare", str(TOY), "--runs", str(runs)], cwd=ROOT, check=True)
     return runs
@@ -38,5 +38,5 @@ def start(prepared: Path, tmp_path: Path) -> Starter:
 
 @pytest.fixture
 def toy(prepared: Path, tmp_path: Path) -> RunFolder:
-    """A prepared run folder of the toy, to train in."""
+    """Return a prepared run folder of the toy, for training."""
     return RunFolder(shutil.copytree(prepared / "toy", tmp_path / "toy"))

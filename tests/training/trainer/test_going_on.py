@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's own
 
 
 def groups(folder: RunFolder) -> list[dict[str, Any]]:
-    """What the newest checkpoint's parameters were last updated with."""
+    """Return the options of the newest checkpoint's last update."""
     newest = newest_checkpoint(folder)
     assert newest is not None
     content = torch.load(newest, weights_only=False)
@@ -31,7 +31,7 @@ def groups(folder: RunFolder) -> list[dict[str, Any]]:
 
 
 def parameters(folder: RunFolder) -> dict[str, torch.Tensor]:
-    """What stands for the run."""
+    """Return the averaged or newest parameters of the run."""
     found = trained_parameters(folder)
     assert found is not None
     return load_parameters(found)

@@ -24,7 +24,7 @@ def vocabulary(texts: list[str]) -> Tokenizer:
 
 @pytest.fixture
 def finished(tmp_path: Path) -> Path:
-    """A run folder with parameters of a network over the French vocabulary."""
+    """Return a run folder with parameters of a network with the French vocabulary."""
     tokenizer = vocabulary(FRENCH)
     torch.manual_seed(1)
     network = build_network(transformer(), tokenizer.get_vocab_size())
