@@ -29,8 +29,11 @@ from service.engine import (
     EngineError,
     EngineEvent,
     LoadChanged,
+    ModelClosed,
     ModelInfo,
+    ModelOpened,
     ModelState,
+    OpeningFailed,
     RequestRejected,
     RunFailed,
     SentenceFinished,
@@ -43,6 +46,7 @@ from service.engine import (
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of the text that Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STEP = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+OPENING = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
 SURPRISAL = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -121,6 +125,16 @@ class Metrics:
             "Loaded models with their properties, always 1",
             *("model", "version", "architecture", "source", "target", "digest", "precision"),
             *("device", "device_wanted", "provider"),
+        )
+        self._model_open = self._gauge(
+            "model_open", "1 if the model is open, 0 if it opens at its next request", "model"
+        )
+        self._openings = self._counter(
+            "model_openings", "Models that were opened at a request (lazy loading), by result", "model", "result"
+        )
+        self._closings = self._counter("model_closings", "Models that were closed to free memory", "model")
+        self._opening_seconds = self._histogram(
+            "model_opening_seconds", "Time to open a model and warm it up", OPENING, "model"
         )
         self._changes = self._counter(
             "model_changes",
@@ -247,8 +261,10 @@ class Metrics:
     def show_states(self, states: Iterable[ModelState]) -> None:
         """Publish which models accept requests; models that are no longer served have no series."""
         self._model_ready.clear()
+        self._model_open.clear()
         for each in states:
             self._model_ready.labels(each.name).set(1 if each.ready else 0)
+            self._model_open.labels(each.name).set(0 if each.state in ("closed", "opening", "refused") else 1)
 
     def show_models(self, models: Iterable[ModelInfo]) -> None:
         """Publish which models are loaded and create their series, so that rates start from zero."""
@@ -308,6 +324,18 @@ class Metrics:
                 self._failures.labels(model).inc()
             case CoverageMeasured(model, coverage):
                 self._coverage.labels(model).observe(coverage)
+            case _:
+                self._record_opening(event)
+
+    def _record_opening(self, event: EngineEvent) -> None:
+        match event:
+            case ModelOpened(model, seconds):
+                self._openings.labels(model, "opened").inc()
+                self._opening_seconds.labels(model).observe(seconds)
+            case OpeningFailed(model):
+                self._openings.labels(model, "failed").inc()
+            case ModelClosed(model):
+                self._closings.labels(model).inc()
 
     def _record_sentence(self, finished: SentenceFinished) -> None:
         model = finished.model

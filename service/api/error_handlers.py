@@ -44,7 +44,9 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
     status = status_of(error)
     headers = {}
     if status == 503:
-        seconds = error.retry_after if isinstance(error, engine.Overloaded) else RETRY_AFTER_SECONDS
+        seconds = (
+            error.retry_after if isinstance(error, engine.Overloaded | engine.ModelNotOpened) else RETRY_AFTER_SECONDS
+        )
         headers["Retry-After"] = str(max(1, math.ceil(seconds)))
     if status == 500:
         log.error(

@@ -32,9 +32,11 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.Overloaded: 503,
     engine.NotReady: 503,
     engine.Interrupted: 503,
+    engine.ModelNotOpened: 503,
     engine.DeadlineExceeded: 504,
     # Only sent while the server stops: a disconnected client gets no answer.
     engine.Cancelled: 503,
+    engine.NotEnoughMemory: 503,
     engine.LastModel: 409,
     engine.EngineFailure: 500,
     engine.BundleError: 500,

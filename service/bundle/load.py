@@ -43,8 +43,18 @@ def is_bundle(folder: Path) -> bool:
 def load_bundle(folder: Path) -> Bundle:
     """Read a bundle and check every file of it.
 
-    Raise BundleMissing (folder, manifest or a listed file is absent), BundleCorrupt (unreadable, against the schema,
-    or a wrong checksum) or BundleIncompatible (another format_version).
+    Raise the errors of `read_bundle` and `check_files`.
+    """
+    bundle = read_bundle(folder)
+    check_files(bundle)
+    return bundle
+
+
+def read_bundle(folder: Path) -> Bundle:
+    """Read and check the manifest of a bundle; its other files are not looked at.
+
+    Raise BundleMissing (there is no folder or manifest), BundleCorrupt (unreadable, or against the schema) or
+    BundleIncompatible (another format_version).
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder.")
@@ -58,9 +68,13 @@ def load_bundle(folder: Path) -> Bundle:
         raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
     check_manifest(document, str(manifest_path))
     manifest = parse_manifest(document)
-    for name, checksum in manifest.files.items():
-        _check_file(folder / name, checksum)
     return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
+
+
+def check_files(bundle: Bundle) -> None:
+    """Raise BundleMissing or BundleCorrupt unless the folder holds the files that the manifest lists."""
+    for name, checksum in bundle.manifest.files.items():
+        _check_file(bundle.folder / name, checksum)
 
 
 def check_unchanged(bundle: Bundle) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -36,8 +36,10 @@ class Change:
     error: EngineError | None = None
 
 
-def find_bundles(folder: Path) -> list[Bundle]:
+def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle) -> list[Bundle]:
     """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
+
+    `read` is load_bundle, or read_bundle to check only the manifests.
 
     Raise BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
     served, or two have the same name).
@@ -49,7 +51,7 @@ def find_bundles(folder: Path) -> list[Bundle]:
         if not is_bundle(path):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
             continue
-        bundle = load_bundle(path)
+        bundle = read(path)
         name = bundle.manifest.name
         if name in bundles:
             raise BundleIncompatible(f"{path} and {bundles[name].folder} are both named {name}; remove one of them.")

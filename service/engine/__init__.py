@@ -25,6 +25,8 @@ from service.engine.errors import InvalidInput as InvalidInput
 from service.engine.errors import InvalidOption as InvalidOption
 from service.engine.errors import InvalidText as InvalidText
 from service.engine.errors import LastModel as LastModel
+from service.engine.errors import ModelNotOpened as ModelNotOpened
+from service.engine.errors import NotEnoughMemory as NotEnoughMemory
 from service.engine.errors import NotReady as NotReady
 from service.engine.errors import Overloaded as Overloaded
 from service.engine.errors import TooManyWeights as TooManyWeights
@@ -36,6 +38,9 @@ from service.engine.events import CoverageMeasured as CoverageMeasured
 from service.engine.events import EngineEvent as EngineEvent
 from service.engine.events import EventListener as EventListener
 from service.engine.events import LoadChanged as LoadChanged
+from service.engine.events import ModelClosed as ModelClosed
+from service.engine.events import ModelOpened as ModelOpened
+from service.engine.events import OpeningFailed as OpeningFailed
 from service.engine.events import RequestRejected as RequestRejected
 from service.engine.events import RunFailed as RunFailed
 from service.engine.events import SentenceFinished as SentenceFinished
@@ -91,12 +96,16 @@ from service.engine.types import TranslationOptions as TranslationOptions
 from service.engine.types import WorkerState as WorkerState
 
 if TYPE_CHECKING:
+    from service.engine.lazy.memory import release_memory as release_memory
+    from service.engine.loader import EngineHost as EngineHost
     from service.engine.loader import EngineSettings as EngineSettings
     from service.engine.loader import LoadedWorker as LoadedWorker
     from service.engine.loader import WorkerFactory as WorkerFactory
     from service.engine.loader import info_of as info_of
     from service.engine.loader import load_worker as load_worker
     from service.engine.loader import open_translator as open_translator
+    from service.engine.loader import own_process as own_process
+    from service.engine.loader import own_providers as own_providers
     from service.engine.model.device import ModelSettings as ModelSettings
     from service.engine.model.device import Placement as Placement
     from service.engine.registry import Registry as Registry
@@ -110,6 +119,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _LOADED_LATER = {
+    "EngineHost": "service.engine.loader",
     "EngineSettings": "service.engine.loader",
     "LoadedWorker": "service.engine.loader",
     "WorkerFactory": "service.engine.loader",
@@ -119,6 +129,9 @@ _LOADED_LATER = {
     "Registry": "service.engine.registry",
     "info_of": "service.engine.loader",
     "open_translator": "service.engine.loader",
+    "own_process": "service.engine.loader",
+    "own_providers": "service.engine.loader",
+    "release_memory": "service.engine.lazy.memory",
     "Worker": "service.engine.scheduling.worker",
     "WorkerSettings": "service.engine.scheduling.requests",
     "split_sentences": "service.engine.text.segmenter",

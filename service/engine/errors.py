@@ -12,9 +12,11 @@ EngineError
 │   └── InvalidOption       an option outside the accepted values
 ├── Overloaded              the queue is full: try again after `retry_after` seconds
 ├── NotReady                the model is loading or stopping, or its worker is dead
-│   └── Interrupted         the engine process ended during the call; the call may be repeated at once
+│   ├── Interrupted         the engine process ended during the call; the call may be repeated at once
+│   └── ModelNotOpened      a model that is loaded at its first use could not be loaded: try again later
 ├── DeadlineExceeded        not finished before the caller's deadline
 ├── Cancelled               the caller cancelled the request
+├── NotEnoughMemory         a model does not fit below the memory limit
 ├── LastModel               the only model cannot be unloaded
 ├── EngineFailure           an error of the engine: a run of the model failed
 ├── BundleError             a model folder that cannot be served
@@ -117,6 +119,24 @@ class Interrupted(NotReady):
         return cls(f"The engine process of the model {name} ended and is being restarted; send the request again.")
 
 
+class ModelNotOpened(NotReady):
+    """A closed model could not be opened; `retry_after` is the time until the next attempt."""
+
+    code = "model_not_opened"
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    @classmethod
+    def of(cls, name: str, retry_after: float) -> ModelNotOpened:
+        """Return the error for requests to a model whose last opening failed."""
+        return cls(
+            f"The model {name} could not be opened; its operator finds the reason in the log. Try again later.",
+            retry_after,
+        )
+
+
 class DeadlineExceeded(EngineError):
     """The caller's deadline passed before the work was done."""
 
@@ -127,6 +147,12 @@ class Cancelled(EngineError):
     """The caller cancelled the request before it was done."""
 
     code = "cancelled"
+
+
+class NotEnoughMemory(EngineError):
+    """A model does not fit below the memory limit, even if no other one is open."""
+
+    code = "not_enough_memory"
 
 
 class LastModel(EngineError):

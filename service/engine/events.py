@@ -95,6 +95,28 @@ class CoverageMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelOpened:
+    """A model was opened for its requests (lazy loading)."""
+
+    model: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningFailed:
+    """A model could not be opened."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClosed:
+    """An open model was closed to free its memory."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallStage:
     """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
 
@@ -116,6 +138,9 @@ EngineEvent = (
     | StageDone
     | CoverageMeasured
     | CallStage
+    | ModelOpened
+    | OpeningFailed
+    | ModelClosed
 )
 
 # Called in the engine's threads, so it must be quick and must not raise.

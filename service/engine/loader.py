@@ -6,14 +6,14 @@ service.engine_process loads workers in other processes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
 from service.engine.events import EventListener, ignore_event
-from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.worker import Worker
@@ -34,6 +34,8 @@ class EngineSettings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     wrap_tokens: int | None = None  # longer sentences are wrapped; None: the number in the model's manifest
     load_seconds: float = 300.0  # time for a bundle to load, and the same time again to warm up
+    lazy: bool = False  # models are opened at their first request
+    memory_limit: int | None = None  # bytes of resident memory; idle models are closed so that it is kept (lazy)
     default_models: tuple[str, ...] = ()  # bundles that translate their pair if none is named, regardless of scores
 
 
@@ -88,15 +90,35 @@ def open_translator(
     return Translator(manifest, info, tokenizers, worker, on_event, wrap_tokens)
 
 
-def info_of(bundle: Bundle, settings: ModelSettings) -> ModelInfo:
-    """Return the description that a bundle would have once it is loaded.
+def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None = None) -> ModelInfo:
+    """Return the description that a bundle would have once it is loaded, at a placement or the one chosen here.
 
     Raise BundleIncompatible or DeviceUnavailable.
     """
-    # Imported late: a process whose models run in other processes does not load ONNX Runtime.
-    from service.engine.model.session import place
+    return _info(bundle, placement or place_among(own_providers(), bundle.manifest.graphs, settings), settings)
 
-    return _info(bundle, place(bundle.manifest.graphs, settings), settings)
+
+def own_providers() -> tuple[str, ...]:
+    """Return the providers of the ONNX Runtime that is installed here."""
+    # Imported late: a process whose models run in other processes does not load ONNX Runtime.
+    from service.engine.model.session import available_providers
+
+    return available_providers()
+
+
+def own_process() -> list[int]:
+    """Return the id of this process."""
+    return [os.getpid()]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHost:
+    """Where the models run: what lazy loading needs to know of the processes."""
+
+    process_ids: Callable[[], Sequence[int]] = own_process  # all whose memory counts
+    providers: Callable[[], Sequence[str]] = own_providers
+    engines: int = 1  # processes that load each model
+    alive: Callable[[], bool] = lambda: True  # whether models can be opened at all
 
 
 def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> ModelInfo:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import weakref
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from service.bundle.load import Bundle
+from service.bundle.load import Bundle, load_bundle, read_bundle
 from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
 from service.engine.errors import (
     BundleMissing,
@@ -21,16 +22,21 @@ from service.engine.errors import (
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.loader import EngineSettings, WorkerFactory, load_worker, open_translator
+from service.engine.lazy.loading import LazyLoader
+from service.engine.lazy.translator import LazyTranslator
+from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, load_worker, open_translator
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translator import Translator
 from service.engine.types import ModelInfo, ModelState, ModelStateName
 
 Result = TypeVar("Result")
+AnyTranslator = Translator | LazyTranslator
 
 GRACE_SECONDS = 1.0
 STATE_REASONS: dict[ModelStateName, str] = {
     "ready": "",
+    "closed": "It is closed and opens at its first request.",
+    "opening": "It is being opened for its first requests, which wait.",
     "starting": "It is being loaded and warmed up.",
     "restarting": "Its engine process ended and is being restarted.",
     "hanging": "It has not responded for too long.",
@@ -49,22 +55,27 @@ class Registry:
         settings: EngineSettings | None = None,
         on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
+        host: EngineHost | None = None,
     ) -> None:
-        """Store the folder of the models and the function that loads them; `load` reads the folder."""
+        """Store the folder of the models and the function that loads them; `load` reads the folder.
+
+        `host` is where the models run; only lazy loading needs it.
+        """
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
         self._open_worker = open_worker
-        self._translators: tuple[Translator, ...] = ()
-        self._pairs: Pairs[Translator] | None = None
-        self._replaced: weakref.WeakSet[Translator] = weakref.WeakSet()  # they finish their running requests
+        self._lazy = LazyLoader(self._settings, on_event, open_worker, host) if self._settings.lazy else None
+        self._translators: tuple[AnyTranslator, ...] = ()
+        self._pairs: Pairs[AnyTranslator] | None = None
+        self._replaced: weakref.WeakSet[AnyTranslator] = weakref.WeakSet()  # they finish their running requests
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
         self._changing: dict[str, asyncio.Lock] = {}  # by name, so that a bundle that hangs does not delay others
         self._hanging: set[str] = set()  # names of bundles whose loading was abandoned but still runs
 
     @property
-    def translators(self) -> Sequence[Translator]:
+    def translators(self) -> Sequence[AnyTranslator]:
         """Return the loaded translators, in the order of their names."""
         return self._translators
 
@@ -88,7 +99,8 @@ class Registry:
         """Return the state of every served model, and of the bundles that were refused at the last check."""
         served = {
             translator.name: ModelState(
-                translator.name, translator.info.version, translator.state, STATE_REASONS[translator.state]
+                *(translator.name, translator.info.version, translator.state, STATE_REASONS[translator.state]),
+                last_used=translator.last_used,
             )
             for translator in self._translators
         }
@@ -101,8 +113,11 @@ class Registry:
         return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
-        """Load every bundle of the folder, or none; raise BundleError or DeviceUnavailable."""
-        bundles = find_bundles(self._models_dir)
+        """Load every bundle of the folder, or none; raise BundleError or DeviceUnavailable.
+
+        With lazy loading only the manifests are read and checked.
+        """
+        bundles = find_bundles(self._models_dir, load_bundle if self._lazy is None else read_bundle)
         for name in self._settings.default_models:
             if all(bundle.manifest.name != name for bundle in bundles):
                 raise BundleMissing(
@@ -111,14 +126,17 @@ class Registry:
         self._translators = tuple(self._open(bundle) for bundle in bundles)
 
     async def start(self) -> None:
-        """Load the models that are not loaded yet, start the workers and warm them up."""
+        """Load the models that are not loaded yet, start the workers and warm them up, unless loading is lazy."""
         if not self._translators:
             await in_daemon_thread(self.load, "loading")
-        await asyncio.gather(*(translator.start() for translator in self._translators))
+        if self._lazy is None:
+            await asyncio.gather(*(translator.start() for translator in self._translators))
         self._started = True
 
     async def stop(self, drain: float) -> None:
         """Stop the workers; running requests may finish within `drain` seconds."""
+        if self._lazy is not None:
+            await self._lazy.models.stop()
         every = [*self._translators, *self._replaced]
         await asyncio.gather(*(translator.stop(drain) for translator in every))
 
@@ -145,7 +163,7 @@ class Registry:
         for each in found:
             if name in (None, each.name):
                 async with self._lock(each.name):
-                    changes.append(await self._reload_entry(each, owners))
+                    changes.append(await self._reload_entry(each, owners, only=name is not None))
         if name is None:
             gone = [info for info in self.models() if info.name not in owners]
             changes += [Change(info.name, "missing", info.digest) for info in gone]
@@ -172,17 +190,23 @@ class Registry:
                 raise LastModel(f"{name} is the only model and cannot be unloaded; stop the server instead.")
             self._put(name, None)
 
-    async def _reload_entry(self, found: BundleEntry, owners: dict[str, Path]) -> Change:
-        """Load one bundle unless it is served already."""
+    async def _reload_entry(self, found: BundleEntry, owners: dict[str, Path], only: bool) -> Change:
+        """Load one bundle unless it is served already; a closed one is opened if `only` it is requested."""
         served = self._served().get(found.name)
         digest = "" if served is None else served.info.digest
         if served is not None and not served.dead and found.digest == digest and owners[found.name] == found.path:
+            if only and isinstance(served, LazyTranslator):
+                try:
+                    await self._in_time(served.start(), found.path)
+                except EngineError as error:
+                    return Change(found.name, "refused", digest, error)
             return Change(found.name, "unchanged", digest)
         try:
             if found.name in self._hanging:
                 raise EngineFailure(f"{found.path}: an earlier attempt to load it hangs; restart the server to end it.")
             translator = await self._in_time(self._loading(found, owners), found.path)
-            await self._in_time(translator.start(), found.path)
+            with served.pinned() if isinstance(served, LazyTranslator) else contextlib.nullcontext():
+                await self._in_time(translator.start(), found.path)
         except Exception as error:
             # A fault of one bundle must not affect requests to the others.
             if not isinstance(error, EngineError):
@@ -207,10 +231,10 @@ class Registry:
         except TimeoutError:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
 
-    async def _loading(self, found: BundleEntry, owners: dict[str, Path]) -> Translator:
+    async def _loading(self, found: BundleEntry, owners: dict[str, Path]) -> AnyTranslator:
         """Load a bundle in a thread, and record whether the load continues after it was abandoned."""
 
-        def load() -> Translator:
+        def load() -> AnyTranslator:
             try:
                 return self._open_entry(found, owners)
             finally:
@@ -219,21 +243,24 @@ class Registry:
         self._hanging.add(found.name)
         return await in_daemon_thread(load, "loading")
 
-    def _open_entry(self, found: BundleEntry, owners: dict[str, Path]) -> Translator:
+    def _open_entry(self, found: BundleEntry, owners: dict[str, Path]) -> AnyTranslator:
         return self._open(load_entry(found, owners))
 
-    def _open(self, bundle: Bundle) -> Translator:
+    def _open(self, bundle: Bundle) -> AnyTranslator:
+        if self._lazy is not None:
+            return self._lazy.translator(bundle)
         return open_translator(bundle, self._settings, self._on_event, self._open_worker)
 
-    def _served(self) -> dict[str, Translator]:
+    def _served(self) -> dict[str, AnyTranslator]:
         return {translator.name: translator for translator in self._translators}
 
-    def _put(self, name: str, translator: Translator | None) -> None:
+    def _put(self, name: str, translator: AnyTranslator | None) -> None:
         """Set the translator of a name, or remove it; the previous one lives as long as a request uses it."""
         served = self._served()
         old = served.pop(name, None)
         if old is not None:
             self._replaced.add(old)
+            old.retire()
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))
@@ -247,7 +274,7 @@ class Registry:
         """Return the languages of the models that are served."""
         return Languages.of(self.models())
 
-    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
+    def resolve(self, source: str, target: str, model: str | None = None) -> AnyTranslator:
         """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.

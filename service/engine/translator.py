@@ -89,6 +89,7 @@ class Translator:
         self._tokenizers = for_target(tokenizers, manifest, info.target_language)
         self._worker = worker
         self._warm = threading.Event()
+        self._last_used: list[float] = []  # shared by the views of all pairs
         self._owner: Translator | None = None
         self._on_event = on_event
         self._segmentation = SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit)
@@ -121,6 +122,11 @@ class Translator:
     def info(self) -> ModelInfo:
         """Return the description of the model."""
         return self._info
+
+    @property
+    def last_used(self) -> float | None:
+        """Return the time of the last request, in seconds since 1970."""
+        return self._last_used[0] if self._last_used else None
 
     @property
     def ready(self) -> bool:
@@ -173,6 +179,13 @@ class Translator:
         """Return the state of its queue."""
         return self._worker.queue_status
 
+    def retire(self) -> None:
+        """Do nothing: a replaced model ends when no request holds it any more."""
+
+    def close(self) -> None:
+        """Stop at once and free the model's memory; this blocks."""
+        self._worker.close()
+
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
         self._worker.check_room(deadline)
@@ -192,6 +205,7 @@ class Translator:
         """
         options = complete(options or TranslationOptions(), self._manifest.decoding)
         self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
+        self._touch()
         size = sum(map(len, texts))
         segmentation = self._segmentation if split else replace(self._segmentation, split=False)
         segmented_texts = await self._timed(
@@ -218,6 +232,7 @@ class Translator:
         limit = limit_for(options, self._manifest.attention, most_weights)
         wanted = replace(select_weights(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
+        self._touch()
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
@@ -243,6 +258,7 @@ class Translator:
         """
         options = complete(TranslationOptions(beam_size=1, max_length=max_length), self._manifest.decoding)
         self.check_room(deadline)
+        self._touch()
         segmented = await self._timed(
             "tokenize", len(text), lambda: segment_text(text, self._tokenizers.source, self._segmentation)
         )
@@ -257,6 +273,7 @@ class Translator:
     ) -> list[TargetScore]:
         """Score given translations (source, target) without splitting them; raise the errors of `attention`."""
         options = complete(TranslationOptions(length_penalty=length_penalty), self._manifest.decoding)
+        self._touch()
         size = sum(len(text) for pair in pairs for text in pair)
         encoded = await self._timed("tokenize", size, lambda: [self._encode_sides(*pair) for pair in pairs])
         jobs = [ScoringRequest(source, target, deadline, self._wanted) for source, target in encoded]
@@ -267,6 +284,10 @@ class Translator:
             return [self._target_score(pair, result, penalty_of(options)) for pair, result in scored]
 
         return await self._timed("view", size, scores)
+
+    def _touch(self) -> None:
+        if self._warm.is_set():
+            self._last_used[:] = [time.time()]
 
     async def _outcomes(
         self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None

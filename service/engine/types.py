@@ -17,7 +17,9 @@ import numpy.typing as npt
 from service.bundle.manifest import Step
 
 FinishReason = Literal["eos", "length"]
-ModelStateName = Literal["ready", "starting", "restarting", "hanging", "failed", "stopping", "refused"]
+ModelStateName = Literal[
+    "ready", "closed", "opening", "starting", "restarting", "hanging", "failed", "stopping", "refused"
+]  # the first three accept requests
 AttentionKind = Literal["cross", "encoder", "decoder"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
@@ -174,11 +176,12 @@ class ModelState:
     version: str  # empty for a bundle that was refused
     state: ModelStateName
     reason: str  # a sentence for people; empty when it is ready
+    last_used: float | None = None  # seconds since 1970; None: no request so far
 
     @property
     def ready(self) -> bool:
         """Return whether it accepts requests now."""
-        return self.state == "ready"
+        return self.state in ("ready", "closed", "opening")
 
 
 class WorkerState(StrEnum):

@@ -48,6 +48,13 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Close:
+    """Stop the worker at once and free its memory; the answer is Stopped."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retire:
     """Remove the worker: no result is needed any more."""
 
@@ -85,6 +92,13 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class Providers:
+    """Return the names of the devices of the installed ONNX Runtime, as the result of a Done."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """The bundle is loaded and runs there."""
 
@@ -112,7 +126,7 @@ class Done:
     """A job is done."""
 
     number: int
-    result: SentenceResult | ScoringResult
+    result: SentenceResult | ScoringResult | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +165,5 @@ class EventReport:
     event: EngineEvent
 
 
-ToEngine = Open | Start | Stop | Retire | Translate | Score | Cancel
+ToEngine = Open | Start | Stop | Close | Retire | Providers | Translate | Score | Cancel
 FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | WorkerStatus | EventReport

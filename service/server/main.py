@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from service.api.state import Service
 from service.engine import (
     Budget,
+    EngineHost,
     EngineSettings,
     Languages,
     ModelInfo,
@@ -18,6 +19,7 @@ from service.engine import (
     WorkerFactory,
     WorkerSettings,
     load_worker,
+    own_process,
 )
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
@@ -31,6 +33,7 @@ from service.tracing import start_tracing
 log = get_logger(__name__)
 
 DESCRIPTORS = 65_536
+MEBIBYTE = 2**20
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
@@ -49,6 +52,8 @@ def engine_settings(settings: Settings) -> EngineSettings:
         model=model,
         worker=WorkerSettings(budget=budget, inter_threads=settings.inter_threads),
         load_seconds=settings.load_timeout_seconds,
+        lazy=settings.load == "lazy",
+        memory_limit=None if settings.memory_limit_mb is None else settings.memory_limit_mb * MEBIBYTE,
         default_models=settings.default_bundles,
     )
 
@@ -72,9 +77,9 @@ def serve_models(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics = Metrics()
     tracing = start_tracing(settings)
-    with worker_factory(settings, metrics.engine_restarted) as open_worker:
+    with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
         registry = Registry(
-            settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker
+            settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host
         )
         registry.load()
         warn_of_useless_pivot(settings.pivot, registry.models())
@@ -93,17 +98,25 @@ def warn_of_useless_pivot(pivot: str, models: Sequence[ModelInfo]) -> None:
 
 
 @contextlib.contextmanager
-def worker_factory(
+def engine_host(
     settings: Settings, on_restart: Callable[[str], None] = lambda _what: None
-) -> Iterator[WorkerFactory]:
-    """Yield the factory of workers: in this process, or in engine processes that last as long as this context.
+) -> Iterator[tuple[WorkerFactory, EngineHost]]:
+    """Yield the factory of workers, and where they are: here, or in engine processes that last as long as this context.
 
     `on_restart` is called at every restart of a process or of a model in one; see
     service.engine_process.client.supervisor.
     """
     if not settings.engine_processes:
-        yield load_worker
+        yield load_worker, EngineHost()
         return
     log_style = LogStyle(settings.log_level, settings.log_format)
     with EngineCluster(settings.engine_processes, log_style, on_restart) as cluster:
-        yield cluster.open
+        yield (
+            cluster.open,
+            EngineHost(
+                lambda: [*own_process(), *cluster.process_ids],
+                cluster.providers,
+                settings.engine_processes,
+                lambda: cluster.alive,
+            ),
+        )

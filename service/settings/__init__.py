@@ -65,6 +65,23 @@ class Settings(DocumentSettings):
         description="Folder with one subfolder for each model bundle; every bundle in it is served",
         json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
     )
+    load: Literal["eager", "lazy"] = setting(
+        "eager",
+        "When models are loaded: `eager` loads all of them at the start. `lazy` reads their manifests, opens each "
+        "model at its first request, and closes models that are not in use when memory runs short; see "
+        "TRANSLUCENT_MEMORY_LIMIT_MB",
+        "eager or lazy",
+    )
+    memory_limit_mb: int | None = Field(
+        None,
+        description="Resident memory of the server (all its processes) in MiB above which no further model is opened "
+        "until the least recently used idle one is closed. Without it, open models stay open",
+        json_schema_extra={
+            "accepted": "a whole number of at least 64, together with TRANSLUCENT_LOAD=lazy",
+            "default": "none",
+        },
+        ge=64,
+    )
     default_models: str = Field(
         "",
         description="Bundles that translate their language pair when a request names no model, separated by commas; "
@@ -211,6 +228,13 @@ class Settings(DocumentSettings):
         least = MAX_BEAM_SIZE * info.data.get("inter_threads", 0)
         if value < least:
             raise ValueError(f"{info.data['inter_threads']} decode threads need {least} rows")
+        return value
+
+    @field_validator("memory_limit_mb")
+    @classmethod
+    def _limit_of_open_models(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and info.data.get("load") == "eager":
+            raise ValueError("with TRANSLUCENT_LOAD=eager every model stays open")
         return value
 
     @property

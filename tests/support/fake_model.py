@@ -132,6 +132,9 @@ class ScriptedModel:
         self.called("force", len(pairs))
         return [self._forced(tuple(source), tuple(target)) for source, target in pairs]
 
+    def close(self) -> None:
+        self.called("close", 0)
+
     def _forced(self, source: tuple[int, ...], target: tuple[int, ...]) -> ScoringResult:
         rows = [self.rule(source, target[:step]) for step in range(len(target))]
         logprobs = np.array([row[token] for row, token in zip(rows, target, strict=True)], np.float32)

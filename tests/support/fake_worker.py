@@ -54,6 +54,9 @@ class MirrorWorker:
     def retire(self) -> None:
         self.state = WorkerState.STOPPED
 
+    def close(self) -> None:
+        self.state = WorkerState.STOPPED
+
     def check_room(self, deadline: float | None = None) -> None:
         if self.error:
             raise self.error

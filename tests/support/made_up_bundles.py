@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from service.bundle.manifest import AlignmentHead
+from service.bundle.manifest import MANIFEST_NAME, AlignmentHead
 from tests.support.exported import id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.data.subwords import train_tokenizer
@@ -14,6 +17,17 @@ from training.export.bundle import ExportOptions, export_bundle
 from training.export.card import ModelCard
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig
+
+
+def write_copies(bundle: Path, folder: Path, languages: Sequence[str]) -> Path:
+    """Copies of an English-French bundle that say to translate into other languages."""
+    for language in languages:
+        copy = folder / f"transformer-en-{language}"
+        shutil.copytree(bundle, copy)
+        manifest = json.loads((copy / MANIFEST_NAME).read_text("utf-8"))
+        manifest |= {"name": copy.name, "target_language": language}
+        (copy / MANIFEST_NAME).write_text(json.dumps(manifest), "utf-8")
+    return folder
 
 
 def write_made_up_bundles(folder: Path) -> Path:

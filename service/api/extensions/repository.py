@@ -27,6 +27,8 @@ DIGEST = "sha256:8d5f5e4e0d6a"
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
 AVAILABILITY: dict[ModelStateName, Availability] = {
     "ready": "READY",
+    "closed": "READY",
+    "opening": "READY",
     "starting": "LOADING",
     "restarting": "LOADING",
     "stopping": "UNLOADING",

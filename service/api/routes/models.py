@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,7 +12,7 @@ from service.api.dependencies import ServiceDep
 from service.api.interface import RegistryPort
 from service.api.openapi import errors_of
 from service.api.schemas.models import ModelList
-from service.engine import ModelInfo, pairs_of
+from service.engine import ModelInfo, ModelState, pairs_of
 
 router = APIRouter(tags=["Models"])
 
@@ -26,10 +27,11 @@ router = APIRouter(tags=["Models"])
 async def models(service: ServiceDep) -> JSONResponse:
     """List every loaded model."""
     registry = service.registry
-    return JSONResponse({"models": [describe(info, registry) for info in registry.models()]})
+    states = {state.name: state for state in registry.states()}
+    return JSONResponse({"models": [describe(info, registry, states[info.name]) for info in registry.models()]})
 
 
-def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
+def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict[str, Any]:
     """Return a model as JSON."""
     pairs = [
         {"source": source, "target": target, "default": registry.resolve(source, target).info.name == info.name}
@@ -45,6 +47,8 @@ def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
         "targets": list(info.targets),
         "pairs": pairs,
         "default": any(pair["default"] for pair in pairs),
+        "state": state.state,
+        "last_used": None if state.last_used is None else timestamp(state.last_used),
         "digest": info.digest,
         "precision": info.precision,
         "device": info.device,
@@ -54,3 +58,8 @@ def describe(info: ModelInfo, registry: RegistryPort) -> dict[str, Any]:
         "attention": dict(info.attention),
         "card": dict(info.card),
     }
+
+
+def timestamp(seconds: float) -> str:
+    """Return seconds since 1970 as in RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

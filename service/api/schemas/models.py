@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, RootModel
 
 from service.api.schemas.common import Schema
+from service.engine import ModelStateName
 
 
 class PairSchema(Schema):
@@ -29,6 +30,10 @@ class ModelSchema(Schema):
     targets: list[str] = Field(description="All languages that it translates into; `target` is the first")
     pairs: list[PairSchema] = Field(description="Every language pair that it translates")
     default: bool = Field(description="Whether it is the default of one of its language pairs")
+    state: ModelStateName = Field(
+        description="`ready`, `closed` (it opens at its first request) and `opening` accept requests"
+    )
+    last_used: str | None = Field(description="Time of the last request (RFC 3339); null if there was none")
     digest: str
     precision: str
     device: str

@@ -85,3 +85,7 @@ class Model(Protocol):
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations: (source, target) ids, both ending with </s>."""
         ...
+
+    def close(self) -> None:
+        """Free the memory of the model, which is not used again."""
+        ...

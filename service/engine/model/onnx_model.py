@@ -110,6 +110,12 @@ class OnnxModel:
                 results[index] = _cut(arrays, row, int(source_lengths[row]), int(target_lengths[row]))
         return [results[index] for index in range(len(pairs))]
 
+    def close(self) -> None:
+        """Free the sessions; another object may still hold this one for a moment."""
+        del self._encoder, self._decoder
+        self.__dict__.pop("_forced", None)
+        self._rows = self._shortlist = None
+
     @functools.cached_property
     def _forced(self) -> onnxruntime.InferenceSession:
         # Opened at the first use: most deployments only translate, and each session holds its own packed weights.

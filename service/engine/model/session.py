@@ -12,51 +12,26 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import onnxruntime
 
 from service.bundle.manifest import GraphSet
-from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
-from service.engine.model.device import ModelSettings, Placement
-
-CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # fastest first
-_LOG = logging.getLogger(__name__)
+from service.engine.errors import BundleCorrupt, DeviceUnavailable
+from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once, place_among
 
 
 def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
-    """Choose device and precision for a bundle.
+    """Choose device and precision for a bundle; see `device.place_among`.
 
-    `available` are the providers of this installation (default: those of ONNX Runtime). Raise DeviceUnavailable
-    if cuda is required and not available, BundleIncompatible if the bundle has no graphs for the device.
+    `available` are the providers of this installation (default: those of ONNX Runtime).
     """
-    providers = onnxruntime.get_available_providers() if available is None else available
-    if settings.device == "cpu":
-        return _place_on("cpu", graphs, settings.precision)
-    missing = CUDA not in providers
-    if missing:
-        reason = f"this installation of ONNX Runtime has no {CUDA} (it has {', '.join(providers)})"
-    else:
-        try:
-            return _place_on("cuda", graphs, settings.precision)
-        except BundleIncompatible as error:
-            if settings.device == "cuda":
-                raise
-            reason = error.message
-    if settings.device == "cuda":
-        raise DeviceUnavailable(f"device=cuda is set, but {reason}.")
-    if missing:
-        log_once(logging.INFO, "models run on the CPU: the installed ONNX Runtime has no CUDA")
-    else:
-        log_once(logging.WARNING, f"device=auto runs on the CPU: {reason}")
-    return _place_on("cpu", graphs, settings.precision)
+    return place_among(available_providers() if available is None else available, graphs, settings)
 
 
-@functools.cache
-def log_once(level: int, message: str) -> None:
-    """Log a message once in this process, because it applies to all models."""
-    _LOG.log(level, message)
+def available_providers() -> tuple[str, ...]:
+    """Return the providers of the installed ONNX Runtime."""
+    return tuple(onnxruntime.get_available_providers())
 
 
 def open_session(graph: Path | bytes, placement: Placement, settings: ModelSettings) -> onnxruntime.InferenceSession:
@@ -110,19 +85,6 @@ def on_cpu_instead(settings: ModelSettings, reason: DeviceUnavailable) -> ModelS
         raise reason
     log_once(logging.WARNING, f"device=auto runs on the CPU: {reason.message}")
     return replace(settings, device="cpu")
-
-
-def _place_on(device: Literal["cpu", "cuda"], graphs: Mapping[str, GraphSet], precision: str | None) -> Placement:
-    fitting = {name: each for name, each in graphs.items() if each.device in (device, "any")}
-    wanted = PREFERENCE[device] if precision is None else (precision,)
-    for name in wanted:
-        if name in fitting:
-            return Placement(device, CUDA if device == "cuda" else CPU, name, fitting[name])
-    raise BundleIncompatible(
-        f"the bundle has no {' or '.join(wanted)} graphs for {device} (it has "
-        + ", ".join(f"{name} for {each.device}" for name, each in graphs.items())
-        + ")"
-    )
 
 
 def _first_line(error: Exception) -> str:

@@ -185,6 +185,10 @@ class DecodeLoop:
         if self._thread.is_alive():
             self._thread.join(timeout)
 
+    def clear(self) -> None:
+        """Free the memory of the batches; the thread has ended."""
+        self._batches.clear()
+
     def _run(self) -> None:
         """Step until the worker ends: the thread's main function."""
         try:

@@ -51,6 +51,10 @@ class SentenceWorker(Protocol):
         """Stop without a wait; no result is needed any more."""
         ...
 
+    def close(self) -> None:
+        """Stop at once and free the model's memory; this blocks."""
+        ...
+
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error that submit_all would raise for the smallest request."""
         ...

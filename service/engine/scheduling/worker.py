@@ -118,3 +118,10 @@ class Worker:
     def retire(self) -> None:
         """Stop without a wait; open requests get NotReady."""
         self._table.retire()
+
+    def close(self) -> None:
+        """Stop at once and free the model's memory; this blocks."""
+        self.stop(0.0)
+        for decoder in self._decoders:
+            decoder.clear()
+        self._model.close()

@@ -25,6 +25,8 @@ from service.engine_process.client.connection import LogStyle
 from service.engine_process.client.pool import WorkerPool
 from service.engine_process.client.supervisor import EngineProcess
 
+PROVIDERS_SECONDS = 60.0  # the process is still starting
+
 
 class EngineCluster:
     """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), and ends them at the exit."""
@@ -52,6 +54,15 @@ class EngineCluster:
     def process_ids(self) -> list[int]:
         """Return the ids of the current processes; one that ends is replaced."""
         return [process.process_id for process in self._processes]
+
+    @property
+    def alive(self) -> bool:
+        """Return whether models can be opened: one of the processes has not been given up."""
+        return not all(process.given_up for process in self._processes)
+
+    def providers(self) -> tuple[str, ...]:
+        """Return the providers of ONNX Runtime in the processes."""
+        return self._processes[0].providers(PROVIDERS_SECONDS)
 
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
         """Load a bundle in every process at the same time.

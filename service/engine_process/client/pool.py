@@ -73,6 +73,11 @@ class WorkerPool:
         with ThreadPoolExecutor(len(self._workers)) as threads:
             list(threads.map(lambda worker: worker.stop(drain), self._workers))
 
+    def close(self) -> None:
+        """Close all workers at the same time; this blocks."""
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            list(threads.map(lambda worker: worker.close(), self._workers))
+
     def retire(self) -> None:
         """Stop all workers without a wait."""
         for worker in self._workers:

@@ -35,6 +35,7 @@ from service.engine import (
 )
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.protocol import (
+    Close,
     EventReport,
     Retire,
     Score,
@@ -130,6 +131,16 @@ class RemoteWorker:
             self._stopped.wait(drain + GRACE_SECONDS)
         if not self._failed:
             self._state = WorkerState.STOPPED
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
+
+    def close(self) -> None:
+        """Stop at once and free the model's memory in its process; this blocks."""
+        with self._lock:
+            gone = self._lost or self._failed
+            self._state = WorkerState.STOPPED
+        if not gone:
+            self._connection.send(Close(self._number))
+            self._stopped.wait(GRACE_SECONDS)
         self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def retire(self) -> None:

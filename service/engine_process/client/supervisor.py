@@ -27,6 +27,7 @@ from service.engine_process.protocol import (
     FromEngine,
     Open,
     Opened,
+    Providers,
     Refused,
     Retire,
     Score,
@@ -40,6 +41,7 @@ from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as in service.engine.translator
 CHECK_SECONDS = 0.5  # between two checks of the workers
+NO_WORKER = -1  # the number of a call to the process itself
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
 log = get_logger(__name__)
 
@@ -104,6 +106,17 @@ class EngineProcess:
             if self._ended is None:  # otherwise the next process is asked
                 self.send(order)
         return worker, placement
+
+    def providers(self, seconds: float) -> tuple[str, ...]:
+        """Return the providers of the ONNX Runtime in the process; raise EngineFailure if it does not answer."""
+        number, future = self._pending.open(NO_WORKER)
+        self.send(Providers(number))
+        try:
+            found = future.result(seconds)
+        except TimeoutError:
+            raise EngineFailure(f"The engine process did not answer within {seconds:g} seconds.") from None
+        assert isinstance(found, tuple)
+        return found
 
     def abandon(self, worker: RemoteWorker) -> None:
         """Stop waiting for a bundle that is being loaded; if it is loaded later, it is dropped."""

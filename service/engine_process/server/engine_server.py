@@ -20,15 +20,19 @@ from service.engine import (
     SentenceJob,
     Worker,
     load_worker,
+    own_providers,
+    release_memory,
 )
 from service.engine_process.protocol import (
     Cancel,
+    Close,
     Done,
     EventReport,
     Failed,
     FromEngine,
     Open,
     Opened,
+    Providers,
     Refused,
     Retire,
     Score,
@@ -61,12 +65,12 @@ class EngineServer:
             case Cancel(owner, number):
                 if worker := self._workers.get(owner):
                     worker.cancel(number)
-            case Open():
-                threading.Thread(target=self._open, args=(message,), daemon=True).start()
+            case Open() | Stop() | Close():
+                threading.Thread(target=self._work_slowly, args=(message,), daemon=True).start()
             case Start(number):
                 self._start(number)
-            case Stop(number, drain):
-                threading.Thread(target=self._stop, args=(number, drain), daemon=True).start()
+            case Providers(number):
+                self._send(Done(number, own_providers()))
             case Retire(number):
                 self._retire(number)
 
@@ -81,6 +85,15 @@ class EngineServer:
             WorkerStatus(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
             for number, worker in self._workers.copy().items()
         ]
+
+    def _work_slowly(self, message: Open | Stop | Close) -> None:
+        match message:
+            case Open():
+                self._open(message)
+            case Stop(number, drain):
+                self._stop(number, drain)
+            case Close(number):
+                self._close(number)
 
     def _open(self, message: Open) -> None:
         try:
@@ -109,6 +122,13 @@ class EngineServer:
     def _retire(self, number: int) -> None:
         if worker := self._workers.pop(number, None):
             worker.retire()
+
+    def _close(self, number: int) -> None:
+        if worker := self._workers.pop(number, None):
+            worker.close()
+            del worker
+        release_memory()
+        self._send(Stopped(number))
 
     def _stop(self, number: int, drain: float) -> None:
         if worker := self._workers.get(number):

@@ -10,13 +10,10 @@ import pytest
 
 from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
-from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
 from service.engine.model.session import (
-    CPU,
-    CUDA,
     check_provider,
     load_cuda_libraries,
-    log_once,
     on_cpu_instead,
     open_session,
     place,

@@ -1,0 +1,1 @@
+"""Lazy loading: models are opened at their first use, and closed when memory runs short."""

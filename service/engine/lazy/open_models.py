@@ -1,0 +1,295 @@
+"""Which models are open: each is opened at its first request, and closed when memory is needed and no request uses it.
+
+Everything here runs on the event loop. Models are opened in the order of their first waiting requests. Room is made by
+closing the idle model that was used least recently. If no open model is idle, requests for closed ones wait. So that
+busy models cannot keep all others out, a model that has been open for a turn then finishes its requests and is closed;
+new requests for it wait until it is opened again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded
+from service.engine.lazy.memory import MEBIBYTE
+from service.engine.scheduling.admission import LONGEST_WAIT
+
+RETRY_SECONDS = 5.0  # after a failed opening, before the next attempt; meanwhile requests get the same error
+TURN_SECONDS = 10.0  # that a busy model stays open while requests for others wait
+CHECK_SECONDS = 0.25  # between two checks of the memory in use, when requests end
+RETIRE_SECONDS = 2.0  # that a replaced or unloaded model stays open for requests that chose it before
+MOST_WAITING = 8192  # requests that may wait for one model to be opened
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class ManagedModel:
+    """A model that can be opened and closed, and its use."""
+
+    name: str
+    expected: int  # bytes of memory that it will need
+    open: Callable[[], Awaitable[None]]  # raises EngineError
+    close: Callable[[], Awaitable[None]]
+    failed: Callable[[], bool] = lambda: False  # whether it is open and has failed for good
+    state: Literal["closed", "opening", "open", "closing"] = "closed"
+    users: int = 0  # running requests
+    waiting: int = 0  # requests that wait for the opening
+    pinned: int = 0  # holders that prevent its closing
+    draining: bool = False  # it is closed after its running requests; new ones wait
+    retired: bool = False  # it was replaced or unloaded
+    opened_at: float = 0.0
+    used_at: float = 0.0
+    last_used: float | None = None  # seconds since 1970, for people
+    error: EngineError | None = None  # of the last opening, if that failed
+    retry_at: float = 0.0
+    changes: set[asyncio.Future[None]] = field(default_factory=set)  # of waiting requests: resolved when they can go on
+
+    @property
+    def idle(self) -> bool:
+        """Return whether it may be closed now."""
+        return self.state == "open" and not (self.users or self.waiting or self.pinned)
+
+
+class OpenModels:
+    """Opens and closes models below a limit of memory."""
+
+    def __init__(
+        self,
+        limit: int | None = None,
+        resident: Callable[[], int] = lambda: 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Set the limit in bytes (None: nothing is closed), and the function that reads the memory in use."""
+        self._limit, self._resident, self._clock = limit, resident, clock
+        self._models: list[ManagedModel] = []  # those that are not closed
+        self._queue: list[ManagedModel] = []  # those that wait for room
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._checked = 0.0
+        self._stopping = False
+
+    @asynccontextmanager
+    async def using(self, model: ManagedModel, deadline: float | None = None) -> AsyncIterator[None]:
+        """Keep a model open for one request, which waits until it is open.
+
+        Raise ModelNotOpened, Overloaded (no room within half of the request's time), DeadlineExceeded or NotReady.
+        """
+        while model.state != "open" or model.draining or model.failed():
+            await self._wait(model, deadline)
+        model.users += 1
+        self._touch(model)
+        try:
+            yield
+        finally:
+            model.users -= 1
+            self._touch(model)
+            self._released(model)
+
+    @contextmanager
+    def pinning(self, model: ManagedModel) -> Iterator[None]:
+        """Prevent the closing of a model; it is not opened for this."""
+        model.pinned += 1
+        try:
+            yield
+        finally:
+            model.pinned -= 1
+            self._released(model)
+
+    def check(self, model: ManagedModel) -> None:
+        """Raise the error that a request for a closed model gets at once."""
+        if self._stopping:
+            raise NotReady(f"The model {model.name} is stopping and accepts no requests.")
+        if self.recently_failed(model):
+            raise ModelNotOpened.of(model.name, model.retry_at - self._clock())
+        if model.waiting >= MOST_WAITING:
+            raise Overloaded(f"Too many requests wait for the model {model.name} to be opened; try again later.")
+
+    def recently_failed(self, model: ManagedModel) -> bool:
+        """Return whether the last opening failed so recently that no new attempt is made."""
+        return model.error is not None and self._clock() < model.retry_at
+
+    def retire(self, model: ManagedModel) -> None:
+        """Close a model that is no longer served, after the requests that chose it."""
+
+        def close() -> None:
+            model.retired = True
+            self._released(model)
+
+        asyncio.get_running_loop().call_later(RETIRE_SECONDS, close)
+
+    async def stop(self) -> None:
+        """Open nothing any more; openings that have begun are awaited."""
+        self._stopping = True
+        for model in self._queue:
+            _announce(model)
+        self._queue.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _wait(self, model: ManagedModel, deadline: float | None) -> None:
+        """Wait for the next change of a model that is not open; ask for its opening."""
+        self.check(model)
+        if model not in self._queue and (model.state != "opening"):
+            self._queue.append(model)
+        model.waiting += 1
+        self._advance()
+        try:
+            await self._change(model, deadline)
+        finally:
+            model.waiting -= 1
+            if not model.waiting and model in self._queue:  # its requests have left
+                self._queue.remove(model)
+                self._advance()
+
+    async def _change(self, model: ManagedModel, deadline: float | None) -> None:
+        if model.state == "open" and not model.draining:
+            return
+        now = self._clock()
+        change = asyncio.get_running_loop().create_future()
+        model.changes.add(change)
+        try:
+            for seconds in (None,) if deadline is None else (LONGEST_WAIT * (deadline - now), deadline - now):
+                left = None if seconds is None else max(seconds - (self._clock() - now), 0.0)
+                await asyncio.wait([change], timeout=left)
+                if change.done():
+                    return
+                if model in self._queue:
+                    raise Overloaded(f"No memory is free for the model {model.name}; all open models are in use.")
+            raise DeadlineExceeded(f"The model {model.name} was not opened in the time allowed.")
+        finally:
+            model.changes.discard(change)
+
+    def _touch(self, model: ManagedModel) -> None:
+        model.used_at, model.last_used = self._clock(), time.time()
+
+    def _released(self, model: ManagedModel) -> None:
+        """Use the end of a request, or of a pin, to make room."""
+        given_up = model.draining or model.retired or model.failed()
+        if given_up and model.state == "open" and not (model.users or model.pinned):
+            self._close(model)
+        elif self._queue:
+            self._advance()
+        elif self._limit is not None and self._clock() - self._checked >= CHECK_SECONDS:
+            self._checked = self._clock()
+            self._shrink()
+
+    def _advance(self) -> None:
+        """Open the models that wait and have room, in their order, and close others for the first one without room."""
+        while self._queue and not self._stopping:
+            first = self._queue[0]
+            if first.state == "open" and not first.failed():  # the model that it was to make room for is not needed
+                first.draining = False
+                self._queue.pop(0)
+                _announce(first)
+            elif first.state == "closed" and self._has_room(first):
+                self._queue.pop(0)
+                self._open(first)
+            else:
+                if first.state == "closed":
+                    self._make_room()
+                elif first.state == "open" and not first.users:
+                    self._close(first)
+                return
+
+    def _has_room(self, model: ManagedModel) -> bool:
+        if self._limit is None:
+            return True
+        reserved = sum(each.expected for each in self._models if each.state == "opening")
+        needed = self._resident() + reserved + model.expected
+        if needed > self._limit and not self._models:
+            _LOG.warning(
+                "The model %s is opened although it is expected to exceed the memory limit: %d MiB of %d",
+                *(model.name, needed // MEBIBYTE, self._limit // MEBIBYTE),
+            )
+            return True
+        return needed <= self._limit
+
+    def _make_room(self) -> None:
+        """Close the idle model that was used least recently; if none is idle, choose one that finishes its requests."""
+        if any(each.state == "closing" or each.draining for each in self._models):
+            return
+        idle = [each for each in self._models if each.idle]
+        if idle:
+            self._close(min(idle, key=lambda each: each.used_at))
+            return
+        busy = [each for each in self._models if each.state == "open" and not each.pinned]
+        if not busy:
+            return
+        oldest = min(busy, key=lambda each: each.opened_at)
+        left = oldest.opened_at + TURN_SECONDS - self._clock()
+        if left <= 0:
+            oldest.draining = True
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(left, self._turn_ended)
+
+    def _turn_ended(self) -> None:
+        self._timer = None
+        self._advance()
+
+    def _shrink(self) -> None:
+        """Close idle models while memory is above the limit, all but one: translations may need more than expected."""
+        idle = [each for each in self._models if each.idle]
+        if self._limit is None or len(self._models) < 2 or not idle or self._resident() <= self._limit:
+            return
+        if all(each.state != "closing" for each in self._models):
+            self._close(min(idle, key=lambda each: each.used_at))
+
+    def _open(self, model: ManagedModel) -> None:
+        model.state = "opening"
+        self._models.append(model)
+        self._start(self._opening(model))
+
+    def _close(self, model: ManagedModel) -> None:
+        model.state = "closing"
+        self._start(self._closing(model))
+
+    async def _opening(self, model: ManagedModel) -> None:
+        try:
+            await model.open()
+        except Exception as error:
+            if not isinstance(error, EngineError):
+                _LOG.exception("The model %s could not be opened", model.name)
+                error = EngineError(f"It could not be opened ({type(error).__name__}).")
+            _LOG.error("The model %s was not opened: %s", model.name, error.message)
+            model.error, model.retry_at = error.with_traceback(None), self._clock() + RETRY_SECONDS
+            model.state = "closed"
+            self._models.remove(model)
+        else:
+            model.state, model.error, model.opened_at = "open", None, self._clock()
+            self._touch(model)
+        _announce(model)
+        self._settled()
+
+    async def _closing(self, model: ManagedModel) -> None:
+        try:
+            await model.close()
+        except Exception:
+            _LOG.exception("The model %s was not closed properly", model.name)
+        model.state, model.draining = "closed", False
+        self._models.remove(model)
+        self._settled()
+
+    def _settled(self) -> None:
+        self._advance()
+        self._shrink()
+
+    def _start(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        assert isinstance(task, asyncio.Task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _announce(model: ManagedModel) -> None:
+    """Wake the requests that wait for a model; they look at its state."""
+    for change in model.changes:
+        if not change.done():
+            change.set_result(None)

@@ -1,0 +1,258 @@
+"""A translator whose model is opened at the first request, and closed while it is idle if memory runs short."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import NamedTuple, Self
+
+from service.bundle.load import Bundle
+from service.engine.errors import EngineFailure, ModelNotOpened
+from service.engine.events import EventListener, ModelClosed, ModelOpened, OpeningFailed
+from service.engine.lazy.memory import release_memory
+from service.engine.lazy.open_models import ManagedModel, OpenModels
+from service.engine.scheduling.admission import QueueStatus
+from service.engine.thread_pools import in_daemon_thread
+from service.engine.translator import TargetScore, Translator
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    ModelInfo,
+    ModelStateName,
+    StreamEvent,
+    Translation,
+    TranslationOptions,
+)
+
+Load = Callable[[], Translator]
+GRACE_SECONDS = 1.0
+
+
+class OpeningLimits(NamedTuple):
+    """What an opening may take."""
+
+    seconds: float  # to load, and again to warm up
+    bytes: int  # the expected memory
+
+
+class LazyModel:
+    """A bundle whose manifest was read, and its translator while it is open."""
+
+    def __init__(
+        self, bundle: Bundle, info: ModelInfo, load: Load, limits: OpeningLimits, on_event: EventListener
+    ) -> None:
+        """Set the function that loads the translator; `info` describes the model before it is opened."""
+        self.bundle, self.info, self._on_event = bundle, info, on_event
+        self.translator: Translator | None = None
+        self._loading = False  # also after the wait for it was given up
+        self._load, self._seconds = load, limits.seconds
+        self.managed = ManagedModel(info.name, limits.bytes, self._open, self._close, self._failed)
+
+    async def _open(self) -> None:
+        """Check the files, load the translator and warm it up; raise EngineError."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(2 * self._seconds + GRACE_SECONDS):
+                translator = await self._started()
+        except TimeoutError:
+            self._on_event(OpeningFailed(self.info.name))
+            raise EngineFailure(
+                f"{self.bundle.folder}: it was not loaded and warmed up within {2 * self._seconds:g} seconds."
+            ) from None
+        except Exception:
+            self._on_event(OpeningFailed(self.info.name))
+            raise
+        self.translator, self.info = translator, _the_same_if_equal(self.info, translator.info)
+        self._on_event(ModelOpened(self.info.name, time.monotonic() - began))
+
+    async def _started(self) -> Translator:
+        """Load the translator in a thread and warm it up."""
+        if self._loading:
+            raise EngineFailure(f"{self.bundle.folder}: an earlier attempt to load it hangs; restart the server.")
+
+        def load() -> Translator:
+            try:
+                return self._load()
+            finally:
+                self._loading = False
+
+        self._loading = True
+        translator = await in_daemon_thread(load, "loading")
+        try:
+            await translator.start()
+        except BaseException:
+            await in_daemon_thread(translator.close, "closing")
+            raise
+        return translator
+
+    async def _close(self) -> None:
+        translator, self.translator = self.translator, None
+        if translator is not None:
+            await in_daemon_thread(translator.close, "closing")
+            del translator
+        await in_daemon_thread(release_memory, "closing")
+        self._on_event(ModelClosed(self.info.name))
+
+    def _failed(self) -> bool:
+        return self.translator is not None and self.translator.dead
+
+
+class LazyTranslator:
+    """Looks like a Translator; every call opens the model if it is closed, and keeps it open until it ends."""
+
+    def __init__(self, model: LazyModel, models: OpenModels, alive: Callable[[], bool] = lambda: True) -> None:
+        """Set the model and the manager of open models; `alive` says whether models can be opened at all."""
+        self._model, self._models, self._alive = model, models, alive
+        self._pair: tuple[str, str] | None = None
+        self._own_info: tuple[ModelInfo, ModelInfo] | None = None  # of the model, and of this pair
+
+    def for_pair(self, source_language: str, target_language: str) -> Self:
+        """Return the same model for one of its pairs."""
+        if (source_language, target_language) == self._pair:
+            return self
+        view = copy.copy(self)
+        view._pair, view._own_info = (source_language, target_language), None
+        return view
+
+    @property
+    def name(self) -> str:
+        """Return the bundle's name."""
+        return self._model.info.name
+
+    @property
+    def info(self) -> ModelInfo:
+        """Return the description of the model."""
+        info = self._model.info
+        if self._pair is None:
+            return info
+        if self._own_info is None or self._own_info[0] is not info:
+            source, target = self._pair
+            self._own_info = info, replace(info, source_language=source, target_language=target)
+        return self._own_info[1]
+
+    @property
+    def ready(self) -> bool:
+        """Return whether it accepts requests; a closed model does."""
+        return self.state in ("ready", "closed", "opening")
+
+    @property
+    def stalled(self) -> bool:
+        """Return whether it is open and seems to hang."""
+        return self._model.translator is not None and self._model.translator.stalled
+
+    @property
+    def dead(self) -> bool:
+        """Return whether it can never be opened again."""
+        return not self._alive()
+
+    @property
+    def state(self) -> ModelStateName:
+        """Return the state for callers."""
+        managed, translator = self._model.managed, self._model.translator
+        if managed.state == "open" and translator is not None:
+            return translator.state
+        if managed.state == "opening":
+            return "opening"
+        return "failed" if self._models.recently_failed(managed) else "closed"
+
+    @property
+    def last_used(self) -> float | None:
+        """Return the time of the last request, in seconds since 1970."""
+        return self._model.managed.last_used
+
+    async def start(self) -> None:
+        """Open the model now; raise the reason if that fails."""
+        managed = self._model.managed
+        managed.retry_at = 0.0
+        try:
+            async with self._models.using(managed):
+                pass
+        except ModelNotOpened as refusal:
+            raise managed.error or refusal from None
+
+    async def stop(self, drain: float) -> None:
+        """Stop the worker if it is open; running requests may finish within `drain` seconds."""
+        if self._model.translator is not None:
+            await self._model.translator.stop(drain)
+
+    def retire(self) -> None:
+        """Close the model after the requests that chose it: it is no longer served."""
+        self._models.retire(self._model.managed)
+
+    def pinned(self) -> AbstractContextManager[None]:
+        """Keep the model open, if it is, as long as the context lasts."""
+        return self._models.pinning(self._model.managed)
+
+    @property
+    def queue_status(self) -> QueueStatus:
+        """Return the state of its queue; that of a closed model is empty."""
+        translator = self._model.translator
+        return QueueStatus() if translator is None else translator.queue_status
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
+        translator = self._model.translator
+        if translator is not None and self._model.managed.state == "open":
+            translator.check_room(deadline)
+        else:
+            self._models.check(self._model.managed)
+
+    async def translate(
+        self,
+        texts: Sequence[str],
+        options: TranslationOptions | None = None,
+        *,
+        deadline: float | None = None,
+        split: bool = True,
+    ) -> list[Translation]:
+        """Translate texts; see Translator.translate."""
+        async with self._opened(deadline) as translator:
+            return await translator.translate(texts, options, deadline=deadline, split=split)
+
+    async def attention(
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
+    ) -> AttentionMap:
+        """Return the attention of one sentence; see Translator.attention."""
+        async with self._opened(deadline) as translator:
+            return await translator.attention(text, target_text, options, deadline=deadline, most_weights=most_weights)
+
+    async def stream(
+        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
+        async with (
+            self._opened(deadline) as translator,
+            aclosing(translator.stream(text, max_length, deadline=deadline)) as events,  # type: ignore[type-var]
+        ):
+            async for event in events:
+                yield event
+
+    async def score_batch(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
+    ) -> list[TargetScore]:
+        """Score given translations; see Translator.score_batch."""
+        async with self._opened(deadline) as translator:
+            return await translator.score_batch(pairs, length_penalty, deadline=deadline)
+
+    @asynccontextmanager
+    async def _opened(self, deadline: float | None) -> AsyncIterator[Translator]:
+        """Give the open translator for the pair."""
+        async with self._models.using(self._model.managed, deadline):
+            translator = self._model.translator
+            assert translator is not None, "an open model has a translator"
+            yield translator if self._pair is None else translator.for_pair(*self._pair)
+
+
+def _the_same_if_equal(known: ModelInfo, found: ModelInfo) -> ModelInfo:
+    """Return the known description unless the model runs elsewhere than expected: readers compare identities."""
+    return known if known == found else found

@@ -1,0 +1,169 @@
+"""A folder of models that are opened at their first request: what is known before, what is refused, what changes."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from service.bundle.load import Bundle
+from service.engine.errors import BundleCorrupt, ModelNotOpened, NotEnoughMemory, UnsupportedLanguage
+from service.engine.lazy import open_models
+from service.engine.lazy.memory import MEBIBYTE, resident_bytes
+from service.engine.loader import EngineSettings, own_process
+from service.engine.model import onnx_model
+from service.engine.model.device import ModelSettings
+from service.engine.registry import Registry
+from service.engine.types import AttentionOptions, StreamedEnd
+from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+
+FR, DE = "transformer-en-fr", "transformer-en-de"
+
+
+@pytest.fixture
+def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
+    write = model_writer(tmp_path, monkeypatch)
+    write(FR)
+    write(DE)
+    return write
+
+
+@pytest.fixture
+async def registry(tmp_path: Path, write_model: WriteModel) -> Registry:
+    found = Registry(tmp_path, EngineSettings(lazy=True))
+    await found.start()
+    return found
+
+
+def states(registry: Registry) -> dict[str, str]:
+    return {state.name: state.state for state in registry.states()}
+
+
+async def test_everything_is_known_before_a_model_is_opened(registry: Registry) -> None:
+    assert registry.ready
+    assert not registry.dead
+    assert not registry.stalled
+    assert registry.languages().targets["en"] == ("de", "en", "fr")
+    assert [info.name for info in registry.models()] == [DE, FR]
+    assert [info.provider for info in registry.models()] == ["CPUExecutionProvider"] * 2
+    assert states(registry) == {DE: "closed", FR: "closed"}
+    assert all(state.ready and state.last_used is None for state in registry.states())
+
+
+async def test_every_kind_of_request_opens_its_model_and_no_other(registry: Registry) -> None:
+    translator = registry.resolve("en", "fr")
+    info = translator.info
+    assert (await translator.translate(["I lost."]))[0].text == "I lost."
+    assert translator.info is info
+    assert states(registry) == {DE: "closed", FR: "ready"}
+    assert next(state for state in registry.states() if state.name == FR).last_used is not None
+    events = [event async for event in translator.stream("I lost.")]
+    assert events[-1] == StreamedEnd("I lost.")
+    assert (await translator.attention("I lost.", None, AttentionOptions())).model == FR
+    assert len(await translator.score_batch([("I lost.", "I lost.")])) == 1
+    assert states(registry)[DE] == "closed"
+    await registry.stop(0)
+
+
+async def test_a_damaged_bundle_is_found_at_its_first_request_and_serves_once_repaired(
+    tmp_path: Path, write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_models, "RETRY_SECONDS", 0.1)
+    content = (tmp_path / FR / "weights.bin").read_bytes()
+    (tmp_path / FR / "weights.bin").write_bytes(b"damaged")
+    with pytest.raises(ModelNotOpened, match=r"transformer-en-fr could not be opened; .* Try again later"):
+        await registry.resolve("en", "fr").translate(["I lost."])
+    assert states(registry) == {DE: "closed", FR: "failed"}
+    with pytest.raises(ModelNotOpened):
+        registry.resolve("en", "fr").check_room()
+    assert registry.ready
+    (tmp_path / FR / "weights.bin").write_bytes(content)
+    await asyncio.sleep(0.11)
+    assert states(registry)[FR] == "closed"
+    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
+    await registry.stop(0)
+
+
+async def test_a_manifest_that_cannot_be_served_is_refused_at_the_start(
+    tmp_path: Path, write_model: WriteModel
+) -> None:
+    (tmp_path / FR / "manifest.json").write_text("{}", "utf-8")
+    with pytest.raises(BundleCorrupt):
+        Registry(tmp_path, EngineSettings(lazy=True)).load()
+
+
+async def test_a_limit_that_no_model_fits_below_is_refused_at_the_start(
+    tmp_path: Path, write_model: WriteModel
+) -> None:
+    limit = resident_bytes(own_process()) + 10 * MEBIBYTE
+    with pytest.raises(NotEnoughMemory, match=r"needs about 1[67] MiB, and the server itself"):
+        Registry(tmp_path, EngineSettings(lazy=True, memory_limit=limit)).load()
+
+
+async def test_a_reload_opens_what_changed_and_a_load_what_is_closed(
+    tmp_path: Path, write_model: WriteModel, registry: Registry
+) -> None:
+    shutil.rmtree(tmp_path / FR)
+    write_model(FR, version="2")
+    changes = {change.name: change.outcome for change in await registry.reload()}
+    assert changes == {DE: "unchanged", FR: "replaced"}
+    assert states(registry) == {DE: "closed", FR: "ready"}
+    assert registry.resolve("en", "fr").info.version == "2"
+    [change] = await registry.reload(DE)
+    assert change.outcome == "unchanged"
+    assert states(registry)[DE] == "ready"
+    await registry.stop(0)
+
+
+async def test_a_replacement_that_cannot_be_opened_is_refused_and_the_old_one_serves(
+    tmp_path: Path, write_model: WriteModel, registry: Registry
+) -> None:
+    old = registry.resolve("en", "fr")
+    await old.translate(["I lost."])
+    shutil.rmtree(tmp_path / FR)
+    write_model(FR, version="2")
+    (tmp_path / FR / "weights.bin").write_bytes(b"damaged")
+    [change] = await registry.reload(FR)
+    assert change.outcome == "refused"
+    assert isinstance(change.error, BundleCorrupt)
+    assert registry.resolve("en", "fr") is old
+    assert (await old.translate(["I lost."]))[0].text == "I lost."
+    await registry.stop(0)
+
+
+async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
+    tmp_path: Path, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.05)
+    models: list[PlacedModel] = []
+
+    def kept(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+        models.append(load_scripted(bundle, settings))
+        return models[-1]
+
+    monkeypatch.setattr(onnx_model, "load_model", kept)
+    registry = Registry(tmp_path, EngineSettings(lazy=True))
+    await registry.start()
+    old = registry.resolve("en", "fr")
+    running = asyncio.create_task(old.translate(["I lost. " * 200]))
+    while not models:
+        await asyncio.sleep(0.001)
+    shutil.rmtree(tmp_path / FR)
+    write_model(FR, version="2")
+    await registry.reload(FR)
+    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
+    assert (await running)[0].text == "I lost. " * 200
+    while ("close", 0) not in models[0].calls:
+        await asyncio.sleep(0.01)
+    await registry.stop(0)
+
+
+async def test_an_unloaded_model_stays_unloaded(registry: Registry) -> None:
+    await registry.resolve("en", "fr").translate(["I lost."])
+    await registry.unload(FR)
+    with pytest.raises(UnsupportedLanguage):
+        registry.resolve("en", "fr")
+    assert states(registry) == {DE: "closed"}
+    await registry.stop(0)

@@ -1,0 +1,76 @@
+"""Ten models behind one server with memory for a few: all answer, and the memory stays below the limit."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.engine.lazy.memory import MEBIBYTE, resident_bytes
+from tests.support.made_up_bundles import write_copies, write_made_up_bundles
+from tests.support.polling import wait_until
+from tests.support.server import ServerProcess, metric, running
+
+LANGUAGES = ("de", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv", "uk")
+
+
+@pytest.fixture(scope="module")
+def ten_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_made_up_bundles(tmp_path_factory.mktemp("made-up"))
+    return write_copies(folder / "transformer-en-fr", tmp_path_factory.mktemp("ten"), LANGUAGES)
+
+
+def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerProcess]:
+    common = {"TRANSLUCENT_MODELS_DIR": str(folder), "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_DEVICE": "cpu"}
+    return running("-m", "service", "serve", **common, **settings)
+
+
+def memory(server: ServerProcess) -> int:
+    """The resident memory of the server and its engine process."""
+    process = server.process.pid
+    children = Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
+    return resident_bytes([process, *map(int, children)])
+
+
+def translate(url: str, target: str) -> httpx.Response:
+    fields = {"q": "I lost.", "source": "en", "target": target, "beam_size": 1, "max_length": 4}
+    return httpx.post(f"{url}/translate", json=fields, timeout=60)
+
+
+def states(url: str) -> dict[str, str]:
+    return {model["target"]: model["state"] for model in httpx.get(f"{url}/models").json()["models"]}
+
+
+def test_ten_models_answer_below_a_memory_limit_for_three(ten_models: Path) -> None:
+    with lazy_server(ten_models) as server:
+        url = server.url
+        wait_until(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
+        assert set(states(url).values()) == {"closed"}
+        assert [len(each["targets"]) for each in httpx.get(f"{url}/languages").json() if each["code"] == "en"] == [11]
+        assert translate(url, "fr").status_code == 200
+        assert httpx.post(f"{url}/detect", data={"q": "I lost."}).status_code == 200
+        idle = memory(server)
+        assert states(url)["fr"] == "ready"
+    limit = idle // MEBIBYTE + 30
+    with lazy_server(ten_models, TRANSLUCENT_MEMORY_LIMIT_MB=str(limit)) as server:
+        url = server.url
+        wait_until(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
+        most = 0
+        for target in LANGUAGES:
+            assert translate(url, target).status_code == 200
+            most = max(most, memory(server))
+        with ThreadPoolExecutor(8) as clients:
+            answers = clients.map(lambda target: translate(url, target).status_code, LANGUAGES)
+            assert set(answers) == {200}
+        most = max(most, memory(server))
+        assert most <= limit * MEBIBYTE
+        assert metric(url, "model_closings_total") > 3
+        assert metric(url, "model_openings_total", result="opened") > 10
+        assert 1 <= metric(url, "model_open") < 10
+        assert metric(url, "model_ready") == 10
+        assert metric(url, "model_opening_seconds_count") == metric(url, "model_openings_total")
+        listed = httpx.get(f"{url}/models").json()["models"]
+        assert all(model["last_used"].endswith("Z") for model in listed)
