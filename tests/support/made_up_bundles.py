@@ -20,7 +20,7 @@ from training.recipe import VocabularyConfig
 
 
 def write_copies(bundle: Path, folder: Path, languages: Sequence[str]) -> Path:
-    """Copies of an English-French bundle that say to translate into other languages."""
+    """Write copies of an English-French bundle that say to translate into other languages."""
     for language in languages:
         copy = folder / f"transformer-en-{language}"
         shutil.copytree(bundle, copy)

@@ -29,7 +29,7 @@ def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerP
 
 
 def memory(server: ServerProcess) -> int:
-    """The resident memory of the server and its engine process."""
+    """Return the resident memory of the server and its engine process."""
     process = server.process.pid
     children = Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
     return resident_bytes([process, *map(int, children)])
