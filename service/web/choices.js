@@ -1,6 +1,6 @@
 // What can be chosen, and what a model is called in a list.
 
-import { languageName, model, pair, session } from "./session.js";
+import { isDefault, languageName, model, pair, pivot, session } from "./session.js";
 import { state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -18,7 +18,7 @@ function modelLabel(one, others) {
   const alike = others.filter((other) => other.architecture === one.architecture).length > 1;
   const score = one.card?.scores?.[0];
   const measured = Number.isFinite(score?.score) ? `${score.metric} ${score.score.toFixed(1)}` : "";
-  return [built, alike ? one.name : "", measured, one.default && others.length > 1 ? "default" : ""].filter(Boolean).join(" · ");
+  return [built, alike ? one.name : "", measured, isDefault(one) && others.length > 1 ? "default" : ""].filter(Boolean).join(" · ");
 }
 
 // The box as high as its text, and how much of what the server takes it holds.
@@ -35,20 +35,31 @@ export function fit() {
 
 // All lists and boxes, as the state has them.
 export function showChoices() {
-  const { models, languages } = session;
-  const sources = languages.filter((one) => models.some((each) => each.source === one.code));
+  const { languages } = session;
+  const others = (one) => one?.targets.filter((code) => code !== one.code) ?? [];
+  const sources = languages.filter((one) => others(one).length);
   state.source = options($("source"), sources.map((one) => [one.code, one.name]), state.source);
-  const targets = [...new Set(models.filter((one) => one.source === state.source).map((one) => one.target))];
+  const targets = others(sources.find((one) => one.code === state.source));
   state.target = options($("target"), targets.map((code) => [code, languageName(code)]), state.target);
-  const ordered = pair().sort((one, other) => other.default - one.default);
-  const first = ordered[0]?.name ?? "";
-  state.model = options($("model"), ordered.map((one) => [one.name, modelLabel(one, ordered)]), state.model || first);
-  if (state.model === first) state.model = "";
+  showModels();
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
   fit();
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   showLayers();
+}
+
+// The models of the chosen pair; two legs are always translated by their defaults.
+function showModels() {
+  const between = pivot();
+  if (between) {
+    state.model = options($("model"), [["", `through ${languageName(between)}, by two models`]], "");
+    return;
+  }
+  const ordered = pair().sort((one, other) => isDefault(other) - isDefault(one));
+  const first = ordered[0]?.name ?? "";
+  state.model = options($("model"), ordered.map((one) => [one.name, modelLabel(one, ordered)]), state.model || first);
+  if (state.model === first) state.model = "";
 }
 
 // The kinds, layers and heads of the model that is chosen.

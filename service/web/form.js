@@ -3,7 +3,7 @@
 import { fit, showChoices } from "./choices.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
-import { session } from "./session.js";
+import { sentences } from "./session.js";
 import { VIEWS, here, remember, state } from "./state.js";
 import { clear, look, translate } from "./translation.js";
 import { choose, showView } from "./view.js";
@@ -32,16 +32,16 @@ export function listen({ open, begin }) {
     $("error").hidden = true;
     open();
   });
-  $("target_text").addEventListener("change", () => { if (session.sentences.length) look().catch(complain); });
+  $("target_text").addEventListener("change", () => { if (sentences().length) look().catch(complain); });
   $("live").addEventListener("change", () => { state.live = $("live").checked ? "1" : ""; remember(); });
   for (const name of ["source", "target", "model"]) {
     $(name).addEventListener("change", () => {
       state[name] = $(name).value;
-      if (name !== "model") state.model = "";
+      if (name !== "model") Object.assign(state, { model: "", leg: "1" });
       Object.assign(state, { layer: "", head: "" });
       showChoices();
       remember();
-      if (state.text && session.sentences.length) translate();
+      if (state.text && sentences().length) translate();
     });
   }
   for (const name of ["kind", "layer", "head", "tokens", "specials"]) {

@@ -6,7 +6,7 @@ import { load } from "./figure.js";
 import { listen } from "./form.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
-import { session } from "./session.js";
+import { sentences, session } from "./session.js";
 import { recall, state } from "./state.js";
 import { followTheme } from "./theme.js";
 import { clear, forgetText, translate } from "./translation.js";
@@ -24,7 +24,7 @@ function begin() {
 async function start() {
   recall();
   listen({ open, begin: () => { recall(); begin(); } });
-  followTheme($("theme"), () => { if (session.sentences.length) showView(); });
+  followTheme($("theme"), () => { if (sentences().length) showView(); });
   try {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit

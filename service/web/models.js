@@ -25,12 +25,20 @@ function sources(data) {
   return made("ul", [data].flat().map((one) => made("li", shown(one))));
 }
 
+// For which of its pairs a model is used if nobody chooses one.
+function defaults({ name, pairs }, named) {
+  const own = pairs.filter((pair) => pair.default);
+  if (!own.length) return `no; choose it as ${name}`;
+  if (own.length === pairs.length) return "yes";
+  return `for ${own.map((pair) => `${named(pair.source)} → ${named(pair.target)}`).join(", ")}; otherwise choose it as ${name}`;
+}
+
 function section(model, named) {
   const card = model.card ?? {};
   const align = model.attention?.align;
   const facts = {
     "Architecture": model.architecture,
-    "Default for these languages": model.default ? "yes" : `no; choose it as ${model.name}`,
+    "Default for these languages": defaults(model, named),
     "Parameters": millions(card.parameters),
     "Runs as": `${model.precision} on ${model.device}`,
     "Longest sentence": `${model.limits.source_tokens} tokens`,
@@ -39,7 +47,8 @@ function section(model, named) {
     "Digest": model.digest,
   };
   const list = made("dl", Object.entries(facts).filter(([, value]) => value).flatMap(([name, value]) => [made("dt", name), made("dd", value)]), { className: "facts" });
-  const parts = [made("h2", `${named(model.source)} → ${named(model.target)}: ${model.name}`), list];
+  const names = (codes) => codes.map(named).join(", ");
+  const parts = [made("h2", `${names(model.sources)} → ${names(model.targets)}: ${model.name}`), list];
   if (card.scores?.length) parts.push(scores(card.scores));
   if (card.notes) parts.push(made("p", String(card.notes)));
   if (card.data) parts.push(made("h3", "Trained on"), sources(card.data));

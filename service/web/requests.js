@@ -1,6 +1,6 @@
 // The fields of requests: for the translation, for the attention of a sentence, and for a view in a format.
 
-import { model, other, session } from "./session.js";
+import { model, other, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
 
@@ -11,9 +11,10 @@ const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alte
 export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty) });
 
 export function fieldsOfSentence() {
-  const sentence = session.sentences[Number(state.sentence)] ?? session.sentences[0];
+  const sentence = sentences()[Number(state.sentence)] ?? sentences()[0];
+  const [source, target] = shown(); // of a leg, too: its request needs nothing of the other one
   return {
-    text: sentence?.source.text ?? state.text, source: state.source, target: state.target, model: state.model,
+    text: sentence?.source.text ?? state.text, source, target, model: state.model,
     target_text: state.target_text,
     beam_size: beam() === 4 ? "" : String(beam()),
     length_penalty: state.length_penalty === "1" ? "" : state.length_penalty,

@@ -13,6 +13,13 @@ export function showAlternatives(found) {
   list("alternatives-list", found);
 }
 
+// The text between two legs, under the translation; none if one model translates.
+export function showPivot(between, language) {
+  $("pivot").hidden = !between;
+  $("pivot-language").textContent = language ?? "";
+  Object.assign($("pivot-text"), { textContent: between?.text ?? "", lang: between?.language ?? "" });
+}
+
 export function showDoubts(found) {
   $("doubts").hidden = found.length === 0;
   list("doubts", found);

@@ -4,6 +4,7 @@
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
   live: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
+  leg: "1",
 };
 export const VIEWS = ["heatmap", "lines", "grid", "compare", "contrast", "table"];
 const PAUSE = 400; // milliseconds
@@ -43,4 +44,5 @@ export function recall() {
   const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   Object.assign(state, DEFAULTS, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
   if (!VIEWS.includes(state.view)) state.view = DEFAULTS.view;
+  if (state.leg !== "2") state.leg = DEFAULTS.leg;
 }

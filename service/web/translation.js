@@ -5,8 +5,8 @@ import { doubtsOf } from "./doubts.js";
 import { Live } from "./live.js";
 import { complain, say } from "./messages.js";
 import { alternatives, fieldsOfSentence, searchFields } from "./requests.js";
-import { liveBox, showAlternatives, showDoubts } from "./results.js";
-import { languageName, model, session } from "./session.js";
+import { liveBox, showAlternatives, showDoubts, showPivot } from "./results.js";
+import { languageName, legs, model, pivot, sentences, session, shown } from "./session.js";
 import { remember, state, writeAddress } from "./state.js";
 import { showView, stopDrawing } from "./view.js";
 import { Words } from "./words.js";
@@ -26,11 +26,12 @@ export function forgetText() {
 export function clear() {
   translating?.abort();
   stopDrawing();
-  session.sentences = [];
+  session.legs = [];
   $("translation").textContent = "";
   $("copy-translation").hidden = true;
   showAlternatives([]);
   showDoubts([]);
+  showPivot();
   $("words").hidden = $("inside").hidden = $("error").hidden = true;
   $("writing")?.remove();
   say("");
@@ -55,6 +56,7 @@ export async function translate() {
   const control = (translating = new AbortController());
   $("error").hidden = true;
   $("writing")?.remove();
+  if (!pivot()) showPivot();
   $("translate").disabled = true;
   say("Translating…");
   const began = performance.now();
@@ -68,11 +70,14 @@ export async function translate() {
     $("translation").lang = state.target;
     $("copy-translation").hidden = false;
     showAlternatives(answer.alternatives ?? []);
-    session.sentences = answer.details?.sentences ?? [];
-    showDoubts(doubtsOf(session.sentences));
+    const { sentences: found = [], pivot: first } = answer.details ?? {};
+    session.legs = first ? [first.sentences, found] : [found];
+    showPivot(first, languageName(first?.language));
+    showDoubts(doubts());
     suspect(control.signal);
-    if (!session.sentences[Number(state.sentence)]) state.sentence = "0";
-    say(`Translated by ${model()?.name} in ${((performance.now() - began) / 1000).toFixed(2)} s`);
+    if (!sentences()[Number(state.sentence)]) state.sentence = "0";
+    const through = first ? ` through ${languageName(first.language)}` : "";
+    say(`Translated${through} by ${legs().map((leg) => model(leg)?.name).join(" and ")} in ${((performance.now() - began) / 1000).toFixed(2)} s`);
     writeAddress();
     await look();
   } catch (error) {
@@ -81,6 +86,8 @@ export async function translate() {
     if (translating === control) $("translate").disabled = false;
   }
 }
+
+const doubts = () => [...new Set(session.legs.flatMap(doubtsOf))];
 
 // Say so where the text seems to be in another language than it is translated from. It is a hint: failing is no error.
 async function suspect(signal) {
@@ -91,7 +98,7 @@ async function suspect(signal) {
     let note = "";
     if (best.confidence === 0) note = "The language of this text was not recognised. This server may not translate it.";
     else if (best.language !== state.source && best.confidence >= 80) note = `This looks like ${languageName(best.language)}, but it is translated from ${languageName(state.source)}.`;
-    if (note) showDoubts([note, ...doubtsOf(session.sentences)]);
+    if (note) showDoubts([note, ...doubts()]);
   } catch { /* as said */ }
 }
 
@@ -100,7 +107,8 @@ async function watch(search, signal) {
   const live = new Live($("translation"), liveBox());
   try {
     for await (const [name, data] of events("translate/stream", { ...search, q: state.text }, signal)) {
-      if (name === "sentence") live.begin(data);
+      if (name === "pivot") showPivot(data, languageName(data.language));
+      else if (name === "sentence") live.begin(data);
       else if (name === "token") live.token(data);
       else if (name === "error") throw new Error(data.error);
     }
@@ -109,38 +117,56 @@ async function watch(search, signal) {
   }
 }
 
-function showSentences() {
-  $("sentences").hidden = session.sentences.length < 2;
-  $("sentences").replaceChildren(...session.sentences.map((sentence, number) => {
+// One button for each entry; the pressed one is the state's, and another one that is pressed is looked into.
+function chooser(box, name, entries, change) {
+  box.hidden = entries.length < 2;
+  box.replaceChildren(...entries.map(({ value, text, label }, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = `${number + 1} ${sentence.source.text}`;
-    button.title = sentence.source.text;
-    button.setAttribute("aria-label", `Sentence ${number + 1}: ${sentence.source.text}`);
-    button.setAttribute("aria-pressed", String(number === Number(state.sentence)));
+    button.textContent = text;
+    button.title = text;
+    button.setAttribute("aria-label", label);
+    button.setAttribute("aria-pressed", String(value === state[name]));
     button.onclick = () => {
-      if (String(number) !== state.sentence) forgetOwn();
-      state.sentence = String(number);
+      if (value !== state[name]) forgetOwn();
+      Object.assign(state, change, { [name]: value });
       remember();
       look().catch(complain);
-      $("sentences").children[number]?.focus();
+      box.children[number]?.focus();
     };
     return button;
   }));
 }
 
+function showSentences() {
+  chooser($("sentences"), "sentence", sentences().map(({ source: { text } }, number) => (
+    { value: String(number), text: `${number + 1} ${text}`, label: `Sentence ${number + 1}: ${text}` }
+  )), {});
+}
+
+function showLegs() {
+  chooser($("legs"), "leg", legs().map((leg, number) => {
+    const text = leg.map(languageName).join(" → ");
+    return { value: String(number + 1), text, label: `Leg ${number + 1}: ${text}` };
+  }), { sentence: "0", layer: "", head: "" });
+}
+
 // Words and figure of the sentence that is chosen.
 export async function look() {
-  const any = session.sentences.length > 0;
+  const any = sentences().length > 0;
   $("words").hidden = $("inside").hidden = !any;
   if (!any) return;
+  showLegs();
   showSentences();
   const control = new AbortController();
   const asked = attention({ ...fieldsOfSentence(), tokens: "word" }, control.signal);
   await Promise.all([asked.then((map) => {
-    $("source-words").lang = state.source;
-    $("target-words").lang = state.target;
-    $("target-side").textContent = state.target_text ? "Your translation" : "Translation";
+    const [source, target] = shown();
+    $("source-words").lang = source;
+    $("target-words").lang = target;
+    $("source-side").textContent = source === state.source ? "Your text" : `In ${languageName(source)}`;
+    const written = target === state.target ? "Translation" : `In ${languageName(target)}`;
+    $("target-side").textContent = state.target_text ? "Your translation" : written;
     words.show(map);
   }), showView()]);
 }

@@ -1,10 +1,13 @@
-"""Serves the page over an engine without weights whose attention has layers, heads and a shape worth looking at."""
+"""Serves the page over an engine without weights whose attention has layers, heads and a shape worth looking at.
+
+`python -m tests.browser.serve_gallery [NAME...]`: the names of models as of `tests.support.fake_engine.info_of`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +29,7 @@ from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server.uvicorn_server import run
 from service.settings import load_settings
-from tests.support.fake_engine import DummyRegistry, DummyTranslator, words_of
+from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, words_of
 
 SIZES = {
     "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},
@@ -43,10 +46,10 @@ def weights_of(rows: int, columns: int, seed: int) -> FloatArray:
 
 
 class GalleryTranslator(DummyTranslator):
-    """Upper-cases; its alignment links words of the same place."""
+    """Upper-cases, or writes as titles into English; its alignment links words of the same place."""
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
-        return replace(super().translation(text, options), text=text.upper())
+        return replace(super().translation(text, options), text=self.say(text))
 
     async def attention(
         self,
@@ -100,14 +103,16 @@ def info_of(info: ModelInfo) -> ModelInfo:
 class GalleryRegistry(DummyRegistry):
     """The dummy's models, with layers and heads."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names=names)
         for name, translator in self.translators.items():
-            self.translators[name] = GalleryTranslator(info_of(translator.info))
+            own = GalleryTranslator(info_of(translator.info))
+            own.say = str.title if own.info.target_language == "en" else str.upper
+            self.translators[name] = own
 
 
 if __name__ == "__main__":
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
-    registry = GalleryRegistry()
+    registry = GalleryRegistry(sys.argv[1:] or MODELS)
     sys.exit(run(Service(settings, registry, Metrics()), registry))

@@ -480,6 +480,81 @@ def test_a_phone_shows_the_button_before_the_translation_and_a_box_as_high_as_it
     assert page.locator("#text").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 1
 
 
+@pytest.fixture(scope="module")
+def url_of_languages() -> Iterator[str]:
+    """Serve a model of two targets, one of two sources, and English as pivot between the others."""
+    names = ("transformer-en-fr+de", "bahdanau-en-fr", "transformer-it+pt-en")
+    with running("-m", "tests.browser.serve_gallery", *names, TRANSLUCENT_PIVOT="en") as server:
+        server.wait_for("ready")
+        yield server.url
+
+
+def choices_of(page: Page, name: str) -> list[str]:
+    return page.get_by_role("combobox", name=name, exact=True).locator("option").all_text_contents()
+
+
+def test_models_of_several_languages_can_be_chosen_for_each_pair(browser: Browser, url_of_languages: str) -> None:
+    page = browser.new_page()
+    translate(page, url_of_languages)
+    assert choices_of(page, "From") == ["English", "Italian", "Portuguese"]
+    assert choices_of(page, "to") == ["German", "French"]
+    assert choices_of(page, "Model") == ["Transformer · default", "Bahdanau"]
+    page.get_by_role("combobox", name="to", exact=True).select_option("de")
+    expect(page.locator("#status")).to_contain_text("Translated by transformer-en-fr+de")
+    assert choices_of(page, "Model") == ["Transformer"]
+    expect(page.locator("#pivot")).to_be_hidden()
+    expect(page.locator("#legs")).to_be_hidden()
+    page.get_by_role("link", name="Models").click()
+    expect(page.get_by_role("heading", name="Italian, Portuguese → English")).to_be_visible()
+    expect(page.get_by_role("heading", name="English → French, German")).to_be_visible()
+    page.close()
+
+
+def test_a_pivoted_pair_shows_both_legs(browser: Browser, url_of_languages: str) -> None:
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{url_of_languages}/#source=it&target=de&text=il+cane")
+    expect(page.locator("#translation")).to_have_text("IL CANE")
+    expect(page.locator("#pivot")).to_have_text("Translated through English: Il Cane")
+    expect(page.locator("#status")).to_contain_text(
+        "Translated through English by transformer-it+pt-en and transformer-en-fr+de"
+    )
+    assert choices_of(page, "to") == ["German", "English", "French"]
+    assert choices_of(page, "Model") == ["through English, by two models"]
+    legs = page.get_by_role("group", name="Leg").get_by_role("button")
+    expect(legs).to_have_text(["Italian → English", "English → German"])
+    expect(page.locator("#figure svg")).to_contain_text("transformer-it+pt-en")
+    expect(page.locator("#source-side")).to_have_text("Your text")
+    expect(page.locator("#target-side")).to_have_text("In English")
+    legs.nth(1).click()
+    expect(legs.nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#figure svg")).to_contain_text("transformer-en-fr+de")
+    expect(page.locator("#source-words")).to_have_text("Il Cane</s>")
+    expect(page.locator("#source-side")).to_have_text("In English")
+    expect(page.locator("#target-side")).to_have_text("Translation")
+    page.get_by_role("tab", name="Table").click()
+    expect(page.get_by_role("rowheader", name="CANE", exact=True)).to_be_visible()
+    assert "source=en" in page.locator("#curl").inner_text()
+    link = page.get_by_role("link", name="Link to this view").get_attribute("href")
+    assert link is not None
+    assert "leg=2" in link
+    page.get_by_role("combobox", name="From").select_option("en")
+    expect(page.locator("#pivot")).to_be_hidden()
+    expect(page.locator("#legs")).to_be_hidden()
+    assert complaints == []
+    page.close()
+
+
+def test_a_pivoted_sentence_can_be_watched_being_written(browser: Browser, url_of_languages: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{url_of_languages}/#source=pt&target=fr&text=o+gato&live=1")
+    expect(page.locator("#pivot")).to_have_text("Translated through English: O Gato")
+    expect(page.locator("#translation")).to_have_text("O GATO")
+    expect(page.locator("#writing thead th")).to_have_text(["O", "Gato", "</s>"])
+    page.close()
+
+
 def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     translate(page, url, "the dog sleeps here")
     expect(page.locator("#doubts")).to_contain_text("The model was unsure. Check the translation before you use it.")

@@ -37,12 +37,18 @@ from service.engine.types import (
     TranslationOptions,
 )
 
+MODELS = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
+
 
 def info_of(name: str) -> ModelInfo:
-    architecture, source, target = name.split("-")
+    """Return the description of a model such as `transformer-en-fr`, or `transformer-en-fr+de` with two targets."""
+    architecture, *sides = name.split("-")
+    sources, targets = (side.split("+") for side in sides)
     return ModelInfo(
-        *(name, "1", architecture, source, target, f"sha256:{name}", "int8", "cpu", "auto", "CPUExecutionProvider"),
-        *(256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
+        *(name, "1", architecture, sources[0], targets[0], f"sha256:{name}", "int8", "cpu", "auto"),
+        *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
+        source_languages=tuple(sources) if len(sources) > 1 else (),
+        target_languages=tuple(targets) if len(targets) > 1 else (),
     )
 
 
@@ -167,7 +173,7 @@ class DummyRegistry:
         self,
         on_event: EventListener = ignore_event,
         seconds: float = 0.0,
-        names: Sequence[str] = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de"),
+        names: Sequence[str] = MODELS,
     ) -> None:
         self.translators = {name: DummyTranslator(info_of(name), on_event, seconds) for name in names}
         self.ready = True
@@ -191,7 +197,7 @@ class DummyRegistry:
         return [translator.info for translator in self.translators.values()]
 
     def resolve(self, source: str, target: str, model: str | None = None) -> DummyTranslator:
-        pair = [t for t in self.translators.values() if t.info.name.endswith(f"-{source}-{target}")]
+        pair = [t for t in self.translators.values() if (source, target) in t.info.pairs]
         if not pair:
             raise UnsupportedPair("no such pair")
         for translator in pair:
