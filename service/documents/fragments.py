@@ -96,7 +96,8 @@ def has_words(fragment: str) -> bool:
     return any(character.isalpha() for character in plain(fragment))
 
 
-Tags = tuple[str, str]  # the markup before and after a span; a point has all of it in the first
+# The markup before and after a span. A point has all of it in the first; so has a span that is kept, with None.
+Tags = tuple[str, str | None]
 
 
 def as_it_is(text: str) -> str:
@@ -114,19 +115,23 @@ def render(fragment: str, tags: Sequence[Tags], encode: Callable[[str], str] = a
                 written.append(encode(piece))
             else:
                 before, after = tags[piece.number]
-                written += [before, rendered(piece.content), after]
+                written += [before] if after is None else [before, rendered(piece.content), after]
         return "".join(written)
 
     return rendered(parse(fragment))
 
 
-def from_markup(text: str, tag: re.Pattern[str], decode: Callable[[str], str] = as_it_is) -> tuple[str, list[Tags]]:
+def from_markup(
+    text: str, tag: re.Pattern[str], decode: Callable[[str], str] = as_it_is, kept: re.Pattern[str] | None = None
+) -> tuple[str, list[Tags]]:
     """Return text with markup as a fragment, and what its tags stand for.
 
-    `<x …>` and its `</x>` become a span, and every other match of `tag` a point.
+    `<x …>` and its `</x>` become a span, and every other match of `tag` a point; what `kept` matches is not translated.
     """
-    found = [*tag.finditer(text)]
-    closing = _closing(found)
+    either = tag if kept is None else re.compile(f"{tag.pattern}|{kept.pattern}")
+    found = [*either.finditer(text)]
+    is_tag = [kept is None or tag.fullmatch(match[0]) is not None for match in found]
+    closing = closing_tags([match[0] if each else "" for match, each in zip(found, is_tag, strict=True)])
     closers = {*closing.values()}
     builder: FragmentBuilder[Tags] = FragmentBuilder()
     at = 0
@@ -137,8 +142,10 @@ def from_markup(text: str, tag: re.Pattern[str], decode: Callable[[str], str] = 
             builder.open((match[0], found[closing[number]][0]))
         elif number in closers:
             builder.close()
-        else:
+        elif is_tag[number]:
             builder.point((match[0], ""))
+        else:
+            builder.kept(("", ""), match[0])
     builder.text(decode(text[at:]))
     return builder.fragment, builder.things
 
@@ -146,13 +153,13 @@ def from_markup(text: str, tag: re.Pattern[str], decode: Callable[[str], str] = 
 NAME = re.compile(r"<(/?)([A-Za-z]\w*)")
 
 
-def _closing(found: Sequence[re.Match[str]]) -> dict[int, int]:
+def closing_tags(tags: Sequence[str]) -> dict[int, int]:
     """Return the number of the closing tag of each opening tag that has one, properly nested."""
     closing: dict[int, int] = {}
     stack: list[tuple[int, str]] = []
-    for number, match in enumerate(found):
-        named = NAME.match(match[0])
-        if named is None:
+    for number, tag in enumerate(tags):
+        named = NAME.match(tag)
+        if named is None or tag.endswith("/>"):
             continue
         if not named[1]:
             stack.append((number, named[2]))

@@ -31,7 +31,7 @@ def open_office(data: bytes, limits: Limits, main_type: str) -> tuple[Package, d
         raise BrokenDocument("The document is not an Office document: it has no list of content types.")
     types = content_types(package.contents)
     _check_active(package.contents, types)
-    _check_markup(package.contents)
+    check_markup(package.contents)
     if not any(kind == main_type for kind in types.values()):
         raise BrokenDocument("The document is not of the kind that its name says; save it again.")
     return package, types
@@ -66,7 +66,8 @@ def _check_active(contents: Mapping[str, bytes], types: Mapping[str, str]) -> No
         )
 
 
-def _check_markup(contents: Mapping[str, bytes]) -> None:
+def check_markup(contents: Mapping[str, bytes]) -> None:
+    """Raise UnsafeDocument for entities in any part, and for what a program would load from elsewhere."""
     for name, content in contents.items():
         lowered = name.lower()
         if not lowered.endswith((".xml", ".rels", ".vml")):

@@ -15,7 +15,8 @@ DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})|<\?xml[^>]{0,100}encoding=["']([\w.:-]{1,40})""", re.I
 )
 DECLARATION_BYTES = 4096
-LANGUAGE = re.compile(r"""(<html\b[^>]*?\s(?:xml:)?lang\s*=\s*["']?)([A-Za-z][\w-]*)""", re.IGNORECASE)
+ROOT = re.compile(r"<html\b[^>]*>", re.IGNORECASE)
+LANGUAGE = re.compile(r"""(\s(?:xml:)?lang\s*=\s*["']?)[A-Za-z][\w-]*""", re.IGNORECASE)
 TAG = re.compile(r"<[a-zA-Z!/?]")
 
 
@@ -50,7 +51,9 @@ class HtmlDocument:
         for number, translation in zip(self._translated, translations, strict=True):
             parts[number] = translation
         page = "".join(parts)
-        return LANGUAGE.sub(rf"\g<1>{self._target}", page) if self._target else page
+        if not self._target:
+            return page
+        return ROOT.sub(lambda root: LANGUAGE.sub(rf"\g<1>{self._target}", root[0]), page, count=1)
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the page; characters that its encoding lacks become references."""

@@ -1,0 +1,94 @@
+"""Books (EPUB 2 and 3): every page and the tables of contents; pages are XHTML, which service.markup reads.
+
+EbookLib, the usual library, is AGPL and composes the package anew.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from lxml import etree
+
+from service.documents.errors import BrokenDocument, UnsafeDocument
+from service.documents.format import ReadOptions
+from service.documents.formats import html
+from service.documents.package import Package, unpack
+from service.documents.safe_xml import parse_xml
+
+Element = etree._Element
+CONTAINER = "META-INF/container.xml"
+ENCRYPTION = "META-INF/encryption.xml"
+MEDIA_TYPE = b"application/epub+zip"
+PAGES = ("application/xhtml+xml", "application/x-dtbncx+xml")
+LANGUAGE = re.compile(rb"(<dc:language[^>]*>)[^<]*(</dc:language>)")
+OBFUSCATION = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")  # of fonts only
+
+
+def read(data: bytes, options: ReadOptions) -> EpubDocument:
+    """Return a book; raise DocumentError."""
+    package = unpack(data, options.limits)
+    contents = package.contents
+    if contents.get("mimetype", b"").strip() != MEDIA_TYPE or CONTAINER not in contents:
+        raise BrokenDocument("The document is not an EPUB book: it has no container.")
+    _check_protection(package)
+    opf = _package_file(package)
+    pages = {name: html.read(contents[name], options) for name in _pages(contents[opf], opf) if name in contents}
+    return EpubDocument(package, opf, pages, options.target)
+
+
+class EpubDocument:
+    """The pages of a book."""
+
+    def __init__(self, package: Package, opf: str, pages: dict[str, html.HtmlDocument], target: str) -> None:
+        self._package = package
+        self._opf = opf
+        self._pages = pages
+        self._target = target
+        self.segments: Sequence[str] = [segment for page in pages.values() for segment in page.segments]
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """Return the book, with the language that it says it is in."""
+        changed = {}
+        first = 0
+        for name, page in self._pages.items():
+            last = first + len(page.segments)
+            changed[name] = page.write(translations[first:last])
+            first = last
+        named = rb"\g<1>" + self._target.encode("ascii", "ignore") + rb"\g<2>"
+        changed[self._opf] = LANGUAGE.sub(named, self._package.contents[self._opf], count=1)
+        return self._package.packed(changed)
+
+
+def _check_protection(package: Package) -> None:
+    if "META-INF/rights.xml" in package.contents:
+        raise UnsafeDocument("The book is protected (DRM); only unprotected books can be translated.")
+    if ENCRYPTION not in package.contents:
+        return
+    root = parse_xml(package.contents[ENCRYPTION], "The list of encrypted files")
+    methods = [str(each.get("Algorithm", "")) for each in root.iter() if str(each.tag).endswith("}EncryptionMethod")]
+    if any(method not in OBFUSCATION for method in methods):
+        raise UnsafeDocument("The book is protected (DRM); only unprotected books can be translated.")
+
+
+def _package_file(package: Package) -> str:
+    root = parse_xml(package.contents[CONTAINER], "The container of the book")
+    for element in root.iter():
+        name = str(element.get("full-path", "")) if str(element.tag).endswith("}rootfile") else ""
+        if name in package.contents:
+            return name
+    raise BrokenDocument("The book has no list of its pages.")
+
+
+def _pages(opf: bytes, name: str) -> list[str]:
+    """Return the names of the pages and tables of contents in the package."""
+    root = parse_xml(opf, "The list of pages")
+    folder = posixpath.dirname(name)
+    found = [
+        posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href", "")))))
+        for item in root.iter()
+        if str(item.tag).endswith("}item") and item.get("media-type") in PAGES
+    ]
+    return [*dict.fromkeys(found)]

@@ -1,0 +1,176 @@
+"""Markdown (CommonMark with tables and strikethrough): the text of each block is translated in its place.
+
+markdown-it finds the blocks and their inline markup. Code, front matter, link addresses, footnote marks and definitions
+stay as they are. A paragraph that is translated becomes one line, which means the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from service import markup
+from service.documents.encodings import Encoding, decode
+from service.documents.format import ReadOptions
+from service.documents.formats.markdown_inline import fragment_of, split_at_breaks, written
+from service.documents.fragments import has_words
+
+FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
+FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link
+LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+HEADING = re.compile(r".*?#{1,6}[ \t]+")
+
+
+def read(data: bytes, _options: ReadOptions) -> MarkdownDocument:
+    """Return a Markdown text."""
+    return MarkdownDocument(*decode(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A range of the source, its segments, and how it is written with others in their place."""
+
+    start: int
+    end: int
+    segments: list[str]
+    compose: Callable[[Sequence[str]], str]
+
+
+class MarkdownDocument:
+    """A text, and the blocks in it that are translated."""
+
+    def __init__(self, text: str, encoding: Encoding) -> None:
+        self._text = text
+        self._encoding = encoding
+        front = FRONT_MATTER.match(text)
+        self._blocks = [*Finder(text, front.end() if front else 0).blocks()]
+        self.segments: Sequence[str] = [segment for block in self._blocks for segment in block.segments]
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """Return the text with the blocks that have changed."""
+        pieces = []
+        at = first = 0
+        for block in self._blocks:
+            new = translations[first : first + len(block.segments)]
+            first += len(block.segments)
+            if [*new] != block.segments:
+                pieces += [self._text[at : block.start], block.compose(new)]
+                at = block.end
+        return self._encoding.encode("".join([*pieces, self._text[at:]]))
+
+
+class Finder:
+    """Finds the places of blocks in the source, which the parser knows by line only."""
+
+    def __init__(self, text: str, begin: int) -> None:
+        self._text = text
+        self._lines = [(begin + line.start(), line[1]) for line in LINE.finditer(text[begin:])]
+        source = "\n".join(line for _, line in self._lines)
+        md = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"])
+        self._tokens = md.parse(source.replace("[^", FOOTNOTE))
+        self._cursor = (0, 0)  # in a row of a table: its line, and the end of the last cell
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks that have words."""
+        parents: list[str] = []
+        for token in self._tokens:
+            if token.nesting == 1:
+                parents.append(token.type)
+            elif token.nesting == -1:
+                parents.pop()
+            block = self._block(token, parents)
+            if block is not None and block.segments:
+                yield block
+
+    def _block(self, token: Token, parents: Sequence[str]) -> Block | None:
+        if token.map is None:
+            return None
+        if token.type == "html_block" and not parents:
+            return self._html(*token.map)
+        if token.type != "inline":
+            return None
+        kind = parents[-1] if parents else ""
+        if kind in {"th_open", "td_open"}:
+            place = self._cell(token)
+        elif kind == "heading_open" and HEADING.match(self._lines[token.map[0]][1]):
+            place = self._heading(token)
+        else:
+            place = self._paragraph(token)
+        return None if place is None else self._inline(token, place, kind)
+
+    def _inline(self, token: Token, place: tuple[int, int], kind: str) -> Block | None:
+        parts = [fragment_of(part) for part in split_at_breaks(token.children or [])]
+        words = [has_words(fragment) for fragment, _ in parts]
+        stop = "\\" if "\\\n" in token.content else "  "
+        line = self._lines[token.map[0] + 1] if token.map and len(parts) > 1 else (0, "")
+        content = token.content.split("\n")
+        indent = line[1][: len(line[1].rstrip()) - len(content[1].strip())] if len(content) > 1 else ""
+        in_table, begins_line = kind in {"th_open", "td_open"}, kind == "paragraph_open"
+
+        def compose(translations: Sequence[str]) -> str:
+            waiting = iter(translations)
+            texts = [
+                written(next(waiting) if has else fragment, tags, in_table=in_table, begins_line=begins_line)
+                for (fragment, tags), has in zip(parts, words, strict=True)
+            ]
+            return f"{stop}\n{indent}".join(texts)
+
+        found = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
+        return Block(*place, found, compose)
+
+    def _html(self, first: int, last: int) -> Block:
+        """Return a block of HTML, whose text is translated as that of a page."""
+        start = self._lines[first][0]
+        end = self._lines[last - 1][0] + len(self._lines[last - 1][1])
+        parts = [
+            part if isinstance(part, str) else (markup.write(part, part.text, ()),)
+            for part in markup.read(self._text[start:end])
+        ]
+        found = [part[0] for part in parts if isinstance(part, tuple) and has_words(part[0])]
+
+        def compose(translations: Sequence[str]) -> str:
+            waiting = iter(translations)
+            return "".join(
+                part if isinstance(part, str) else next(waiting) if has_words(part[0]) else part[0] for part in parts
+            )
+
+        return Block(start, end, found, compose)
+
+    def _heading(self, token: Token) -> tuple[int, int] | None:
+        assert token.map is not None
+        start, line = self._lines[token.map[0]]
+        marks = HEADING.match(line)
+        at = line.find(self._original(token.content), marks.end()) if marks else -1
+        return None if at < 0 else (start + at, start + at + len(self._original(token.content)))
+
+    def _cell(self, token: Token) -> tuple[int, int] | None:
+        assert token.map is not None
+        number = token.map[0]
+        start, line = self._lines[number]
+        after = self._cursor[1] if self._cursor[0] == number else 0
+        content = self._original(token.content)
+        for spelling in (content, content.replace("|", "\\|")):
+            at = line.find(spelling, after) if spelling else -1
+            if at >= 0:
+                self._cursor = (number, at + len(spelling))
+                return start + at, start + at + len(spelling)
+        return None
+
+    def _paragraph(self, token: Token) -> tuple[int, int] | None:
+        """Return the range from the first to the last line of a paragraph; marks of lists and quotes stay before it."""
+        assert token.map is not None
+        content = [self._original(line) for line in token.content.split("\n")]
+        number = token.map[0]
+        start, first = self._lines[number]
+        if number + len(content) > len(self._lines) or not first.rstrip().endswith(content[0].rstrip()):
+            return None
+        end, last = self._lines[number + len(content) - 1]
+        return start + len(first.rstrip()) - len(content[0].rstrip()), end + len(last.rstrip())
+
+    @staticmethod
+    def _original(text: str) -> str:
+        return text.replace(FOOTNOTE, "[^")

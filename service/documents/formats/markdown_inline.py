@@ -1,0 +1,131 @@
+"""Inline Markdown as fragments, and translated fragments as inline Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from markdown_it.token import Token
+
+from service.documents.fragments import FragmentBuilder, Tags, closing_tags, render
+
+KEPT = re.compile(
+    r"\ue000\^[^\]\s]{1,80}\]:?"  # a footnote
+    r"|\[[ xX]\](?=\s)"  # a box to tick
+    r"|(?<!\w):[a-z0-9_+-]{2,40}:(?!\w)"  # an emoji by its name
+    r"|\$[^$\s](?:[^$\n]{0,200}[^$\s])?\$(?!\d)"  # mathematics
+    r"|\{\{.{0,200}?\}\}|\{%.{0,200}?%\}"  # templates
+    r"|https?://[^\s<>]+"
+)
+ESCAPED = re.compile(r"[\\`*\[\]]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|~(?=~)|(?<=~)~|&(?=#?\w{1,31};)")
+FIRST_SIGN = re.compile(r"\s*(?=[-+>#=|:])")
+FIRST_NUMBER = re.compile(r"(\s*\d{1,9})(?=[.)](?:\s|$))")
+
+
+def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:
+    """Return inline tokens in lines: a hard break that is in no other markup divides them."""
+    parts: list[list[Token]] = [[]]
+    for child in children:
+        if child.type == "hardbreak" and child.level == 0:
+            parts.append([])
+        else:
+            parts[-1].append(child)
+    return parts
+
+
+def fragment_of(children: Sequence[Token]) -> tuple[str, list[Tags]]:
+    """Return inline tokens as a fragment, and what its tags stand for."""
+    builder: FragmentBuilder[Tags] = FragmentBuilder()
+    closing = closing_tags([child.content if child.type == "html_inline" else "" for child in children])
+    closing = {first: last for first, last in closing.items() if children[first].level == children[last].level}
+    closers = {*closing.values()}
+    number = 0
+    while number < len(children):
+        child = children[number]
+        if child.type == "link_open" and child.markup == "autolink":
+            text = children[number + 1].content
+            builder.kept((f"<{text}>", None), text)
+            number += 3
+            continue
+        if number in closing:
+            builder.open((child.content, children[closing[number]].content))
+        elif number in closers:
+            builder.close()
+        else:
+            _add(builder, child)
+        number += 1
+    return builder.fragment, builder.things
+
+
+def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
+    if child.type == "text":
+        _add_text(builder, child.content)
+    elif child.type == "softbreak":
+        builder.text(" ")
+    elif child.type == "hardbreak":
+        builder.point(("\\\n", ""))
+    elif child.type == "code_inline":
+        builder.kept((code(child), None), child.content)
+    elif child.type == "image":
+        builder.point((f"![{alternative(child)}{target(child, 'src')}", ""))
+    elif child.type == "link_open":
+        builder.open(("[", target(child, "href")))
+    elif child.nesting == 1:
+        builder.open((child.markup, child.markup))
+    elif child.nesting == -1:
+        builder.close()
+    else:
+        builder.point((child.content, ""))
+
+
+def _add_text(builder: FragmentBuilder[Tags], text: str) -> None:
+    at = 0
+    for found in KEPT.finditer(text):
+        builder.text(text[at : found.start()])
+        original = found[0].replace("\ue000", "[")
+        builder.kept((original, None), original)
+        at = found.end()
+    builder.text(text[at:])
+
+
+def code(token: Token) -> str:
+    """Return the source of inline code."""
+    content = token.content
+    pad = " " if content.startswith("`") or content.endswith("`") else ""
+    if content.startswith(" ") and content.endswith(" ") and content.strip():
+        pad = " "
+    return f"{token.markup}{pad}{content}{pad}{token.markup}"
+
+
+def alternative(image: Token) -> str:
+    """Return the text in place of a picture."""
+    return ESCAPED.sub(lambda sign: f"\\{sign[0]}", "".join(child.content for child in image.children or []))
+
+
+def target(token: Token, name: str) -> str:
+    """Return the end of a link or a picture: its label, or its address and title."""
+    label = token.meta.get("label")
+    if label:
+        return f"][{str(label).lower()}]"  # the parser has it in capitals; labels ignore case
+    address = str(token.attrGet(name) or "")
+    if not address or re.search(r"[\s()<>]", address):
+        address = f"<{address}>"
+    title = str(token.attrGet("title") or "")
+    quoted = title.replace("\\", "\\\\").replace('"', '\\"')
+    return f']({address} "{quoted}")' if title else f"]({address})"
+
+
+def written(fragment: str, tags: Sequence[Tags], *, in_table: bool, begins_line: bool) -> str:
+    """Return a fragment as inline Markdown; what would be markup by chance is escaped."""
+
+    def encode(text: str) -> str:
+        text = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
+        return text.replace("|", "\\|") if in_table else text
+
+    text = render(fragment, tags, encode)
+    if begins_line:
+        text = FIRST_NUMBER.sub(r"\1\\", text, count=1) if FIRST_NUMBER.match(text) else text
+        sign = FIRST_SIGN.match(text)
+        if sign and not text.startswith(tuple(before for before, _ in tags if before)):
+            text = f"{text[: sign.end()]}\\{text[sign.end() :]}"
+    return text

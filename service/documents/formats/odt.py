@@ -1,0 +1,198 @@
+"""OpenDocument texts: body, tables, frames, notes, headers and footers.
+
+Deleted text and comments of tracked changes stay as they are; paragraphs and words in a style of code too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lxml import etree
+
+from service.documents.errors import BrokenDocument, UnsafeDocument
+from service.documents.format import ReadOptions
+from service.documents.mixed import Dialect, Paragraph, Role, append_text
+from service.documents.ooxml import check_markup
+from service.documents.package import Package, unpack
+from service.documents.safe_xml import parse_xml, xml_bytes
+
+Element = etree._Element
+NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
+TEXT, OFFICE, STYLE, DRAW = (f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing"))
+HREF = "{http://www.w3.org/1999/xlink}href"
+OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, such as the ids of editing sessions
+MEDIA_TYPE = b"application/vnd.oasis.opendocument.text"
+PARTS = ("content.xml", "styles.xml")
+CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE)
+LOADED = frozenset(
+    {f"{TEXT}section-source", f"{DRAW}object", f"{DRAW}floating-frame", f"{DRAW}plugin", f"{DRAW}applet"}
+)
+REMOTE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\.\./\.\./)", re.IGNORECASE)
+SPACES = re.compile(r" {2,}")
+
+
+def read(data: bytes, options: ReadOptions) -> OdtDocument:
+    """Return an OpenDocument text; raise DocumentError."""
+    package = unpack(data, options.limits)
+    contents = package.contents
+    if contents.get("mimetype", b"").strip() != MEDIA_TYPE or "content.xml" not in contents:
+        raise BrokenDocument("The document is not an OpenDocument text; save it again as .odt.")
+    if any(name.startswith(("Basic/", "Scripts/")) for name in contents):
+        raise UnsafeDocument("The document contains macros, which are refused; save it without them.")
+    if "META-INF/documentsignatures.xml" in contents:
+        raise UnsafeDocument("The document is signed, and a translation would break its signature.")
+    if b"encryption-data" in contents.get("META-INF/manifest.xml", b""):
+        raise UnsafeDocument("The document is encrypted; save it without a password.")
+    check_markup(contents)
+    roots = {name: parse_xml(contents[name], "A part of the document") for name in PARTS if name in contents}
+    for root in roots.values():
+        _check_loaded(root)
+    return OdtDocument(package, roots)
+
+
+class OdtDocument:
+    """The two parts of a document that hold its text."""
+
+    def __init__(self, package: Package, roots: dict[str, Element]) -> None:
+        self._package = package
+        self._roots = roots
+        self._paragraphs: list[Paragraph] = []
+        for root in roots.values():
+            styles = Styles(root)
+            dialect = Dialect(styles.role, _characters, put=_put)
+            for paragraph in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
+                if not _is_left_alone(paragraph) and not styles.is_code(paragraph):
+                    styles.simplify(paragraph)
+                    self._paragraphs.append(Paragraph.of(paragraph, dialect))
+        self._found = [segment for paragraph in self._paragraphs for segment in paragraph.segments()]
+        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """Return the document; all files without text keep their bytes."""
+        for segment, translation in zip(self._found, translations, strict=True):
+            segment.translation = None if translation == segment.fragment else translation
+        for paragraph in self._paragraphs:
+            paragraph.write()
+        return self._package.packed({name: xml_bytes(root) for name, root in self._roots.items()})
+
+
+class Styles:
+    """The automatic styles of a part: what they look like, and what they are called after."""
+
+    def __init__(self, root: Element) -> None:
+        self._looks: dict[str, str] = {}
+        self._parents: dict[str, str] = {}
+        for style in root.iter(f"{STYLE}style"):
+            name = str(style.get(f"{STYLE}name", ""))
+            self._parents[name] = str(style.get(f"{STYLE}parent-style-name", ""))
+            if style.get(f"{STYLE}family") == "text":
+                self._looks[name] = self._parents[name] + _look(style)
+
+    def is_code(self, element: Element) -> bool:
+        """Return whether an element has a style of code, itself or by its parent."""
+        name = str(element.get(f"{TEXT}style-name", ""))
+        return any(CODE_STYLE.search(each) for each in (name, self._parents.get(name, "")))
+
+    def role(self, element: Element) -> Role:
+        """Return what an element in a paragraph means."""
+        if element.tag in (f"{TEXT}tab", f"{TEXT}line-break"):
+            return "divider"
+        if element.tag in (f"{TEXT}span", f"{TEXT}a", f"{TEXT}meta"):
+            return "kept" if self.is_code(element) and not len(element) else "span"
+        return "point"
+
+    def simplify(self, paragraph: Element) -> None:
+        """Join neighbouring spans that look the same, which LibreOffice makes for each editing session."""
+        for mark in list(paragraph.iter(f"{TEXT}soft-page-break")):
+            _unwrap(mark)
+        for span in list(paragraph.iter(f"{TEXT}span")):
+            if self._looks.get(self._name(span), "different") == "":
+                _unwrap(span)
+        for span in list(paragraph.iter(f"{TEXT}span")):
+            following = span.getnext()
+            while following is not None and not span.tail and self._same(span, following):
+                for part in [following.text or "", *following]:
+                    append_text(span, part) if isinstance(part, str) else span.append(part)
+                span.tail = following.tail
+                parent = following.getparent()
+                assert parent is not None
+                following.tail = None
+                parent.remove(following)
+                following = span.getnext()
+
+    def _name(self, span: Element) -> str:
+        return str(span.get(f"{TEXT}style-name", ""))
+
+    def _same(self, span: Element, other: Element) -> bool:
+        if other.tag != span.tag or {*span.attrib} != {f"{TEXT}style-name"} or {*other.attrib} != {*span.attrib}:
+            return False
+        one, two = self._name(span), self._name(other)
+        return one == two or self._looks.get(one, one) == self._looks.get(two, two)
+
+
+def _look(style: Element) -> str:
+    """Return the properties of a style that can be seen."""
+    shown = [
+        f"{name}={value}"
+        for properties in style
+        for name, value in sorted(properties.attrib.items())
+        if not str(name).startswith(OWN)
+    ]
+    return "\n".join(shown)
+
+
+def _unwrap(element: Element) -> None:
+    """Replace an element by its content."""
+    parent = element.getparent()
+    assert parent is not None
+    place = parent.index(element)
+    before = parent[place - 1] if place else None
+    if before is None:
+        parent.text = (parent.text or "") + (element.text or "")
+    else:
+        before.tail = (before.tail or "") + (element.text or "")
+    children = list(element)
+    tail = element.tail or ""
+    element.tail = None
+    parent.remove(element)
+    for number, child in enumerate(children):
+        parent.insert(place + number, child)
+    if children:
+        children[-1].tail = (children[-1].tail or "") + tail
+    elif before is None:
+        parent.text = (parent.text or "") + tail
+    else:
+        before.tail = (before.tail or "") + tail
+
+
+def _characters(element: Element) -> str | None:
+    if element.tag == f"{TEXT}s":
+        count = str(element.get(f"{TEXT}c", "1"))
+        return " " * min(int(count) if count.isdecimal() else 1, 1000)
+    return None
+
+
+def _put(holder: Element, text: str) -> None:
+    """Append text; OpenDocument counts several spaces as one, unless they are elements."""
+    at = 0
+    for found in SPACES.finditer(text):
+        append_text(holder, text[at : found.start()] + " ")
+        etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(found[0]) - 1)})
+        at = found.end()
+    append_text(holder, text[at:])
+
+
+def _is_left_alone(paragraph: Element) -> bool:
+    return any(
+        ancestor.tag in (f"{TEXT}tracked-changes", f"{OFFICE}annotation", f"{OFFICE}font-face-decls")
+        for ancestor in paragraph.iterancestors()
+    )
+
+
+def _check_loaded(root: Element) -> None:
+    for element in root.iter(*LOADED):
+        if REMOTE.match(str(element.get(HREF, ""))):
+            raise UnsafeDocument("The document would load a section or an object from elsewhere; remove that link.")
+    for _element in root.iter(f"{OFFICE}script"):
+        raise UnsafeDocument("The document contains scripts, which are refused; save it without them.")

@@ -1,0 +1,156 @@
+"""Gettext and XLIFF, read back with polib and translate-toolkit."""
+
+from __future__ import annotations
+
+import polib
+import pytest
+from translate.storage import xliff
+
+from service.documents.errors import BrokenDocument, DocumentEncoding, DocumentError, UnsafeDocument
+from tests.support.documents import segments, through
+
+PO = """# Translators: somebody.
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=2; plural=(n > 1);\\n"
+
+#. A comment for translators
+#: main.c:12
+#, c-format
+msgctxt "menu"
+msgid "Open %s in <b>two</b> windows"
+msgstr ""
+
+msgid "Done"
+msgstr "Fini"
+
+#, fuzzy
+msgid "Half done"
+msgstr "À moitié"
+
+#, python-format
+msgid "%(count)d file"
+msgid_plural "%(count)d files"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid ""
+"First line\\n"
+"\\n"
+"{name} and ${value}\\n"
+msgstr ""
+
+#~ msgid "Old"
+#~ msgstr "Vieux"
+"""
+
+
+def test_empty_entries_are_filled_and_marked_and_others_stay() -> None:
+    written = through("a.po", PO.encode()).decode()
+    found = {(entry.msgctxt, entry.msgid): entry for entry in polib.pofile(written)}
+    first = found["menu", "Open %s in <b>two</b> windows"]
+    assert first.msgstr == "OPEN %s IN <b>TWO</b> WINDOWS"
+    assert first.flags == ["c-format", "fuzzy"]
+    assert (first.comment, first.occurrences) == ("A comment for translators", [("main.c", "12")])
+    assert (found[None, "Done"].msgstr, found[None, "Done"].flags) == ("Fini", [])
+    assert (found[None, "Half done"].msgstr, found[None, "Half done"].flags) == ("À moitié", ["fuzzy"])
+    assert found[None, "%(count)d file"].msgstr_plural == {0: "%(count)d FILE", 1: "%(count)d FILES"}
+    assert found[None, "First line\n\n{name} and ${value}\n"].msgstr == "FIRST LINE\n\n{name} AND ${value}\n"
+    assert found[None, "Old"].obsolete
+    assert polib.pofile(written).metadata["Language"] == "fr"
+    assert written.startswith("# Translators: somebody.")
+
+
+def test_a_finished_catalogue_stays_byte_for_byte() -> None:
+    finished = PO.split("#. A comment", maxsplit=1)[0] + 'msgid "Done"\nmsgstr "Fini"\n'
+    assert through("a.po", finished.encode()).decode() == finished
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Copy %s to %d of %.2f and %1$s", ["%s", "%d", "%.2f", "%1$s"]),
+        ("100%% of %(name)s", ["%%", "%(name)s"]),
+        ("{0} {name!r:>4} {{x}} ${x} %{y} %1", ["{0}", "{name!r:>4}", "{{x}}", "${x}", "%{y}", "%1"]),
+        ("Save 20% now", []),
+        ("Ben &amp; Jerry", ["&amp;"]),
+    ],
+)
+def test_placeholders_are_found(text: str, kept: list[str]) -> None:
+    written = through("a.po", f'msgid ""\nmsgstr ""\n\nmsgid "{text}"\nmsgstr ""\n'.encode()).decode()
+    new = next(iter(polib.pofile(written))).msgstr
+    rest = text
+    for each in kept:
+        assert each in new
+        rest = rest.replace(each, "\0")
+    assert new.count("%") >= len([each for each in kept if "%" in each])
+    assert all(word.upper() in new for word in rest.split() if word.isalpha())
+
+
+def test_catalogues_that_are_refused() -> None:
+    for data in (b"nothing", b'msgid "a"', b'msgid "a"\nmsgstr "x" y\n', b'"\nmsgid\n', b"/etc/passwd", b"msgid /etc/passwd"):
+        with pytest.raises(BrokenDocument):
+            through("a.po", data)
+    with pytest.raises(DocumentEncoding):
+        through("a.po", b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "\xff"\nmsgstr ""\n')
+    with pytest.raises(DocumentError, match="language is de"):
+        through("a.po", b'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr ""\n')
+
+
+FIRST = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
+  <file original="a" source-language="en" datatype="plaintext"><body>
+    <trans-unit id="1"><source>I <g id="b">lost</g> my <x id="i"/> keys, %s.</source><note>a note</note></trans-unit>
+    <trans-unit id="2" translate="no"><source>Brand</source></trans-unit>
+    <trans-unit id="3" approved="yes"><source>Done</source><target>Fini</target></trans-unit>
+    <trans-unit id="4"><source>Started</source><target state="new">Commencé</target></trans-unit>
+    <group translate="no"><trans-unit id="5"><source>In a group</source></trans-unit></group>
+    <trans-unit id="6"><source>Call <mrk mtype="protected">open()</mrk> <bpt id="1">&lt;b&gt;</bpt>now<ept id="1">&lt;/b&gt;</ept></source><target/></trans-unit>
+  </body></file>
+</xliff>
+"""
+SECOND = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en">
+  <file id="f"><unit id="1"><segment id="s"><source>I <pc id="1">lost</pc><ph id="2"/> it.</source></segment>
+  <segment state="final"><source>Final</source><target>Final !</target></segment></unit>
+  <unit id="2" translate="no"><segment><source>Brand</source></segment></unit></file>
+</xliff>
+"""
+
+
+def test_xliff_1_2_is_filled_where_it_is_open() -> None:
+    store = xliff.xlifffile.parsestring(through("a.xlf", FIRST.encode()))
+    units = {unit.xmlelement.get("id"): unit for unit in store.units}
+    assert units["1"].target == "I LOST MY KEYS, %s."
+    assert [child.tag.rpartition("}")[2] for child in units["1"].xmlelement] == ["source", "target", "note"]
+    target = units["1"].xmlelement.find("{*}target")
+    assert [(child.tag.rpartition("}")[2], child.text) for child in target] == [("g", "LOST"), ("x", None)]
+    assert target.get("state") == "needs-review-translation"
+    assert [units[number].target for number in "2345"] == [None, "Fini", "Commencé", None]
+    six = units["6"].xmlelement.find("{*}target")
+    assert [(child.tag.rpartition("}")[2], child.text) for child in six] == [("mrk", "open()"), ("bpt", "<b>"), ("ept", "</b>")]
+    assert b'target-language="fr"' in through("a.xlf", FIRST.encode())
+    # The sources are as they were.
+    assert "I <g" in through("a.xlf", FIRST.encode()).decode()
+
+
+def test_xliff_2_is_filled_where_it_is_open() -> None:
+    written = through("a.xliff", SECOND.encode()).decode()
+    assert '<target>I <pc id="1">LOST</pc><ph id="2"/> IT.</target>' in written
+    assert '<segment id="s" state="translated">' in written
+    assert "<target>Final !</target>" in written
+    assert written.count("<target>") == 2
+    assert 'trgLang="fr"' in written
+    assert segments("a.xliff", SECOND.encode()) == ["I <b 0>lost</b><wbr 1> it."]
+
+
+def test_xliff_that_is_refused() -> None:
+    for data in (b"<xliff/>", b"<html/>", b"no xml", b"<xliff", b""):
+        with pytest.raises(BrokenDocument):
+            through("a.xlf", data)
+    with pytest.raises(DocumentError, match="target language is de"):
+        through("a.xlf", FIRST.replace('source-language="en"', 'source-language="en" target-language="de"').encode())
+    bomb = FIRST.replace("<xliff", '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff', 1).replace("%s", "&b;")
+    with pytest.raises(UnsafeDocument, match="document type"):
+        through("a.xlf", bomb.encode())

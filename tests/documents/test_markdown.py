@@ -1,0 +1,117 @@
+"""Markdown, judged by what it is rendered as."""
+
+from __future__ import annotations
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.support.documents import rebuilt, segments, through, upper
+
+TEXT = """---
+title: A title
+---
+# Getting *started*
+
+This is **bold**, _italic_ and ~~struck~~ text over
+two lines, with `code_inline()` and [a link](https://example.org/a_b "Title").
+See [the manual][manual] or <https://example.org>.
+
+> A quote that runs
+> over two lines.
+
+1. First item
+   - Nested item with \\*stars\\*
+2. Second item  
+   after a hard break
+
+```python
+print("not translated")
+```
+
+    indented code
+
+| Name | Meaning |
+|------|---------|
+| key \\| lock | what opens |
+
+A footnote[^1] and a box:
+
+- [ ] to do
+
+[^1]: The footnote.
+
+<details><summary>More <b>here</b></summary></details>
+
+Setext heading
+==============
+
+2 is a number, 5 * 3 < 20, a_b_c and AT&amp;T.
+
+[manual]: https://example.org/manual
+"""
+
+
+def html(text: str) -> str:
+    body = text.split("---\n", 2)[-1] if text.startswith("---") else text
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(body)
+
+
+def flat(text: str) -> str:
+    """Return HTML without the line breaks that a browser shows as spaces."""
+    return " ".join(html(text).split())
+
+
+def test_markdown_without_translation_stays_byte_for_byte() -> None:
+    for text in (TEXT, TEXT.replace("\n", "\r\n"), "", "\n", "no end"):
+        assert through("a.md", text.encode(), lambda fragment: fragment).decode() == text
+
+
+def test_markdown_that_is_written_anew_is_rendered_the_same() -> None:
+    assert flat(through("a.md", TEXT.encode(), rebuilt).decode()).replace("<b></b>", "") == flat(TEXT)
+
+
+def test_what_a_paragraph_consists_of() -> None:
+    found = segments("a.md", TEXT.encode())
+    assert found[0] == "Getting <b 0>started</b>"
+    assert found[1].startswith("This is <b 0>bold</b>, <b 1>italic</b> and <b 2>struck</b> text over two lines")
+    assert '<b 3 translate="no">code_inline()</b>' in found[1]
+    assert "A quote that runs over two lines." in found
+    assert ["Second item", "after a hard break"] == found[found.index("Second item") :][:2]
+    assert {"Name", "Meaning", "what opens", "key | lock", "Setext heading"} <= set(found)
+    assert "More <b>here</b>" in found
+    assert not [text for text in found if "not translated" in text or "indented code" in text or "title" in text]
+
+
+def test_words_are_translated_in_their_places() -> None:
+    written = through("a.md", TEXT.encode()).decode()
+    for expected in (
+        "title: A title",
+        "# GETTING *STARTED*",
+        "**BOLD**, _ITALIC_ AND ~~STRUCK~~",
+        "`code_inline()`",
+        '[A LINK](https://example.org/a_b "Title")',
+        "[THE MANUAL][manual] OR <https://example.org>",
+        "> A QUOTE THAT RUNS OVER TWO LINES.",
+        "   - NESTED ITEM WITH \\*STARS\\*",
+        "2. SECOND ITEM  \n   AFTER A HARD BREAK",
+        'print("not translated")',
+        "| KEY \\| LOCK | WHAT OPENS |",
+        "A FOOTNOTE[^1] AND A BOX:",
+        "- [ ] TO DO",
+        "[^1]: THE FOOTNOTE.",
+        "<summary>MORE <b>HERE</b></summary>",
+        "SETEXT HEADING\n======",
+        "[manual]: https://example.org/manual",
+    ):
+        assert expected in written
+
+
+@pytest.mark.parametrize("text", ["1. Mai", "- nein", "# Titel", "> x", "a *b* c_ _d", "[x](y)", "<b>", "1986) a", "+ 1"])
+def test_a_translation_that_looks_like_markup_is_shown_as_it_is(text: str) -> None:
+    written = through("a.md", b"Some words.\n", lambda _: text.replace("<", "&lt;")).decode()
+    shown = html(written)
+    assert shown == html("Some words.\n").replace("Some words.", text.replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def test_upper_of_the_tests_leaves_code_alone() -> None:
+    assert upper('a <b 1 translate="no">b</b> c &amp; <wbr 2>') == 'A <b 1 translate="no">b</b> C &amp; <wbr 2>'

@@ -1,0 +1,44 @@
+"""Tables: the chosen columns, byte for byte otherwise."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from service.documents.errors import BrokenDocument, DocumentError
+from tests.support.documents import through
+
+TABLE = 'id,Name,"Long text"\r\n1,"A ""big"" house","First line\nsecond line"\r\n2,=SUM(A1),last, \r\n'
+
+
+def same(fragment: str) -> str:
+    return fragment
+
+
+def test_a_table_without_translation_stays_byte_for_byte() -> None:
+    for text in (TABLE, TABLE.replace(",", ";"), TABLE.replace(",", "\t"), "", "a\n", "a,b\n\nc,\n", '"",""\n', ",\n,"):
+        assert through("a.csv", text.encode(), same).decode() == text
+
+
+def test_all_columns_are_translated_unless_some_are_chosen() -> None:
+    assert through("a.csv", TABLE.encode()).decode() == TABLE.upper().replace("SUM(A1)", "SUM(A1)")
+    chosen = through("a.csv", TABLE.encode(), columns=("long text",)).decode()
+    assert chosen == TABLE.replace("First line\nsecond line", "FIRST LINE\nSECOND LINE").replace("last", "LAST")
+    by_number = through("a.csv", TABLE.encode(), columns=("2",)).decode()
+    assert by_number == TABLE.replace('A ""big"" house', 'A ""BIG"" HOUSE').replace("Name", "NAME")
+
+
+def test_a_value_that_needs_quotes_gets_them() -> None:
+    written = through("a.csv", b"a,b\nword,2\n", lambda fragment: "x, y" if fragment == "word" else fragment).decode()
+    assert written == 'a,b\n"x, y",2\n'
+    assert [*csv.reader(io.StringIO(written))] == [["a", "b"], ["x, y", "2"]]
+
+
+def test_what_is_wrong_with_a_table_is_said() -> None:
+    with pytest.raises(DocumentError, match="no column"):
+        through("a.csv", TABLE.encode(), columns=("nope",))
+    for text in ('a,"b', 'a,b"c"d\n"x"y,z\n'):
+        with pytest.raises(BrokenDocument, match="quote"):
+            through("a.csv", text.encode())
