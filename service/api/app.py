@@ -12,7 +12,7 @@ from starlette.routing import Route
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
 from service.api import docs_page
-from service.api.documents import ServiceEngine, limits_of
+from service.api.documents import ServiceEngine
 from service.api.error_handlers import install_error_handlers
 from service.api.extensions import libretranslate, open_inference, repository
 from service.api.middleware.access import BodyAccessMiddleware, HeadAccessMiddleware
@@ -24,6 +24,7 @@ from service.api.routes import attention, detect, documents, health, languages, 
 from service.api.state import Service
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore
+from service.documents.limits import limits_of
 from service.documents.translating import Pace
 from service.figures.renderer import FigureRenderer
 
@@ -73,7 +74,7 @@ def job_runner(service: Service) -> JobRunner:
     settings = service.settings
     store = JobStore(settings.jobs_dir, settings.jobs_limit, settings.job_retention_seconds)
     options = RunnerOptions(
-        limits_of(service), Pace(window_seconds=settings.request_timeout_seconds), settings.jobs_running
+        limits_of(settings), Pace(window_seconds=settings.request_timeout_seconds), settings.jobs_running
     )
     return JobRunner(store, ServiceEngine(service), options, service.metrics.document_finished)
 

@@ -23,7 +23,7 @@ from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import JobRunner
 from service.documents.jobs.store import StoreFull
-from service.documents.limits import MIB, Limits, check_file_size
+from service.documents.limits import check_file_size, limits_of
 from service.documents.registry import format_named, format_of
 from service.documents.translating import TextTranslator
 from service.logs import describe_exception, get_logger
@@ -54,17 +54,6 @@ class ServiceEngine:
         """Return the language of a text among those that are served, or None."""
         [guesses] = await self._service.detect([text])
         return guesses[0].language if guesses and guesses[0].confidence else None
-
-
-def limits_of(service: Service) -> Limits:
-    """Return the limits of documents."""
-    settings = service.settings
-    return Limits(
-        file_bytes=settings.max_file_mb * MIB,
-        unpacked_bytes=settings.max_unpacked_mb * MIB,
-        characters=settings.document_character_limit,
-        segments=settings.document_segment_limit,
-    )
 
 
 def document_form() -> dict[str, Any]:
@@ -111,7 +100,7 @@ async def read_job(
         source, target = served_pair(wanted.source, wanted.target, known, wanted.model)
         if source != target:
             service.legs(source, target, wanted.model)
-    check_file_size(len(file.content), limits_of(service))
+    check_file_size(len(file.content), limits_of(service.settings))
     context.texts, context.model = 1, wanted.model if wanted.model and not auto else None
     job = Job(
         id=new_id(),

@@ -111,6 +111,13 @@ def run(options: BulkOptions) -> None:
     BundleError or DeviceUnavailable.
     """
     check_options(options)
+    translator, search = open_model(options)
+    with quiet_when_output_closes():
+        asyncio.run(_run(options, translator, search))
+
+
+def open_model(options: BulkOptions) -> tuple[Translator, TranslationOptions]:
+    """Return the wanted model and how it searches; raise InvalidInput, BundleError or DeviceUnavailable."""
     model_settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
     bundle = find_bundle(options.wanted, options.models_dir, model_settings)
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
@@ -124,8 +131,7 @@ def run(options: BulkOptions) -> None:
         length_penalty=decoding.length_penalty,
         details=bool(options.alignments or options.scores),
     )
-    with quiet_when_output_closes():
-        asyncio.run(_run(options, translator, search))
+    return translator, search
 
 
 def check_options(options: BulkOptions) -> None:

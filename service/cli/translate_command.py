@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from service.cli import documents
 from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
 from service.cli.options import (
@@ -23,10 +24,13 @@ from service.cli.options import (
     read_settings,
     warn_of_old_names,
 )
+from service.documents.limits import limits_of
 from service.engine import EngineError, InvalidOption, UnsupportedPair
 from service.logs import configure_logging
 
-Texts = Annotated[list[str] | None, typer.Argument(help="Texts to translate, instead of --input.")]
+Texts = Annotated[
+    list[str] | None, typer.Argument(help="Texts to translate, or names of documents (docx, html, po, …).")
+]
 Source = Annotated[str | None, typer.Option("--from", help="Language of the text. [default: the only possible one]")]
 Target = Annotated[str | None, typer.Option("--to", help="Language to translate into.")]
 Model = Annotated[
@@ -42,7 +46,16 @@ Input = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File for the translations; - is standard output, the default."),
+    typer.Option(
+        "--output",
+        "-o",
+        help="File for the translations; - is standard output, the default. Of documents: a file or a folder; by "
+        "default NAME.LANGUAGE.EXTENSION beside the document.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Columns of a table (csv) to translate, by name or number from 1, separated by commas."),
 ]
 BeamSize = Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")]
 SplitSentences = Annotated[
@@ -76,14 +89,16 @@ def translate(
     target_file: TargetFile = None,
     alignments: Alignments = None,
     scores: Scores = None,
+    columns: Columns = None,
     models_dir: ModelsDir = None,
     device: Device = None,
     intra_threads: IntraThreads = None,
     threads: Threads = None,
 ) -> None:
-    """Translate texts or a file line by line, or score and align translations that you have.
+    """Translate texts, documents, or a file line by line, or score and align translations that you have.
 
-    There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output.
+    There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output. A
+    document keeps its format: translucent translate report.docx --to fr writes report.fr.docx.
     """
     own = read_settings(models_dir=models_dir, device=device, intra_threads=either_name(intra_threads, threads))
     warn_of_old_names()
@@ -105,7 +120,11 @@ def translate(
         inter_threads=own.inter_threads,
     )
     try:
-        bulk.run(options)
+        if documents.are_documents(options.texts):
+            chosen = tuple(name.strip() for name in (columns or "").split(",") if name.strip())
+            documents.run(options, documents.DocumentOptions(limits_of(own), chosen))
+        else:
+            bulk.run(options)
     except (InvalidOption, UnsupportedPair) as error:
         fail(error.message, WRONG)
     except EngineError as error:

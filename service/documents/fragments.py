@@ -16,6 +16,7 @@ from service.markup.tokens import scan
 
 Thing = TypeVar("Thing")
 
+MAX_DEPTH = 50  # spans in spans
 NUMBER = re.compile(r"<\w+ (\d+)")
 
 
@@ -169,4 +170,17 @@ def closing_tags(tags: Sequence[str]) -> dict[int, int]:
                 if name == named[2]:
                     closing[opener] = number
                     break
-    return closing
+    return _shallow(closing)
+
+
+def _shallow(closing: dict[int, int]) -> dict[int, int]:
+    """Return the pairs that are nested at most MAX_DEPTH deep; the tags of deeper ones are points."""
+    kept: dict[int, int] = {}
+    ends: list[int] = []
+    for first, last in sorted(closing.items()):
+        while ends and ends[-1] < first:
+            ends.pop()
+        if len(ends) < MAX_DEPTH:
+            kept[first] = last
+            ends.append(last)
+    return kept

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.documents.errors import DocumentTooLarge
+from service.settings import Settings
 
 MIB = 1_048_576
 
@@ -19,6 +20,16 @@ class Limits:
     characters: int = 1_000_000  # of translatable text
     segments: int = 20_000  # paragraphs, cells, entries, cues
     entries: int = 5_000  # files in a packed document
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the limits that the operator has set."""
+    return Limits(
+        file_bytes=settings.max_file_mb * MIB,
+        unpacked_bytes=settings.max_unpacked_mb * MIB,
+        characters=settings.document_character_limit,
+        segments=settings.document_segment_limit,
+    )
 
 
 def check_file_size(size: int, limits: Limits) -> None:

@@ -58,6 +58,11 @@ def supported_extensions() -> list[str]:
     return [extension for each in FORMATS if each.installed for extension in each.extensions]
 
 
+def known_extensions() -> frozenset[str]:
+    """Return the extensions of all files that this program knows as documents, also those that it refuses."""
+    return frozenset([*REFUSED, *(extension for each in FORMATS for extension in each.extensions)])
+
+
 def format_named(name: str) -> Format:
     """Return the format of this name; raise UnsupportedDocument."""
     for each in FORMATS:

@@ -8,13 +8,14 @@ import schemathesis
 from schemathesis.core import NotSet
 from schemathesis.core.failures import Failure
 
-# What no schema can say: which languages, pairs and models there are, how much an operator allows, and how fields
-# depend on each other.
+# What no schema can say: which languages, pairs and models there are, how much an operator allows, which files are
+# documents, and how fields depend on each other.
 REASONS = frozenset(
     {
         *("unsupported_language", "unsupported_pair", "unsupported_format", "unknown_model", "model_changed"),
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
         *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required"),
+        *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),
     }
 )
 DEPENDENT = (

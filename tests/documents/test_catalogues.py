@@ -89,7 +89,8 @@ def test_placeholders_are_found(text: str, kept: list[str]) -> None:
 
 
 def test_catalogues_that_are_refused() -> None:
-    for data in (b"nothing", b'msgid "a"', b'msgid "a"\nmsgstr "x" y\n', b'"\nmsgid\n', b"/etc/passwd", b"msgid /etc/passwd"):
+    wrong = b'msgid "a"\nmsgstr "x" y\n'
+    for data in (b"nothing", b'msgid "a"', wrong, b'"\nmsgid\n', b"/etc/passwd", b"msgid /etc/passwd"):
         with pytest.raises(BrokenDocument):
             through("a.po", data)
     with pytest.raises(DocumentEncoding):
@@ -106,7 +107,8 @@ FIRST = """<?xml version="1.0" encoding="UTF-8"?>
     <trans-unit id="3" approved="yes"><source>Done</source><target>Fini</target></trans-unit>
     <trans-unit id="4"><source>Started</source><target state="new">Commencé</target></trans-unit>
     <group translate="no"><trans-unit id="5"><source>In a group</source></trans-unit></group>
-    <trans-unit id="6"><source>Call <mrk mtype="protected">open()</mrk> <bpt id="1">&lt;b&gt;</bpt>now<ept id="1">&lt;/b&gt;</ept></source><target/></trans-unit>
+    <trans-unit id="6"><source>Call <mrk mtype="protected">open()</mrk>
+      <bpt id="1">&lt;b&gt;</bpt>now<ept id="1">&lt;/b&gt;</ept></source><target/></trans-unit>
   </body></file>
 </xliff>
 """
@@ -120,7 +122,7 @@ SECOND = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_xliff_1_2_is_filled_where_it_is_open() -> None:
-    store = xliff.xlifffile.parsestring(through("a.xlf", FIRST.encode()))
+    store = xliff.xlifffile.parsestring(through("a.xlf", FIRST.encode()))  # type: ignore[no-untyped-call]
     units = {unit.xmlelement.get("id"): unit for unit in store.units}
     assert units["1"].target == "I LOST MY KEYS, %s."
     assert [child.tag.rpartition("}")[2] for child in units["1"].xmlelement] == ["source", "target", "note"]
@@ -129,7 +131,8 @@ def test_xliff_1_2_is_filled_where_it_is_open() -> None:
     assert target.get("state") == "needs-review-translation"
     assert [units[number].target for number in "2345"] == [None, "Fini", "Commencé", None]
     six = units["6"].xmlelement.find("{*}target")
-    assert [(child.tag.rpartition("}")[2], child.text) for child in six] == [("mrk", "open()"), ("bpt", "<b>"), ("ept", "</b>")]
+    found = [(child.tag.rpartition("}")[2], child.text) for child in six]
+    assert found == [("mrk", "open()"), ("bpt", "<b>"), ("ept", "</b>")]
     assert b'target-language="fr"' in through("a.xlf", FIRST.encode())
     # The sources are as they were.
     assert "I <g" in through("a.xlf", FIRST.encode()).decode()
@@ -151,6 +154,7 @@ def test_xliff_that_is_refused() -> None:
             through("a.xlf", data)
     with pytest.raises(DocumentError, match="target language is de"):
         through("a.xlf", FIRST.replace('source-language="en"', 'source-language="en" target-language="de"').encode())
-    bomb = FIRST.replace("<xliff", '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff', 1).replace("%s", "&b;")
+    doctype = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+    bomb = FIRST.replace("<xliff", f"{doctype}<xliff", 1).replace("%s", "&b;")
     with pytest.raises(UnsafeDocument, match="document type"):
         through("a.xlf", bomb.encode())

@@ -32,7 +32,8 @@ def book(folder: Path) -> bytes:
 
 def test_pages_and_tables_of_contents_are_translated(tmp_path: Path) -> None:
     data = book(tmp_path)
-    assert {"Chapter one", "I have <b>never</b> lost my <a href=\"#x\">keys</a>.", "First chapter"} <= set(segments("a.epub", data))
+    sentence = 'I have <b>never</b> lost my <a href="#x">keys</a>.'
+    assert {"Chapter one", sentence, "First chapter"} <= set(segments("a.epub", data))
     (tmp_path / "new.epub").write_bytes(through("a.epub", data))
     read = epub.read_epub(str(tmp_path / "new.epub"))
     content = read.get_item_with_href("text/one.xhtml").get_content().decode()

@@ -24,13 +24,37 @@ def saved(document: Any) -> bytes:
 
 def letter() -> bytes:
     document = OpenDocumentText()
-    for name, values in (("T1", {"fontweight": "bold"}), ("T2", {"fontweight": "bold"}), ("T3", {"fontstyle": "italic"})):
+    add_styles(document)
+    text = document.text
+    text.addElement(H(outlinelevel=1, text="Our plan"))
+    text.addElement(paragraph())
+    spaced = P(text="A")
+    spaced.addElement(S(c=3))
+    spaced.addText("gap")
+    text.addElement(spaced)
+    text.addElement(P(text="print(x)", stylename="Preformatted_20_Text"))
+    text.addElement(table())
+    box = TextBox()
+    box.addElement(P(text="In a box"))
+    frame = Frame(width="2cm", height="2cm", anchortype="paragraph")
+    frame.addElement(box)
+    holder = P(text="Before ")
+    holder.addElement(frame)
+    text.addElement(holder)
+    add_header_and_footer(document)
+    return saved(document)
+
+
+def add_styles(document: Any) -> None:
+    bold, italic = {"fontweight": "bold"}, {"fontstyle": "italic"}
+    for name, values in (("T1", bold), ("T2", bold), ("T3", italic)):
         style = Style(name=name, family="text")
         style.addElement(TextProperties(**values))
         document.automaticstyles.addElement(style)
     document.styles.addElement(Style(name="Preformatted_20_Text", family="paragraph"))
-    text = document.text
-    text.addElement(H(outlinelevel=1, text="Our plan"))
+
+
+def paragraph() -> Any:
     paragraph = P(text="We have ")
     paragraph.addElement(Span(stylename="T1", text="nev"))
     paragraph.addElement(Span(stylename="T2", text="er"))  # as LibreOffice writes words that were edited
@@ -48,12 +72,10 @@ def letter() -> bytes:
     italic.addElement(LineBreak())
     italic.addText("two")
     paragraph.addElement(italic)
-    text.addElement(paragraph)
-    spaced = P(text="A")
-    spaced.addElement(S(c=3))
-    spaced.addText("gap")
-    text.addElement(spaced)
-    text.addElement(P(text="print(x)", stylename="Preformatted_20_Text"))
+    return paragraph
+
+
+def table() -> Any:
     table = Table()
     table.addElement(TableColumn())
     row = TableRow()
@@ -61,14 +83,10 @@ def letter() -> bytes:
     cell.addElement(P(text="In a cell"))
     row.addElement(cell)
     table.addElement(row)
-    text.addElement(table)
-    box = TextBox()
-    box.addElement(P(text="In a box"))
-    frame = Frame(width="2cm", height="2cm", anchortype="paragraph")
-    frame.addElement(box)
-    holder = P(text="Before ")
-    holder.addElement(frame)
-    text.addElement(holder)
+    return table
+
+
+def add_header_and_footer(document: Any) -> None:
     layout = PageLayout(name="L1")
     document.automaticstyles.addElement(layout)
     master = MasterPage(name="Standard", pagelayoutname=layout)
@@ -76,7 +94,6 @@ def letter() -> bytes:
         kind.addElement(P(text=words))
         master.addElement(kind)
     document.masterstyles.addElement(master)
-    return saved(document)
 
 
 def texts(data: bytes) -> list[str]:
@@ -95,7 +112,8 @@ def test_paragraphs_notes_frames_and_headers_are_translated() -> None:
     assert segments("a.odt", data) == [
         "Our plan",
         "We have <b 0>never</b> lost a <b 1>customer</b><wbr 2>.",
-        *("one", "two", "A footnote.", "A   gap", "In a cell", "Before <wbr 0>", "In a box", "Our company", "Confidential"),
+        *("one", "two", "A footnote.", "A   gap", "In a cell", "Before <wbr 0>", "In a box"),
+        *("Our company", "Confidential"),
     ]
     written = through("a.odt", data)
     assert texts(written) == [text if text == "print(x)" else text.upper() for text in texts(data)]

@@ -37,7 +37,7 @@ def talk() -> bytes:
     paragraph.add_run().text = "Thank you."
     table = slide.shapes.add_table(1, 2, Inches(1), Inches(3), Inches(4), Inches(1)).table
     table.cell(0, 0).text, table.cell(0, 1).text = "Cell one", "Cell two"
-    data = CategoryChartData()
+    data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
     data.categories = ["East"]
     data.add_series("Sales", (1,))
     size = (Inches(1), Inches(4), Inches(4), Inches(2))

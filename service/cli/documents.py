@@ -1,0 +1,122 @@
+"""`translucent translate FILE …`: documents in, documents out, with the engine of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from service.cli.lines import STANDARD
+from service.cli.translate import BulkOptions, open_model
+from service.documents.errors import DocumentError
+from service.documents.format import ReadOptions
+from service.documents.limits import Limits, check_file_size, check_segments
+from service.documents.registry import extension_of, format_of, known_extensions
+from service.documents.translating import translate_segments
+from service.engine import InvalidInput, InvalidOption, TranslationOptions, Translator
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    """What concerns documents only."""
+
+    limits: Limits
+    columns: tuple[str, ...] = ()
+
+
+def are_documents(arguments: Sequence[str]) -> bool:
+    """Return whether arguments are names of documents; raise InvalidOption if only some of them are."""
+    found = [extension_of(each) in known_extensions() and Path(each).is_file() for each in arguments]
+    if any(found) and not all(found):
+        raise InvalidOption("Give documents or texts, not both.")
+    return bool(found) and all(found)
+
+
+def run(options: BulkOptions, own: DocumentOptions) -> None:
+    """Translate documents; raise InvalidInput, DocumentError, BundleError or DeviceUnavailable."""
+    if options.input or options.target_file or options.alignments or options.scores:
+        raise InvalidOption("Documents take --output and --columns, not the options for files of lines.")
+    paths = [Path(each) for each in options.texts]
+    for path in paths:
+        format_of(path.name)  # refused before the model is loaded
+    if len(paths) > 1 and options.output is not None and not options.output.is_dir():
+        raise InvalidOption("--output must be a folder for several documents.")
+    translator, search = open_model(options)
+    targets = [output_of(path, options.output, translator.info.target_language) for path in paths]
+    asyncio.run(_run([*zip(paths, targets, strict=True)], translator, search, own))
+
+
+def output_of(path: Path, output: Path | None, language: str) -> Path:
+    """Return where the translation of a document goes: beside it by default, and never over another file."""
+    name = f"{path.stem}.{language}{path.suffix}"
+    if output is not None:
+        chosen = output / name if output.is_dir() else output
+        if chosen != STANDARD and chosen.resolve() == path.resolve():
+            raise InvalidInput(f"{chosen} is named twice; every input and output needs its own file.")
+        return chosen
+    beside = path.with_name(name)
+    if beside.exists():
+        raise InvalidInput(f"{beside} exists; name another file with --output.")
+    return beside
+
+
+async def _run(
+    files: Sequence[tuple[Path, Path]], translator: Translator, search: TranslationOptions, own: DocumentOptions
+) -> None:
+    try:
+        await translator.start()
+        for source, target in files:
+            data = await _translated(source, translator, search, own)
+            _write(target, data)
+    finally:
+        await translator.stop(0.0)
+
+
+async def _translated(path: Path, translator: Translator, search: TranslationOptions, own: DocumentOptions) -> bytes:
+    data = _read(path)
+    try:
+        check_file_size(len(data), own.limits)
+        document = format_of(path.name).read(
+            data, ReadOptions(translator.info.target_language, own.limits, own.columns)
+        )
+        check_segments(document.segments, own.limits)
+    except DocumentError as error:
+        raise type(error)(f"{path}: {error.message}") from None
+    with _progress(path, len({*document.segments})) as bar:
+
+        async def on_window(new: dict[str, str]) -> None:
+            bar.update(len(new))
+
+        translations = await translate_segments([translator], document.segments, search, on_window=on_window)
+    return document.write(translations)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path == STANDARD:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
+    print(path)  # noqa: T201 - the result of the command
+
+
+def _progress(path: Path, count: int) -> tqdm[NoReturn]:
+    return tqdm(total=count, unit=" segments", desc=path.name, disable=not sys.stderr.isatty())
