@@ -16,6 +16,7 @@ from service.engine import (
     TargetScore,
     Translation,
     TranslationOptions,
+    ValueHandling,
 )
 
 
@@ -55,7 +56,12 @@ class TranslatorPort(Protocol):
         """Score given translations (source, target), many at once."""
 
     def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 

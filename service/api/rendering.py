@@ -43,7 +43,7 @@ def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
 
 def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
     """Return one translated sentence; token positions are in the caller's own text and in the whole translation."""
-    return {
+    rendered = {
         "source": render_side(sentence.source_text, sentence.source_tokens),
         "target": render_side(sentence.target_text, sentence.target_tokens),
         "score": finite(sentence.score),
@@ -52,6 +52,7 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
         "word_alignment": render_pairs(sentence.word_alignment),
         "finish_reason": sentence.finish_reason,
     }
+    return rendered if sentence.values is None else {**rendered, "values": sentence.values}
 
 
 def render_details(translation: Translation) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def without_long_words(text: str, tokens: Sequence[Span], limit: int) -> list[Sp
         too_long = bisect_left(starts, word.end()) - bisect_left(starts, word.start()) > limit
         return too_long and not any(unicodedata.category(character) == "Lo" for character in word[0])
 
-    return outside(text, 0, len(text), filter(is_long, WORD.finditer(text)))
+    return outside(text, 0, len(text), (word.span() for word in filter(is_long, WORD.finditer(text))))
 
 
 def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
@@ -146,12 +146,12 @@ def wrap(text: str, tokens: Sequence[Span], limit: int) -> list[Span]:
     return spans
 
 
-def outside(text: str, start: int, end: int, left_alone: Iterable[re.Match[str]]) -> list[Span]:
+def outside(text: str, start: int, end: int, left_alone: Iterable[Span]) -> list[Span]:
     """Return the translatable ranges between these parts of a range, which stay as they are."""
     spans: list[Span] = []
     for part in left_alone:
-        spans.extend(trimmed(text, start, part.start()))
-        start = part.end()
+        spans.extend(trimmed(text, start, part[0]))
+        start = part[1]
     return [*spans, *trimmed(text, start, end)]
 
 

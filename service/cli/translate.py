@@ -40,6 +40,7 @@ from service.engine import (
     Translation,
     TranslationOptions,
     Translator,
+    ValueHandling,
     WorkerSettings,
     normalised_score,
     open_translator,
@@ -61,6 +62,7 @@ class BulkOptions:
     input: Path | None = None  # None or -: standard input
     output: Path | None = None  # None or -: standard output
     beam_size: int | None = None  # None: the beam size that the model was measured with
+    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
@@ -129,6 +131,7 @@ def open_model(options: BulkOptions) -> tuple[Translator, TranslationOptions]:
     search = TranslationOptions(
         beam_size=options.beam_size or decoding.beam_size,
         length_penalty=decoding.length_penalty,
+        values=options.values,
         details=bool(options.alignments or options.scores),
     )
     return translator, search

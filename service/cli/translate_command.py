@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -66,6 +66,14 @@ SplitSentences = Annotated[
         "are always taken as they are.",
     ),
 ]
+Values = Annotated[
+    Literal["localize", "keep", "off"] | None,
+    typer.Option(
+        help="Numbers, dates, amounts, addresses, placeholders and other values: localize keeps each exactly once, "
+        "written as the target language writes it; keep keeps it as it is; off translates it like any text. "
+        "[env: TRANSLUCENT_VALUES]"
+    ),
+]
 TargetFile = Annotated[
     Path | None,
     typer.Option(help="File of given translations, line by line, which are scored and aligned; nothing is translated."),
@@ -86,6 +94,7 @@ def translate(
     output: Output = None,
     beam_size: BeamSize = None,
     split_sentences: SplitSentences = True,
+    values: Values = None,
     target_file: TargetFile = None,
     alignments: Alignments = None,
     scores: Scores = None,
@@ -100,7 +109,9 @@ def translate(
     There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output. A
     document keeps its format: translucent translate report.docx --to fr writes report.fr.docx.
     """
-    own = read_settings(models_dir=models_dir, device=device, intra_threads=either_name(intra_threads, threads))
+    own = read_settings(
+        models_dir=models_dir, device=device, values=values, intra_threads=either_name(intra_threads, threads)
+    )
     warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
     options = bulk.BulkOptions(
@@ -111,6 +122,7 @@ def translate(
         output=output,
         beam_size=beam_size,
         split_sentences=split_sentences,
+        values=own.values,
         target_file=target_file,
         alignments=alignments,
         scores=scores,

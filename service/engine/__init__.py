@@ -48,6 +48,7 @@ from service.engine.events import SentencesCancelled as SentencesCancelled
 from service.engine.events import SentencesQueued as SentencesQueued
 from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
+from service.engine.events import ValuesKept as ValuesKept
 from service.engine.events import ignore_event as ignore_event
 from service.engine.events import tee as tee
 from service.engine.languages.default_model import in_order as in_order
@@ -93,6 +94,8 @@ from service.engine.types import Token as Token
 from service.engine.types import TokenListener as TokenListener
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
+from service.engine.types import ValueHandling as ValueHandling
+from service.engine.types import ValuePath as ValuePath
 from service.engine.types import WorkerState as WorkerState
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from service.engine.types import FinishReason
+from service.engine.types import FinishReason, ValuePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,15 @@ class ModelClosed:
 
 
 @dataclass(frozen=True, slots=True)
+class ValuesKept:
+    """Sentences with values were translated, and their values were kept in this way."""
+
+    model: str
+    path: ValuePath
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallStage:
     """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
 
@@ -137,6 +146,7 @@ EngineEvent = (
     | RunFailed
     | StageDone
     | CoverageMeasured
+    | ValuesKept
     | CallStage
     | ModelOpened
     | OpeningFailed

@@ -14,7 +14,15 @@ from typing import Protocol, TypeVar
 
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.admission import QueueStatus, admission_error
-from service.engine.types import ModelInfo, PivotText, StreamedPivot, StreamEvent, Translation, TranslationOptions
+from service.engine.types import (
+    ModelInfo,
+    PivotText,
+    StreamedPivot,
+    StreamEvent,
+    Translation,
+    TranslationOptions,
+    ValueHandling,
+)
 
 
 class Leg(Protocol):
@@ -45,7 +53,12 @@ class StreamingLeg(Leg, Protocol):
         ...
 
     def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token."""
         ...
@@ -96,7 +109,12 @@ async def translate_in_legs(
 
 
 async def stream_in_legs(
-    legs: Sequence[StreamingLeg], text: str, max_length: int | None = None, *, deadline: float | None = None
+    legs: Sequence[StreamingLeg],
+    text: str,
+    max_length: int | None = None,
+    *,
+    deadline: float | None = None,
+    values: ValueHandling = "localize",
 ) -> AsyncIterator[StreamedPivot | StreamEvent]:
     """Yield the events of the last leg; with two legs, the first event is the text between them.
 
@@ -107,11 +125,11 @@ async def stream_in_legs(
     if before:
         [first] = before
         check_room(legs, deadline)
-        options = TranslationOptions(beam_size=1, max_length=max_length)
+        options = TranslationOptions(beam_size=1, max_length=max_length, values=values)
         [between] = await first.translate([text], options, deadline=deadline)
         text = between.text
         yield StreamedPivot(_pivot_text(first.info, between))
-    async with aclosing(last.stream(text, max_length, deadline=deadline)) as events:  # type: ignore[type-var]
+    async with aclosing(last.stream(text, max_length, deadline=deadline, values=values)) as events:  # type: ignore[type-var]
         async for event in events:
             yield event
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from service.bundle.wrapping import join
+from service.bundle.wrapping import Span, join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
-from service.engine.text.segmented_text import SegmentedText
+from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import (
     ScoringRequest,
@@ -41,32 +41,82 @@ class _Sentence:
     text: str = ""  # sent so far
 
 
+Settle = Callable[[int], Awaitable[tuple[SegmentedText, Sequence[SegmentResult]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """A text to stream: its segments, their jobs, and how those with values are translated."""
+
+    segmented: SegmentedText
+    jobs: Sequence[SentenceJob]
+    settle: Settle  # returns the segments that one becomes, and their translations
+
+    @property
+    def text(self) -> str:
+        """Return the text."""
+        return self.segmented.text
+
+
 async def stream_segmented(
-    segmented: SegmentedText,
-    jobs: Sequence[SentenceJob],
+    source: StreamSource, worker: SentenceWorker, tokenizers: Tokenizers, wanted: WeightSelection
+) -> AsyncIterator[StreamEvent]:
+    """Yield the events of a text, sentence by sentence; `wanted` has no view.
+
+    A sentence with values is sent when it is complete, because a check of its values may replace it.
+    """
+    segmented = source.segmented
+    texts: list[str] = []
+    spans: list[Span] = []
+    length = 0  # of the translation so far
+    for number, job in enumerate(source.jobs):
+        settled = await source.settle(number) if number in segmented.valued else None
+        parts = settled[0] if settled else SegmentedText(segmented.text, (segmented.segments[number],))
+        for place, segment in enumerate(parts.segments):
+            gap = segmented.text[spans[-1][1] if spans else 0 : segment.start]
+            tokens = parts.source_tokens(place, tokenizers.source)
+            yield StreamedSentence(len(spans), segmented.text[segment.start : segment.end], tokens, gap)
+            length += len(gap)
+            sentence = _Sentence(len(spans), length)
+            if settled:
+                own = replace(job, source_ids=segment.ids, values=None)
+                for event in await _complete(
+                    own, (parts, place, settled[1][place]), sentence, worker, tokenizers, wanted
+                ):
+                    yield event
+            else:
+                async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
+                    yield token
+                sentence.text = tokenizers.target.locate(sentence.ids).text
+            texts.append(sentence.text)
+            spans.append((segment.start, segment.end))
+            length += len(sentence.text)
+    yield StreamedEnd(join(segmented.text, spans, texts).text)
+
+
+async def _complete(
+    job: SentenceJob,
+    settled: tuple[SegmentedText, int, SegmentResult],
+    sentence: _Sentence,
     worker: SentenceWorker,
     tokenizers: Tokenizers,
     wanted: WeightSelection,
-) -> AsyncIterator[StreamEvent]:
-    """Yield the events of a text, sentence by sentence; `jobs` are those of its segments, `wanted` has no view."""
-    texts: list[str] = []
-    position = length = 0  # in the text, and of the translation so far
-    for number, (segment, job) in enumerate(zip(segmented.segments, jobs, strict=True)):
-        gap = segmented.text[position : segment.start]
-        position = segment.end
-        source = segmented.text[segment.start : segment.end]
-        tokens = tuple(
-            replace(token, start=token.start + segment.start, end=token.end + segment.start)
-            for token in tokenizers.source.tokens(source)
-        )
-        yield StreamedSentence(number, source, tokens, gap)
-        length += len(gap)
-        sentence = _Sentence(number, length)
-        async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
-            yield token
-        texts.append(tokenizers.target.locate(sentence.ids).text)
-        length += len(texts[-1])
-    yield StreamedEnd(join(segmented.text, segmented.spans, texts).text)
+) -> list[StreamedToken]:
+    """Return the events of a sentence that is translated already."""
+    parts, place, result = settled
+    sentence.ids = list(result.hypotheses[0].ids)
+    scores = await _score(job, sentence.ids, worker, tokenizers.target, wanted)
+    decoded = parts.locate(place, sentence.ids, tokenizers.target, sentence.start)
+    events = []
+    sent = 0
+    for at, token in enumerate(decoded.tokens):
+        end = max(sent, token.end - sentence.start)
+        weights = scores.cross_attention[0, 0, at]
+        added = decoded.text[sent:end]
+        events.append(StreamedToken(sentence.number, token, added, float(scores.logprobs[at]), weights))
+        sent = end
+    sentence.text = decoded.text
+    return events
 
 
 async def _stream_sentence(

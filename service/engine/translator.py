@@ -10,8 +10,10 @@ import copy
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self, TypeVar
 
 from service.bundle.alignment import alignment_weights
@@ -20,12 +22,12 @@ from service.engine.attention.attention_map import ScoredPair, build_map
 from service.engine.attention.quality_signals import coverage
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights
 from service.engine.errors import EmptyInput, InputTooLong
-from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ignore_event
+from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ValuesKept, ignore_event
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
 from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
-from service.engine.streaming import stream_segmented
+from service.engine.streaming import StreamSource, stream_segmented
 from service.engine.text.segmented_text import (
     SegmentationOptions,
     SegmentedText,
@@ -35,6 +37,7 @@ from service.engine.text.segmented_text import (
     word_links,
 )
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, for_target
+from service.engine.text.value_keeper import Source, ValueKeeper, sources_of
 from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
 from service.engine.types import (
     AttentionMap,
@@ -48,9 +51,11 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
+    ValueHandling,
     WeightSelection,
     WorkerState,
 )
+from service.engine.values.finder import ValueRules, find_values
 
 Result = TypeVar("Result")
 
@@ -207,12 +212,20 @@ class Translator:
         self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
         self._touch()
         size = sum(map(len, texts))
-        segmentation = self._segmentation if split else replace(self._segmentation, split=False)
+        segmentation = replace(self._segmentation, split=split, values=self._value_rules(options))
         segmented_texts = await self._timed(
-            "tokenize", size, lambda: [segment_text(text, self._tokenizers.source, segmentation) for text in texts]
+            "tokenize",
+            size,
+            lambda: [
+                segment_text(text, self._tokenizers.source, segmentation, self._tokenizers.target) for text in texts
+            ],
         )
-        sources = [segment.ids for segmented in segmented_texts for segment in segmented.segments]
+        sources = [source for segmented in segmented_texts for source in sources_of(segmented)]
         outcomes = await within(deadline, self._outcomes(sources, options, deadline))
+        if any(source.values is not None for source in sources):
+            segmented_texts, outcomes = await within(
+                deadline, self._with_values(segmented_texts, outcomes, options, deadline, segmentation)
+            )
         return await self._timed("detokenize", size, lambda: self._assemble(segmented_texts, outcomes, options))
 
     async def attention(
@@ -233,6 +246,14 @@ class Translator:
         wanted = replace(select_weights(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         self._touch()
+        rules = self._value_rules(options.translation)
+        if target_text is None and rules is not None and find_values(text, rules):
+            self._encode_sides(text)  # a text that is too long is refused before it is translated
+            # The view is over the tokens of the text itself, so the translation is scored like a given one.
+            [own] = await self.translate(
+                [text], replace(options.translation, alternatives=0), deadline=deadline, split=False
+            )
+            target_text = own.text
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
@@ -250,21 +271,39 @@ class Translator:
         return await self._timed("view", size, lambda: build_map(pair, options, begin, self._align, self._info))
 
     async def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
 
         If the iterator is closed, the rows are freed.
         """
-        options = complete(TranslationOptions(beam_size=1, max_length=max_length), self._manifest.decoding)
+        options = complete(
+            TranslationOptions(beam_size=1, max_length=max_length, values=values), self._manifest.decoding
+        )
         self.check_room(deadline)
         self._touch()
+        segmentation = replace(self._segmentation, values=self._value_rules(options))
         segmented = await self._timed(
-            "tokenize", len(text), lambda: segment_text(text, self._tokenizers.source, self._segmentation)
+            "tokenize",
+            len(text),
+            lambda: segment_text(text, self._tokenizers.source, segmentation, self._tokenizers.target),
         )
-        jobs = self._jobs([segment.ids for segment in segmented.segments], options, deadline)
+        jobs = self._jobs(sources_of(segmented), options, deadline)
         began = time.monotonic()
-        async for event in stream_segmented(segmented, jobs, self._worker, self._tokenizers, self._wanted):
+
+        async def settle(number: int) -> tuple[SegmentedText, list[SegmentResult]]:
+            one = SegmentedText(text, (segmented.segments[number],), {0: segmented.valued[number]})
+            found = await self._outcomes(sources_of(one), options, deadline)
+            texts, results = await self._with_values([one], found, options, deadline, segmentation)
+            return texts[0], results
+
+        source = StreamSource(segmented, jobs, settle)
+        async for event in stream_segmented(source, self._worker, self._tokenizers, self._wanted):
             yield event
         self._on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))
 
@@ -289,8 +328,31 @@ class Translator:
         if self._warm.is_set():
             self._last_used[:] = [time.time()]
 
+    def _value_rules(self, options: TranslationOptions) -> ValueRules | None:
+        """Return how values are found and written; None: they are text as any other."""
+        if options.values == "off":
+            return None
+        localized = options.values != "keep"
+        return ValueRules(self._segmentation.language, self._info.target_language, localized)
+
+    async def _with_values(
+        self,
+        segmented_texts: list[SegmentedText],
+        outcomes: list[SegmentResult],
+        options: TranslationOptions,
+        deadline: float | None,
+        segmentation: SegmentationOptions,
+    ) -> tuple[list[SegmentedText], list[SegmentResult]]:
+        """Return texts and outcomes in which every value has its place."""
+        keeper = ValueKeeper(self._tokenizers, segmentation, partial(self._outcomes, deadline=deadline))
+        texts, results = await keeper.keep(segmented_texts, outcomes, options)
+        for path, count in Counter(result.values for result in results).items():
+            if path is not None:
+                self._on_event(ValuesKept(self.name, path, count))
+        return texts, results
+
     async def _outcomes(
-        self, sources: Sequence[tuple[int, ...]], options: TranslationOptions, deadline: float | None
+        self, sources: Sequence[Source], options: TranslationOptions, deadline: float | None
     ) -> list[SegmentResult]:
         if not sources:
             return []
@@ -307,7 +369,7 @@ class Translator:
 
     async def _sentences(
         self,
-        sources: Sequence[tuple[int, ...]],
+        sources: Sequence[Source],
         options: TranslationOptions,
         deadline: float | None,
         score: WeightSelection | None,
@@ -315,7 +377,7 @@ class Translator:
         """Return the translations of sentences, scored if weights are wanted."""
         began = time.monotonic()
         results = await run_sentences(self._worker, self._jobs(sources, options, deadline, score))
-        for stage in sentence_stages(began, sources, results, self.name):
+        for stage in sentence_stages(began, [source.ids for source in sources], results, self.name):
             self._on_event(stage)
         if self._warm.is_set():  # the translation of the warm-up is cut off early
             for result in results:
@@ -332,7 +394,7 @@ class Translator:
         deadline: float | None,
         wanted: WeightSelection,
     ) -> ScoredPair:
-        [result] = await self._sentences([source], replace(options, alternatives=0), deadline, wanted)
+        [result] = await self._sentences([Source(source)], replace(options, alternatives=0), deadline, wanted)
         scores = result.scores
         assert scores is not None, "a worker answers with the requested scores"
         best = over_vocabulary(result.hypotheses[0], scores, penalty_of(options))
@@ -360,13 +422,16 @@ class Translator:
 
     def _jobs(
         self,
-        sources: Sequence[tuple[int, ...]],
+        sources: Sequence[Source],
         options: TranslationOptions,
         deadline: float | None,
         score: WeightSelection | None = None,
     ) -> list[SentenceJob]:
         limit = self._manifest.limits.target_tokens
-        return [SentenceJob(ids, search_options(options, len(ids), limit), deadline, score=score) for ids in sources]
+        return [
+            SentenceJob(ids, search_options(options, len(ids), limit), deadline, score=score, values=values)
+            for ids, values in sources
+        ]
 
     def _encode_sides(self, text: str, target_text: str | None = None) -> list[tuple[int, ...]]:
         limits = self._manifest.limits

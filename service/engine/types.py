@@ -15,12 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import Step
+from service.engine.values.constraints import ValueConstraints
 
 FinishReason = Literal["eos", "length"]
 ModelStateName = Literal[
     "ready", "closed", "opening", "starting", "restarting", "hanging", "failed", "stopping", "refused"
 ]  # the first three accept requests
 AttentionKind = Literal["cross", "encoder", "decoder"]
+# localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
+ValueHandling = Literal["localize", "keep", "off"]
+# search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
+ValuePath = Literal["search", "retry", "copied"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
@@ -42,6 +47,7 @@ class TranslationOptions:
     max_length: int | None = None  # most tokens of a sentence, </s> counted; None: a limit that depends on its source
     min_length: int = 0  # least tokens of a sentence, </s> not counted
     alternatives: int = 0  # number of further translations, best first, all different
+    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     details: bool = False  # also return tokens, scores and word alignment of each sentence
 
 
@@ -72,6 +78,7 @@ class SentenceDetail:
     alignment: tuple[tuple[int, int], ...]  # (source token, target token)
     finish_reason: FinishReason
     word_alignment: tuple[tuple[int, int], ...] = ()  # the same for words, which white space separates
+    values: ValuePath | None = None  # how its values were kept; None: it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +222,7 @@ class SentenceJob:
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: no deadline
     listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
     score: WeightSelection | None = None  # score the best translation too, and return these weights
+    values: ValueConstraints | None = None  # the translation must hold these
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,13 @@ class Settings(DocumentSettings):
         "a whole number of at least 256",
         ge=256,
     )
+    values: Literal["localize", "keep", "off"] = setting(
+        "localize",
+        "What becomes of values (numbers, dates, amounts, addresses, placeholders) if a request does not say: "
+        "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
+        "translates it like any text",
+        "localize, keep or off",
+    )
     body_limit: int = setting(
         1_048_576,
         "Largest request body, in bytes; a larger body gets 413",

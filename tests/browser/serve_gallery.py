@@ -24,6 +24,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
+    ValueHandling,
 )
 from service.logs import configure_logging
 from service.metrics import Metrics
@@ -81,7 +82,12 @@ class GalleryTranslator(DummyTranslator):
         )
 
     async def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         target = words_of(text.upper())
         weights = weights_of(len(target), len(target), 7)

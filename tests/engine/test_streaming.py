@@ -11,8 +11,8 @@ import pytest
 from service.bundle.wrapping import Joined, Span, join
 from service.engine import streaming
 from service.engine.scheduling.worker import Worker
-from service.engine.streaming import stream_segmented
-from service.engine.text.segmented_text import SegmentationOptions, segment_text
+from service.engine.streaming import StreamSource, stream_segmented
+from service.engine.text.segmented_text import SegmentationOptions, SegmentedText, SegmentResult, segment_text
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.types import (
     ScoringRequest,
@@ -37,7 +37,11 @@ def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamE
     tokenizer = small_tokenizer()
     segmented = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
     jobs = [SentenceJob(segment.ids, SearchOptions(max_length=64)) for segment in segmented.segments]
-    return stream_segmented(segmented, jobs, worker, Tokenizers(tokenizer, tokenizer), WANTED)
+
+    async def settle(_number: int) -> tuple[SegmentedText, list[SegmentResult]]:
+        raise AssertionError("the text has no values")
+
+    return stream_segmented(StreamSource(segmented, jobs, settle), worker, Tokenizers(tokenizer, tokenizer), WANTED)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:

@@ -35,6 +35,7 @@ from service.engine.types import (
     Token,
     Translation,
     TranslationOptions,
+    ValueHandling,
 )
 
 MODELS = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
@@ -115,7 +116,12 @@ class DummyTranslator:
         return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
 
     async def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         target = self.say(text)
         yield StreamedSentence(0, text, words_of(text), "")

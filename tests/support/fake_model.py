@@ -75,6 +75,9 @@ class ScriptedLane:
             self.sources.append(encoded.sources[sentence])
             self.prefixes += [()] * self.beam_size
 
+    def set_candidates(self, candidates: int) -> None:
+        self.candidates = candidates
+
     def step(self, tokens: IntArray) -> Candidates:
         self.model.called("step", len(self.prefixes))
         assert tokens.shape == (len(self.sources), self.beam_size)
@@ -121,7 +124,9 @@ class ScriptedModel:
         if self.before is not None:
             self.before(what, rows)
 
-    def encode(self, sources: Sequence[Sequence[int]]) -> ScriptedEncoded:
+    def encode(
+        self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None
+    ) -> ScriptedEncoded:
         self.called("encode", len(sources))
         return ScriptedEncoded([tuple(source) for source in sources])
 

@@ -86,7 +86,10 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
     parameters = request.parameters or InferenceParameters()
     wanted = request.outputs or [RequestedOutput(name=name) for name in DEFAULT_OUTPUTS]
     options = TranslationOptions(
-        beam_size=parameters.beam_size, length_penalty=parameters.length_penalty, max_length=parameters.max_length
+        beam_size=parameters.beam_size,
+        length_penalty=parameters.length_penalty,
+        max_length=parameters.max_length,
+        values=parameters.values or settings.values,
     )
     return Inference(
         id=request.id,

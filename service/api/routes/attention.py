@@ -29,7 +29,16 @@ from service.api.interface import TranslatorPort
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
 from service.api.schemas.attention import AttentionPair, AttentionRequest, AttentionResponse, BertvizAttention
 from service.api.state import Service
-from service.engine import AttentionMap, AttentionOptions, Languages, Pair, Selector, TranslationOptions, check_room
+from service.engine import (
+    AttentionMap,
+    AttentionOptions,
+    Languages,
+    Pair,
+    Selector,
+    TranslationOptions,
+    ValueHandling,
+    check_room,
+)
 from service.figures.figure import comparable
 from service.figures.renderer import FigureRenderer
 
@@ -137,7 +146,7 @@ async def _answer(
     request: Request, fields: AttentionRequest, service: Service, context: RequestContext, renderer: FigureRenderer
 ) -> Response:
     drawing = drawing_of(fields, request.headers.get("accept", ""))
-    job = job_of(fields, service.languages, all_heads=drawing.form == "bertviz")
+    job = job_of(fields, service.languages, service.settings.values, all_heads=drawing.form == "bertviz")
     check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job, drawing)
@@ -223,8 +232,11 @@ def _refuse_all(job: Job) -> None:
         raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
 
 
-def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Job:
-    """Return the checked request, with every layer and head if all are requested; raise ApiError."""
+def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *, all_heads: bool) -> Job:
+    """Return the checked request, with every layer and head if all are requested; raise ApiError.
+
+    `values` is the server's setting.
+    """
     source, target = named_pair(fields.source, fields.target, known, fields.model)
     if source == target:
         raise ApiError(
@@ -240,7 +252,10 @@ def job_of(fields: AttentionRequest, known: Languages, *, all_heads: bool) -> Jo
         tokens=fields.tokens,
         specials=fields.specials,
         translation=TranslationOptions(
-            beam_size=fields.beam_size, length_penalty=fields.length_penalty, max_length=fields.max_length
+            beam_size=fields.beam_size,
+            length_penalty=fields.length_penalty,
+            max_length=fields.max_length,
+            values=fields.values or values,
         ),
     )
     return Job(fields.text, fields.target_text, source, target, fields.model, options, before)

@@ -83,7 +83,8 @@ async def stream(
     context.record_legs([leg.info for leg in legs])
     if len(legs) > 1:
         service.metrics.request_pivoted(source, target)
-    found = stream_in_legs(legs, fields.q, fields.max_length, deadline=context.deadline.at)
+    values = fields.values or service.settings.values
+    found = stream_in_legs(legs, fields.q, fields.max_length, deadline=context.deadline.at, values=values)
     first = await context.deadline.wait_for(anext(found))
     lines = _lines(first, found, legs[-1].info, context)
     return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)

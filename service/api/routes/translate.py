@@ -85,6 +85,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         beam_size=fields.beam_size,
         length_penalty=fields.length_penalty,
         max_length=fields.max_length,
+        values=fields.values or settings.values,
         alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
         details=fields.details,
     )

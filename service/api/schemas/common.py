@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
@@ -140,6 +140,14 @@ class Fields(Schema):
         return {name: value for name, value in fields.items() if value is not None and (value != "" or name in kept)}
 
 
+Values = Annotated[Literal["localize", "keep", "off"] | None, Lowered, Accepts("one of localize, keep, off")]
+VALUES = (
+    "What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: each arrives "
+    "exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: text as any other. "
+    "Default: the server's setting"
+)
+
+
 class Decoding(Fields):
     """How to search for a translation."""
 
@@ -163,6 +171,7 @@ class Decoding(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
+    values: Values = Field(None, description=VALUES)
 
 
 class TokenSchema(Schema):

@@ -17,12 +17,14 @@ from pydantic import (
 )
 
 from service.api.schemas.common import (
+    VALUES,
     Accepts,
     Fields,
     Flag,
     OptionalNumber,
     OptionalWholeNumber,
     Schema,
+    Values,
     as_whole,
     refused,
 )
@@ -157,6 +159,7 @@ class InferenceParameters(Fields):
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE)
     length_penalty: OptionalNumber = Field(None, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
+    values: Values = Field(None, description=VALUES)
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")

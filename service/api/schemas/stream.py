@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
+    VALUES,
     ErrorBody,
     Fields,
     OptionalWholeNumber,
@@ -15,6 +16,7 @@ from service.api.schemas.common import (
     SideSchema,
     Text,
     TokenSchema,
+    Values,
     WholeNumber,
 )
 from service.engine import MAX_BEAM_SIZE
@@ -34,6 +36,7 @@ class StreamRequest(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a sentence, including the end token"
     )
+    values: Values = Field(None, description=VALUES)
 
 
 class PivotEvent(Schema):

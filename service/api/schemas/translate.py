@@ -46,6 +46,11 @@ class SentenceSchema(Schema):
         description="The same, between the words that white space separates in the two texts"
     )
     finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
+    values: Literal["search", "retry", "copied"] | None = Field(
+        None,
+        description="How the values of the sentence were kept: in the search, in a wider second search, or copied "
+        "between the parts of the sentence, which were translated apart. Absent if it has none",
+    )
 
 
 class PivotSchema(Schema):

@@ -26,6 +26,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
+    ValueHandling,
 )
 
 Load = Callable[[], Translator]
@@ -227,12 +228,17 @@ class LazyTranslator:
             return await translator.attention(text, target_text, options, deadline=deadline, most_weights=most_weights)
 
     async def stream(
-        self, text: str, max_length: int | None = None, *, deadline: float | None = None
+        self,
+        text: str,
+        max_length: int | None = None,
+        *,
+        deadline: float | None = None,
+        values: ValueHandling = "localize",
     ) -> AsyncIterator[StreamEvent]:
         """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
         async with (
             self._opened(deadline) as translator,
-            aclosing(translator.stream(text, max_length, deadline=deadline)) as events,  # type: ignore[type-var]
+            aclosing(translator.stream(text, max_length, deadline=deadline, values=values)) as events,  # type: ignore[type-var]
         ):
             async for event in events:
                 yield event

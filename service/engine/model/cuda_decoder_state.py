@@ -105,6 +105,10 @@ class CudaDecoderState:
         # The runs were appended one after the other: put the new sentences into the requested order.
         self._keep(np.concatenate([np.arange(before), before + np.argsort(arrived)]))
 
+    def set_candidates(self, candidates: int) -> None:
+        """Set the number of candidates per row."""
+        self._candidates = np.array([candidates], np.int64)
+
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""
         self._fit_caches(len(self._lengths))

@@ -69,6 +69,13 @@ class CpuDecoderState:
                 initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
                 buffer.put(self._rows_of(first + at), initial)
 
+    def set_candidates(self, candidates: int) -> None:
+        """Set the number of candidates per row."""
+        self._candidates[0] = candidates
+        capacity = (len(self._top[0]), self._beam_size, candidates)
+        self._top = (np.zeros(capacity, np.int64), np.zeros(capacity, np.float32))
+        self._bound = False
+
     def step(self, tokens: IntArray) -> Candidates:
         """Feed every row its token, [B, K], and give what may follow."""
         size, rows = self._size, self._size * self._beam_size

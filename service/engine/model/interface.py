@@ -35,6 +35,10 @@ class DecoderState(Protocol):
         """Append the encoded sentences with these indices, in this order, with nothing decoded yet."""
         ...
 
+    def set_candidates(self, candidates: int) -> None:
+        """Set the number of candidates per row that the next steps return."""
+        ...
+
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""
         ...
@@ -74,8 +78,11 @@ class Model(Protocol):
         """Return the longest target that the graphs accept, in tokens, </s> counted."""
         ...
 
-    def encode(self, sources: Sequence[Sequence[int]]) -> Encoded:
-        """Run the encoder over sentences, each ending with </s>."""
+    def encode(self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None) -> Encoded:
+        """Run the encoder over sentences, each ending with </s>.
+
+        `needed` are target tokens that each translation may need, whatever a shortlist says.
+        """
         ...
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:

@@ -69,8 +69,10 @@ class OnnxModel:
         self._shortlist = self._read_shortlist()
         self._check_arrays()
 
-    def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSentences:
-        """Run the encoder over sentences, grouped by similar length."""
+    def encode(
+        self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None
+    ) -> EncodedSentences:
+        """Run the encoder over sentences, grouped by similar length; `needed` tokens are added to their shortlists."""
         encoded = EncodedSentences(sources)
         names = [output.name for output in self._encoder.get_outputs()]
         for group in group_by_length(encoded.lengths, lambda longest: max(1, ENCODED_TOKENS // longest)):
@@ -78,7 +80,9 @@ class OnnxModel:
             feeds = {"source": source, "source_lengths": lengths}
             listed: list[int] = []
             if self._shortlist is not None:
-                feeds["shortlist"], listed = self._shortlist.together([sources[index] for index in group])
+                feeds["shortlist"], listed = self._shortlist.together(
+                    [sources[index] for index in group], needed and [needed[index] for index in group]
+                )
             if self._rows is not None:
                 encoded.add(group, run_on_device(self._encoder, feeds, self._rows.device))
             else:

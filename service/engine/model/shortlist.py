@@ -27,16 +27,20 @@ class Shortlist:
         self._always = np.zeros(len(arrays.likely), bool)
         self._always[arrays.always] = True
 
-    def of(self, source: Sequence[int]) -> IntArray:
-        """Return a sentence's own tokens, ascending, [O]; the list may be empty."""
+    def of(self, source: Sequence[int], needed: Sequence[int] = ()) -> IntArray:
+        """Return a sentence's own tokens and the needed ones, ascending, [O]; the list may be empty."""
         allowed = self._always.copy()
         allowed[self._likely[np.asarray(source)]] = True
+        if needed:
+            allowed[np.asarray(needed)] = True
         allowed[self._pad] = False
         return np.flatnonzero(allowed)
 
-    def together(self, sources: Sequence[Sequence[int]]) -> tuple[IntArray, list[int]]:
+    def together(
+        self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None
+    ) -> tuple[IntArray, list[int]]:
         """Return the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
-        lists = [self.of(source) for source in sources]
+        lists = [self.of(source, needed[at] if needed else ()) for at, source in enumerate(sources)]
         lengths = [len(each) for each in lists]
         padded = np.full((len(lists), round_up(max(lengths), LIST_STEP)), self._pad, np.int64)
         for row, each in zip(padded, lists, strict=True):

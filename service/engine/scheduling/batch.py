@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.search.value_search import CANDIDATES
 from service.engine.types import Hypothesis, SentenceJob
 
 Owner = TypeVar("Owner")
@@ -34,7 +35,8 @@ class Batch(Generic[Owner]):
         self._model = model
         self._owners: list[Owner] = []
         self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
-        self._decoder_state = model.decoder_state(beam_size, candidates_for(beam_size))
+        self._candidates = candidates_for(beam_size)
+        self._decoder_state = model.decoder_state(beam_size, self._candidates)
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -53,11 +55,12 @@ class Batch(Generic[Owner]):
         """Add the encoded sentences with these indices; `joining` holds their owners and jobs."""
         self._decoder_state.join(encoded, sentences)
         for owner, job in joining:
-            self._beam.add(job.search, job.source_ids)
+            self._beam.add(job.search, job.source_ids, job.values)
             self._owners.append(owner)
 
     def step(self) -> list[Finished[Owner]]:
         """Decode one token of every row; remove the finished sentences and return them."""
+        self._fit_candidates()
         candidates = self._decoder_state.step(self._beam.tokens)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
@@ -75,6 +78,15 @@ class Batch(Generic[Owner]):
         dropped = [self._owners[index] for index in removed]
         self._remove(removed)
         return dropped
+
+    def _fit_candidates(self) -> None:
+        """Ask the steps for as many candidates as the running sentences need."""
+        needed = candidates_for(self.beam_size)
+        if self._beam.has_values:
+            needed = max(needed, CANDIDATES)
+        if needed != self._candidates:
+            self._candidates = needed
+            self._decoder_state.set_candidates(needed)
 
     def _remove(self, removed: Sequence[int]) -> None:
         if not removed:

@@ -79,7 +79,7 @@ class EncoderStage:
     def _encode(self, requests: list[PendingSentence], began: float) -> None:
         """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
         try:
-            encoded = self._model.encode([request.job.source_ids for request in requests])
+            encoded = self._model.encode([request.job.source_ids for request in requests], _needed(requests))
         except Exception:
             # The running sentences are unaffected, and so are later ones in the queue.
             self._table.run_failed("encoder", requests)
@@ -90,6 +90,13 @@ class EncoderStage:
             request.memory, request.encode_seconds = (encoded, at), seconds
         self._table.encoded(requests)
         self._on_event(StageDone(self._name, "encode", seconds))
+
+
+def _needed(requests: list[PendingSentence]) -> list[tuple[int, ...]] | None:
+    """Return the tokens of the values of each sentence; None if no sentence has values."""
+    if all(request.job.values is None for request in requests):
+        return None
+    return [() if request.job.values is None else request.job.values.tokens for request in requests]
 
 
 class ScoringStage:

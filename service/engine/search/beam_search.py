@@ -33,7 +33,9 @@ from service.bundle.repetition import LEAST_RUN
 from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.hypotheses import BeamCandidates, Finished, best_live
 from service.engine.search.repetition import RepetitionGuard
+from service.engine.search.value_search import ValueSearch
 from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
+from service.engine.values.constraints import ValueConstraints
 
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
@@ -65,6 +67,7 @@ class Beam:
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._guard = RepetitionGuard(beam_size)
+        self._values = ValueSearch(beam_size, eos)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
         self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
@@ -89,8 +92,13 @@ class Beam:
         tokens: IntArray = self._arrays["tokens"][: self.size]
         return tokens
 
-    def add(self, search: SearchOptions, source_ids: Sequence[int]) -> int:
-        """Add a sentence and return its index."""
+    @property
+    def has_values(self) -> bool:
+        """Return whether a running sentence has values, so that steps need more candidates."""
+        return self._values.active > 0
+
+    def add(self, search: SearchOptions, source_ids: Sequence[int], values: ValueConstraints | None = None) -> int:
+        """Add a sentence, perhaps with the values that its translation must hold, and return its index."""
         index = self.size
         self.size += 1
         if self.size > len(self._own_rows):
@@ -110,6 +118,7 @@ class Beam:
         arrays["scores"][index, 0] = 0.0
         arrays["tokens"][index] = self._bos
         self._guard.reset(index, source_ids)
+        self._values.add(index, values)
         self._finished.append([])
         self._n_best.append(min(search.n_best, self.beam_size))
         return index
@@ -117,6 +126,8 @@ class Beam:
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
         self.size -= len(removed)
+        if self._values.active:
+            self._values.remove(removed, holes, movers)
         for array in self._arrays.values():
             array[holes] = array[movers]
         self._guard.move(holes, movers)
@@ -125,7 +136,7 @@ class Beam:
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        if self.beam_size == 1:
+        if self.beam_size == 1 and not self._values.active:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
                 return advance
@@ -171,17 +182,20 @@ class Beam:
 
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
-        found = sorted(self._finished[index], key=lambda finished: -finished.score)
+        found = sorted(self._finished[index], key=lambda finished: (not finished.whole, -finished.score))
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
     def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
         """Return the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
-        size, width = self.size, ids.shape[2]
-        token_logprobs = self._allowed(ids, logprobs)
+        size, token_logprobs, rewards = self.size, self._allowed(ids, logprobs), None
+        if self._values.active:
+            ids, token_logprobs, rewards = self._values.extend(ids, token_logprobs, candidates_for(self.beam_size))
+        width = ids.shape[2]
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
         totals = (scores + token_logprobs).reshape(size, -1)
         # Stable, so that ties are broken by slot and candidate, independent of other sentences.
-        order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
+        ranks = totals if rewards is None else totals + rewards.reshape(size, -1)
+        order = (-ranks).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
         at = order + self._own_rows[:size] * totals.shape[1]  # flat: a third of the cost of two indices
         return BeamCandidates(order // width, ids.take(at), token_logprobs.take(at), totals.take(at))
 
@@ -206,7 +220,8 @@ class Beam:
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
-            self._record(index, Finished(score, step, parent, token, gain, reason))
+            whole = not self._values.active or self._values.complete(index, parent)
+            self._record(index, Finished(score, step, parent, token, gain, reason, whole))
 
     def _close_without_tokens(self, stranded: list[int]) -> None:
         """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""
@@ -265,6 +280,8 @@ class Beam:
         arrays["scores"][:size] = candidates.scores
         arrays["tokens"][:size] = candidates.tokens
         self._guard.advance(candidates.parents, candidates.tokens)
+        if self._values.active:
+            self._values.advance(candidates.parents, candidates.tokens)
         steps += 1
 
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -19,6 +19,7 @@ class Finished(NamedTuple):
     token: int
     logprob: float
     reason: FinishReason
+    whole: bool = True  # whether it holds all values of its sentence
 
 
 class BeamCandidates(NamedTuple):

@@ -9,11 +9,15 @@ than 30 combining marks in a row. A line break or a tab always ends a sentence, 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 
 import sentencex
 
 from service.bundle.wrapping import LINK, WORD, Span, outside
 from service.engine.text.nfc import has_long_run
+from service.engine.values.stand_ins import CUT_KINDS
+from service.engine.values.value import Value
 
 _LINE = re.compile(r"[^\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)])(?=\s)")
@@ -23,19 +27,26 @@ _NUMBER_FOLLOWS = re.compile(
 _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
 
 
-def split_sentences(text: str, language: str) -> list[Span]:
-    """Return the ranges of the translatable sentences, in order, without white space at their ends."""
+def split_sentences(text: str, language: str, values: Sequence[Value] | None = None) -> list[Span]:
+    """Return the ranges of the translatable sentences, in order, without white space at their ends.
+
+    No sentence ends inside one of the `values`, and those of CUT_KINDS are left out. None: addresses are left out.
+    """
     spans: list[Span] = []
+    of_line = values
     for line in _LINE.finditer(text):
         start, end = line.span()
+        if values is not None:
+            of_line = values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
         marker = _MARKER.match(text, start, end)
         if marker:
             start = marker.end()
-        spans.extend(_sentences_of_line(text, start, end, language))
+        spans.extend(_sentences_of_line(text, (start, end), language, of_line))
     return spans
 
 
-def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[Span]:
+def _sentences_of_line(text: str, line_span: Span, language: str, values: Sequence[Value] | None) -> list[Span]:
+    start, end = line_span
     line = text[start:end]
     parts = sentencex.segment(language, line) if line.strip() else []
     if "".join(parts) != line:  # not known to happen; but a lost character would be worse than a long sentence
@@ -44,20 +55,31 @@ def _sentences_of_line(text: str, start: int, end: int, language: str) -> list[S
     begin = position = start
     for part in parts:
         position += len(part)
-        if position == end or _may_end(text, begin, position):
-            spans.extend(outside(text, begin, position, _left_alone(text, begin, position)))
+        if position == end or (_may_end(text, begin, position) and not _is_inside(position, values)):
+            spans.extend(outside(text, begin, position, _left_alone(text, begin, position, values)))
             begin = position
     return spans
 
 
-def _left_alone(text: str, start: int, end: int) -> list[re.Match[str]]:
+def _start(value: Value) -> int:
+    return value.start
+
+
+def _is_inside(position: int, values: Sequence[Value] | None) -> bool:
+    return any(value.start < position < value.end for value in values or ())
+
+
+def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None) -> list[Span]:
     """Return the parts that stay as they are: addresses, and words with too many combining marks in a row."""
-    links = list(LINK.finditer(text, start, end))
+    if values is None:
+        links = [link.span() for link in LINK.finditer(text, start, end)]
+    else:
+        links = [(v.start, v.end) for v in values if v.kind in CUT_KINDS and start <= v.start and v.end <= end]
     if not has_long_run(text[start:end]):
         return links
-    words = [word for word in WORD.finditer(text, start, end) if has_long_run(word[0])]
-    within = [link for link in links if not any(word.start() <= link.start() < word.end() for word in words)]
-    return sorted([*words, *within], key=lambda match: match.start())
+    words = [word.span() for word in WORD.finditer(text, start, end) if has_long_run(word[0])]
+    within = [link for link in links if not any(word[0] <= link[0] < word[1] for word in words)]
+    return sorted([*words, *within])
 
 
 def _may_end(text: str, begin: int, position: int) -> bool:

@@ -12,11 +12,13 @@ replacement character that the model did not produce.
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import tokenizers
 
 from service.bundle.load import Bundle
@@ -25,8 +27,10 @@ from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, r
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.types import Token
+from service.engine.values.constraints import TokenClasses
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+_OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:")  # a value may follow these without a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,29 @@ class Tokenizer:
     def eos(self) -> int:
         """Return the id of </s>."""
         return self._eos
+
+    @functools.cached_property
+    def classes(self) -> TokenClasses:
+        """Return the classes of tokens that values need."""
+        size = max(self._pieces) + 1
+        digits, openers, continuing = (np.zeros(size, bool) for _ in range(3))
+        for number, piece in self._pieces.items():
+            byte = self._bytes.get(number)
+            text = piece if byte is None else chr(byte)
+            digits[number] = any(map(str.isdecimal, text)) if number not in self._specials else False
+            openers[number] = text == SPACE_PIECE or text.endswith(_OPENERS)
+            continuing[number] = number not in self._specials and text[:1].isalnum() and (byte is None or byte < 128)
+        packed = (np.packbits(flags).tobytes() for flags in (digits, openers, continuing))
+        return TokenClasses(size, *packed)
+
+    def word(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a text at the start of a word, without those that surround every text."""
+        return tuple(self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids)
+
+    def writes_plainly(self, ids: Sequence[int]) -> bool:
+        """Return whether tokens are pieces of the vocabulary, none of bytes or unknown, and the first is visible."""
+        plain = all(number not in self._bytes and number != self._unk for number in ids)
+        return plain and bool(ids) and self._pieces[ids[0]] != SPACE_PIECE
 
     def holds_text(self, ids: Sequence[int]) -> bool:
         """Return whether ids from `encode` hold more than the ids that surround every text."""

@@ -1,0 +1,1 @@
+"""How many values (numbers, addresses, placeholders, …) survive a translation, and at what cost."""

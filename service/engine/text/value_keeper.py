@@ -1,0 +1,120 @@
+"""What happens after the search: translations that do not hold their values are replaced, until all of them do.
+
+The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
+value found no place before the end. Then comes a wider search, and at last the sentence is cut at its values: the
+parts between them are translated, and the values are copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from service.engine.text.segmented_text import SegmentationOptions, SegmentedText, SegmentResult, cut_at_values
+from service.engine.text.tokenizer import Tokenizers
+from service.engine.types import MAX_BEAM_SIZE, TranslationOptions
+from service.engine.values.constraints import ValueConstraints
+
+WIDER = 4  # times the beam of the first search, up to the widest
+
+
+class Source(NamedTuple):
+    """A sentence as ids, and the values that its translation must hold."""
+
+    ids: tuple[int, ...]
+    values: ValueConstraints | None = None
+
+
+class Translate(Protocol):
+    """Translates sentences."""
+
+    def __call__(self, sources: Sequence[Source], options: TranslationOptions) -> Awaitable[list[SegmentResult]]:
+        """Return one result for each source."""
+
+
+def sources_of(segmented: SegmentedText) -> list[Source]:
+    """Return the segments of a text as the search takes them."""
+    return [Source(segment.ids, segmented.constraints(number)) for number, segment in enumerate(segmented.segments)]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKeeper:
+    """Keeps the values of segmented texts."""
+
+    tokenizers: Tokenizers
+    segmentation: SegmentationOptions
+    translate: Translate
+
+    async def keep(
+        self, texts: Sequence[SegmentedText], results: Sequence[SegmentResult], options: TranslationOptions
+    ) -> tuple[list[SegmentedText], list[SegmentResult]]:
+        """Return texts and results in which every value has its place, and how it got there."""
+        own = _divided(texts, results)
+        wrong = [
+            (text, number)
+            for text, segmented in enumerate(texts)
+            for number in segmented.valued
+            if not segmented.is_well_placed(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
+        ]
+        for text, segmented in enumerate(texts):
+            for number in segmented.valued:
+                own[text][number] = replace(own[text][number], values="search")
+        if wrong:
+            await self._search_again(texts, own, wrong, options)
+        kept = list(texts)
+        lost = [place for place in wrong if not self._holds_all(texts, own, place)]
+        if lost:
+            await self._copy(kept, own, lost, options)
+        return kept, [result for results_of_text in own for result in results_of_text]
+
+    async def _search_again(
+        self,
+        texts: Sequence[SegmentedText],
+        own: list[list[SegmentResult]],
+        wrong: Sequence[tuple[int, int]],
+        options: TranslationOptions,
+    ) -> None:
+        """Replace wrong results by the better ones of a wider search."""
+        beam_size = min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE)
+        sources = [sources_of(texts[text])[number] for text, number in wrong]
+        found = await self.translate(sources, replace(options, beam_size=beam_size))
+        for (text, number), result in zip(wrong, found, strict=True):
+            ids = result.hypotheses[0].ids
+            if texts[text].is_well_placed(number, ids, self.tokenizers.target) or (
+                not self._holds_all(texts, own, (text, number))
+                and texts[text].holds_all(number, ids, self.tokenizers.target)
+            ):
+                own[text][number] = replace(result, values="retry")
+
+    async def _copy(
+        self,
+        texts: list[SegmentedText],
+        own: list[list[SegmentResult]],
+        lost: Sequence[tuple[int, int]],
+        options: TranslationOptions,
+    ) -> None:
+        """Cut the segments that still lack values, and translate the parts between them."""
+        for text in sorted({text for text, _ in lost}):
+            numbers = {number for owner, number in lost if owner == text}
+            cut, before = cut_at_values(texts[text], numbers, self.tokenizers.source, self.segmentation)
+            parts = [Source(segment.ids) for segment, old in zip(cut.segments, before, strict=True) if old is None]
+            found = iter(await self.translate(parts, options) if parts else [])
+            own[text] = [replace(next(found), values="copied") if old is None else own[text][old] for old in before]
+            texts[text] = cut
+
+    def _holds_all(
+        self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]
+    ) -> bool:
+        text, number = place
+        return texts[text].holds_all(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
+
+
+def _divided(texts: Sequence[SegmentedText], results: Sequence[SegmentResult]) -> list[list[SegmentResult]]:
+    """Return the results of each text."""
+    divided = []
+    first = 0
+    for segmented in texts:
+        divided.append(list(results[first : first + len(segmented.segments)]))
+        first += len(segmented.segments)
+    return divided

@@ -1,0 +1,155 @@
+"""A sentence with values as the model reads it, and its translation with the values in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from service.bundle.wrapping import Span
+from service.engine.text.tokenizer import Decoded, Tokenizer
+from service.engine.types import Token
+from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints, places_of
+from service.engine.values.stand_ins import is_number_like, stand_ins
+from service.engine.values.value import DIGIT_KINDS, Value
+
+MOST_OWN_TOKENS = 12  # the model writes no longer value itself
+_OPENING = "("  # what follows it has no space before it
+
+
+class Replacement(NamedTuple):
+    """A range of one text and the range of another text that has taken its place."""
+
+    old: Span
+    new: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ValuedSentence:
+    """A sentence with values, as the model reads it; places of values are in the sentence."""
+
+    text: str
+    values: tuple[Value, ...]
+    read: str  # what the model reads: the text with stand-ins
+    stand_ins: tuple[str | None, ...]  # None: the model reads and writes the value itself
+    constraints: ValueConstraints
+
+    def source_tokens(self, tokenizer: Tokenizer, shift: int = 0) -> tuple[Token, ...]:
+        """Return the located tokens that the model reads; those of a stand-in span its value."""
+        parts = [(value, word) for value, word in zip(self.values, self.stand_ins, strict=True) if word is not None]
+        _, replacements = _replaced(self.text, [((value.start, value.end), word) for value, word in parts])
+        back = [Replacement(new, old) for old, new in replacements]
+        return _moved(tokenizer.tokens(self.read), back, self.text, shift)
+
+    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
+        """Return the translation with its values, and the range of each token; those of a stand-in span its value."""
+        decoded = tokenizer.locate(ids)
+        parts: list[tuple[Span, str]] = []
+        for place in places_of(self.constraints, ids, tokenizer.eos) or ():
+            span = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
+            if decoded.text[slice(*span)] != self.values[place.value].written:
+                parts.append((span, self.values[place.value].written))
+        text, replacements = _replaced(decoded.text, parts)
+        return Decoded(text, _moved(decoded.tokens, replacements, text, shift))
+
+    def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds every value exactly once."""
+        return places_of(self.constraints, ids, tokenizer.eos) is not None
+
+    def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds every value, and none after its end that is not there in the source."""
+        places = places_of(self.constraints, ids, tokenizer.eos)
+        if places is None:
+            return False
+        decoded = tokenizer.locate(ids)
+        return not any(
+            _ends_sentence(decoded.text[: decoded.tokens[place.first].start])
+            and not _ends_sentence(self.text[: self.values[place.value].start])
+            for place in places
+        )
+
+
+def valued_sentence(text: str, values: Sequence[Value], target: Tokenizer) -> ValuedSentence | None:
+    """Return a sentence with its values, whose places are in it; None if it has too many of them."""
+    if len(values) > MOST_VALUES:
+        return None
+    replaced = [value.kind not in DIGIT_KINDS or not _is_short(value, target) for value in values]
+    words = stand_ins(text, values, replaced)
+    if words is None:
+        return None
+    parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
+    read, _ = _replaced(text, parts)
+    forms = tuple(
+        _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
+        for value, word in zip(values, words, strict=True)
+    )
+    constraints = ValueConstraints(
+        forms=forms,
+        whole_words=tuple(not is_number_like(value) for value in values),
+        digits_reserved=any(map(is_number_like, values)),
+        classes=target.classes,
+    )
+    return ValuedSentence(text, tuple(values), read, words, constraints)
+
+
+def _ends_sentence(text: str) -> bool:
+    return text.rstrip().endswith((".", "!", "?", "…"))
+
+
+def _is_short(value: Value, target: Tokenizer) -> bool:
+    """Return whether the model can write a value itself: a few whole pieces, the first of them visible."""
+    tokens = target.word(value.written)
+    return len(tokens) <= MOST_OWN_TOKENS and target.writes_plainly(tokens)
+
+
+def _follows_directly(text: str, start: int) -> bool:
+    return start > 0 and not text[start - 1].isspace()
+
+
+def _forms(written: str, inside: bool, target: Tokenizer) -> tuple[Form, ...]:
+    """Return the tokens of a value at the start of a word, and within one if the source has it there."""
+    forms = [Form(target.word(written), False)]
+    if inside:
+        before, both = target.word(_OPENING), target.word(_OPENING + written)
+        if both[: len(before)] == before:
+            forms.append(Form(both[len(before) :], True))
+    return tuple(forms)
+
+
+def _replaced(text: str, parts: Sequence[tuple[Span, str]]) -> tuple[str, list[Replacement]]:
+    """Return a text with other words in some ranges of it, which are in order, and where they stand."""
+    pieces: list[str] = []
+    replacements: list[Replacement] = []
+    position = length = 0
+    for (start, end), word in parts:
+        length += start - position
+        pieces += (text[position:start], word)
+        replacements.append(Replacement((start, end), (length, length + len(word))))
+        length += len(word)
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces), replacements
+
+
+def _moved(tokens: Sequence[Token], replacements: Sequence[Replacement], text: str, shift: int) -> tuple[Token, ...]:
+    """Return tokens at their places after the replacements; one within a replaced range spans all of it."""
+    moved = []
+    for token in tokens:
+        start, end = _place(token, replacements)
+        moved.append(replace(token, text=text[start:end], start=start + shift, end=end + shift))
+    return tuple(moved)
+
+
+def _place(token: Token, replacements: Sequence[Replacement]) -> Span:
+    start, end, by = token.start, token.end, 0
+    first: int | None = None
+    last = None
+    for old, new in replacements:
+        if old[1] <= token.start:
+            by = new[1] - old[1]
+        elif old[0] < token.end:
+            first = min(new[0], start + by if start < old[0] else new[0]) if first is None else first
+            last = new[1] + max(0, end - old[1])
+    if first is not None and last is not None:
+        return first, last
+    return start + by, end + by

@@ -1,0 +1,168 @@
+"""The values of a sentence as constraints on the tokens of its translation, and the automaton that follows them.
+
+Each value has forms: sequences of tokens, for the start of a word and perhaps for its inside. The forms of all values
+make one trie. A hypothesis is at one of its nodes, with the set of the values that it has written. At the root any
+token may follow, except the reserved ones, which only values may hold. Inside a value only its next tokens may follow.
+A node may end one value and be on the way to another (1 and 12): the next token decides.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_VALUES = 24  # of one sentence: a set of values is a number of 64 bits, and a search with more would be slow
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenClasses:
+    """What the search must know of a vocabulary: one bit for each token, packed as numpy.packbits does."""
+
+    size: int
+    digits: bytes  # tokens with a decimal digit
+    openers: bytes  # tokens after which a value may follow without a space, such as brackets
+    continuing: bytes  # tokens that continue a word
+
+
+class Form(NamedTuple):
+    """One way to write a value: its tokens, and whether they follow the token before them without a space."""
+
+    tokens: tuple[int, ...]
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValueConstraints:
+    """The values that a translation must hold exactly once each, in the order of the source."""
+
+    forms: tuple[tuple[Form, ...], ...]  # of each value
+    whole_words: tuple[bool, ...]  # whether no letter may follow the value
+    digits_reserved: bool  # whether tokens with digits may stand in values only
+    classes: TokenClasses
+    strict: bool = False  # whether a value may begin wherever the model allows it at all (the second search)
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """Return every token of every form, which a shortlist must hold."""
+        return tuple(sorted({token for forms in self.forms for form in forms for token in form.tokens}))
+
+
+Bits = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of the trie: where tokens lead, and the values that end here (a bit each)."""
+
+    following: dict[tuple[int, bool], int] = field(default_factory=dict)
+    ends: int = 0
+
+
+class Edge(NamedTuple):
+    """An edge of the trie."""
+
+    start: int
+    token: int
+    end: int
+    values: int  # bits of the values whose forms take it
+    inside: bool  # only after an opening token, from the root
+
+
+@functools.lru_cache(maxsize=64)
+def unpacked(classes: bytes, size: int) -> Flags:
+    """Return one flag for each token of a vocabulary."""
+    flags: Flags = np.unpackbits(np.frombuffer(classes, np.uint8), count=size).astype(bool)
+    return flags
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """The trie of a sentence's values as lists: edges by their number, and the values that end at each node."""
+
+    edges: tuple[Edge, ...]
+    ends: tuple[int, ...]
+    whole_words: int  # bits of the values that no letter may follow
+    every: int  # the bits of all values
+
+
+def compile_values(constraints: ValueConstraints) -> Automaton:
+    """Return the automaton of a sentence's values."""
+    nodes = [_Node()]
+    values: dict[tuple[int, int, bool], int] = {}
+    for number, forms in enumerate(constraints.forms):
+        for form in forms:
+            at = ROOT
+            for place, token in enumerate(form.tokens):
+                key = token, form.inside and place == 0
+                if key not in nodes[at].following:
+                    nodes[at].following[key] = len(nodes)
+                    nodes.append(_Node())
+                edge = at, *key
+                values[edge] = values.get(edge, 0) | 1 << number
+                at = nodes[at].following[key]
+            nodes[at].ends |= 1 << number
+    edges = tuple(
+        Edge(start, token, end, values[start, token, inside], inside)
+        for start, node in enumerate(nodes)
+        for (token, inside), end in node.following.items()
+    )
+    closed = sum(1 << number for number, whole in enumerate(constraints.whole_words) if whole)
+    return Automaton(edges, tuple(node.ends for node in nodes), closed, (1 << len(constraints.forms)) - 1)
+
+
+class Place(NamedTuple):
+    """A value in a translation: its number, and the range of its tokens."""
+
+    value: int
+    first: int
+    end: int
+
+
+def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tuple[Place, ...] | None:
+    """Return where a translation holds each value, in the order of its tokens; None if one is missing.
+
+    This follows the steps that the search allowed, token by token.
+    """
+    automaton = compile_values(constraints)
+    from_node: dict[int, dict[int, list[Edge]]] = {}
+    for edge in automaton.edges:
+        from_node.setdefault(edge.start, {}).setdefault(edge.token, []).append(edge)
+    openers = unpacked(constraints.classes.openers, constraints.classes.size)
+    found: list[Place] = []
+    met, node, first, previous = 0, ROOT, 0, -1
+    for at, token in enumerate(ids):
+        edges = [edge for edge in from_node.get(node, {}).get(token, ()) if edge.values & ~met]
+        if node == ROOT:
+            opened = previous < 0 or bool(openers[previous])
+            edges = [edge for edge in edges if not edge.inside or opened]
+        elif not edges:
+            met = _end_value(automaton.ends[node] & ~met, met, (first, at), found)
+            node = ROOT
+            edges = [e for e in from_node[ROOT].get(token, ()) if e.values & ~met and not e.inside]
+        if edges:
+            first = at if node == ROOT else first
+            node = edges[0].end
+            final = automaton.ends[node] & ~met
+            if final and not any(e.values & ~met for other in from_node.get(node, {}).values() for e in other):
+                met = _end_value(final, met, (first, at + 1), found)
+                node = ROOT
+        previous = token
+    if node != ROOT:
+        closing = len(ids) - (bool(ids) and ids[-1] == eos)
+        met = _end_value(automaton.ends[node] & ~met, met, (first, closing), found)
+    return tuple(found) if met == automaton.every else None
+
+
+def _end_value(candidates: int, met: int, tokens: tuple[int, int], found: list[Place]) -> int:
+    """Record the first of the values that may end here, and return the bits of the written ones."""
+    lowest = candidates & -candidates
+    if lowest:
+        found.append(Place(lowest.bit_length() - 1, *tokens))
+    return met | lowest

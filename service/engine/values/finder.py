@@ -1,0 +1,143 @@
+"""Finds the values of a text, and writes each as the target language does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from service.engine.values.locales import amount_in, number_in, on_24_hours, percent_in, time_in
+from service.engine.values.patterns import MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
+from service.engine.values.value import Kind, Value
+
+_DIGIT = re.compile(r"\d", re.ASCII)
+_MAGNITUDE = re.compile(
+    r"[ \u00a0\u202f-]?(?:thousand|million|billion|trillion|mill?iard|mio|mrd|bn|[mk])\w{0,3}\b", re.I
+)
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z]\w*\s$")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRules:
+    """The languages of a translation, and whether values are written as the target language does."""
+
+    source: str
+    target: str
+    localized: bool = True
+
+
+def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
+    """Return the values of a text, in order; they do not overlap."""
+    if not MAY_HOLD_VALUES.search(text):
+        return ()
+    return tuple(_values(text, rules))
+
+
+def _values(text: str, rules: ValueRules) -> Iterator[Value]:
+    has_digit = _DIGIT.search(text) is not None
+    patterns = [
+        (kind, pattern)
+        for kind, pattern in scanner(rules.source).items()
+        if (TRIGGERS[kind].search(text) if kind in TRIGGERS else has_digit)
+    ]
+    coming: list[re.Match[str] | None] = [pattern.search(text) for _, pattern in patterns]
+    while True:
+        ranked = [(match.start(), rank, match) for rank, match in enumerate(coming) if match is not None]
+        if not ranked:
+            return
+        _, rank, match = min(ranked, key=lambda entry: entry[:2])
+        kind = patterns[rank][0]
+        value = _value(kind, match, rules)
+        if value is None:
+            coming[rank] = patterns[rank][1].search(text, match.end())
+            continue
+        yield value
+        end = value.end
+        for number, (_, pattern) in enumerate(patterns):
+            waiting = coming[number]
+            if waiting is not None and (waiting.start() < end or number == rank):
+                coming[number] = pattern.search(text, end)
+
+
+def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
+    """Return the value of a match; None if it is no value of this kind."""
+    start, end = match.span()
+    text = match.string
+    if kind is Kind.CODE and not _is_code(match[0]):
+        return None
+    if kind is Kind.ENTITY:
+        start, end = _whole_word(text, start, end)
+        if (start, end) != match.span():
+            kind = Kind.CODE
+    if kind is Kind.TIME and _is_left_as_it_is(match, rules):
+        kind, end = (Kind.TIME, match.end("minute2")) if match["minute2"] else (Kind.NUMBER, match.end("hour4"))
+        return Value(kind, start, end, text[start:end], text[start:end])
+    written = text[start:end]
+    if kind in _WRITTEN and rules.localized:
+        written = _WRITTEN[kind](match, rules)
+    return Value(kind, start, end, text[start:end], written)
+
+
+def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:
+    """Return whether a time keeps its digits while "Uhr" is translated: 8 Uhr abends."""
+    if not match["hour4"] and not match["uhr"]:
+        return False
+    return not rules.localized or _time(match, rules) in (match[0], match[0].removesuffix("Uhr").rstrip())
+
+
+def _is_code(text: str) -> bool:
+    """Return whether letters and digits are a code: not a number with a unit (500mg) or a word (mid-2024)."""
+    number = re.match(r"\d+", text)
+    if number and UNIT.fullmatch(text, number.end()):
+        return False
+    return re.fullmatch(r"[a-z]{2,}-\d+\w?", text) is None
+
+
+def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the range of the word that an entity is a part of: caf&eacute;."""
+    word = re.compile(r"(?:\w|&#?\w{1,31};)*")
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
+    following = word.match(text, end)
+    return start, following.end() if following else end
+
+
+def _number(match: re.Match[str], rules: ValueRules) -> str:
+    digits = match["signed"] or match["number"]
+    before = match.string[: match.start()]
+    as_it_is = not match["percent"] and "." in digits and (_NUMBERED_WORD.search(before) or _NAME.search(before))
+    written = digits if as_it_is else number_in(digits, rules.source, rules.target)
+    written = (match["sign"] or "") + written
+    return percent_in(written, rules.target) if match["percent"] else written
+
+
+_NUMBERED_WORD = re.compile(
+    r"\b(?:version|release|section|sect\.|chapter|chapitre|kapitel|abschnitt|figure|fig\.|table|tabelle|tableau|step|v\.?)"
+    r"\s?$|§\s?$",
+    re.IGNORECASE,
+)
+
+
+def _amount(match: re.Match[str], rules: ValueRules) -> str:
+    if _MAGNITUDE.match(match.string, match.end()):
+        return match[0]
+    number = number_in(match["sum"] or match["sum2"], rules.source, rules.target)
+    return amount_in(number, match["before"] or match["after"], rules.target)
+
+
+def _time(match: re.Match[str], rules: ValueRules) -> str:
+    parts = match.groupdict()
+    hour = next(int(parts[name]) for name in _HOURS if parts[name])
+    minutes = next((int(parts[name]) for name in _MINUTES if parts[name]), None)
+    if parts["second"] or parts["second2"]:
+        return match[0]
+    if parts["half"]:
+        if not 1 <= hour <= 12 or rules.target.lower().startswith("en"):
+            return match[0]
+        hour = on_24_hours(hour, parts["half"][0] in "pP")
+    return time_in(hour, minutes, rules.target) or match[0]
+
+
+_HOURS: Sequence[str] = ("hour", "hour2", "hour3", "hour4", "hour5")
+_MINUTES: Sequence[str] = ("minute", "minute2", "minute3", "minute5")
+_WRITTEN = {Kind.NUMBER: _number, Kind.AMOUNT: _amount, Kind.TIME: _time}

@@ -1,0 +1,43 @@
+"""Stand-ins: what the model reads and writes in place of a value that it has never seen the like of.
+
+Small models copy "XY" reliably, and build a right sentence around it, where an address of forty tokens or a currency
+sign of three bytes derails them. A count (%d) is a number, so that the words around it agree with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from service.engine.values.value import DIGIT_KINDS, Kind, Value
+
+LETTERS = tuple("X" + letter for letter in "YBLXDPGCHJMNRTVWFK")
+NUMBERS = ("52", "47", "83", "64", "38", "76", "29", "95")
+_COUNT = re.compile(
+    r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?[diufg]"
+    r"|[%$]?[({]{1,2}\s*(?:n|num|number|count|total|amount|size|quantity|\w+_(?:count|number)|num_\w+)\s*(?::[^{}]*)?[)}]{1,2}d?s?"
+)
+CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY, Kind.EMOJI})
+"""The parts of a sentence before and after these are translated apart."""
+
+
+def is_number_like(value: Value) -> bool:
+    """Return whether the model reads a number for this value."""
+    return value.kind in DIGIT_KINDS or (value.kind is Kind.PLACEHOLDER and _COUNT.fullmatch(value.text) is not None)
+
+
+def stand_ins(text: str, values: Sequence[Value], replaced: Sequence[bool]) -> tuple[str | None, ...] | None:
+    """Return the stand-in of each replaced value, all different and new to the text; None if there are too few."""
+    letters = _unused(text, LETTERS)
+    numbers = _unused(text, NUMBERS)
+    chosen: list[str | None] = []
+    for value, needs_one in zip(values, replaced, strict=True):
+        word = next(numbers if is_number_like(value) else letters, None) if needs_one else None
+        if needs_one and word is None:
+            return None
+        chosen.append(word)
+    return tuple(chosen)
+
+
+def _unused(text: str, words: Sequence[str]) -> Iterator[str]:
+    return (word for word in words if word not in text)

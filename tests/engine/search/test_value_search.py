@@ -1,0 +1,116 @@
+"""The search with values: each is written exactly once, and sentences without values notice nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from service.engine.scheduling.batch import Batch
+from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from service.engine.values.constraints import Form, TokenClasses, ValueConstraints, places_of
+from tests.support.fake_model import EOS, ScriptedModel, hashed_rule
+
+VOCABULARY = 40
+DIGITS = range(10, 20)
+OPENER, WORD = 20, 30
+
+
+def classes() -> TokenClasses:
+    digits, openers, continuing = (np.zeros(VOCABULARY, bool) for _ in range(3))
+    digits[list(DIGITS)] = True
+    openers[OPENER] = True
+    continuing[[*DIGITS][5:]] = True
+    continuing[WORD] = True
+    return TokenClasses(VOCABULARY, *(np.packbits(flags).tobytes() for flags in (digits, openers, continuing)))
+
+
+def constraints(*values: Sequence[int], reserved: bool = True, whole: bool = False) -> ValueConstraints:
+    forms = tuple((Form(tuple(value), False),) for value in values)
+    return ValueConstraints(forms, (whole,) * len(values), reserved, classes())
+
+
+def translate(jobs: Sequence[SentenceJob], seed: float = 1.0) -> list[tuple[Hypothesis, ...]]:
+    """Decode jobs of one beam width together."""
+    model = ScriptedModel(hashed_rule(VOCABULARY, seed))
+    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
+    encoded = model.encode([job.source_ids for job in jobs])
+    batch.join(encoded, range(len(jobs)), list(enumerate(jobs)))
+    found: dict[int, tuple[Hypothesis, ...]] = {}
+    while len(batch):
+        found.update({finished.owner: finished.hypotheses for finished in batch.step()})
+    return [found[number] for number in range(len(jobs))]
+
+
+def job(source: Sequence[int], beam_size: int, values: ValueConstraints | None = None, n_best: int = 1) -> SentenceJob:
+    search = SearchOptions(beam_size=beam_size, max_length=40, n_best=n_best)
+    return SentenceJob((*source, EOS), search, values=values)
+
+
+VALUES = [
+    constraints([10, 15], [11]),
+    constraints([10], [10, 15]),
+    constraints([10, 15, 16], [10, 15, 17], [12]),
+    constraints([13], [13]),
+    constraints([25, 26], [27], reserved=False, whole=True),
+    constraints([10, 15], [10, 15, 16, 17], [14], [11, 18]),
+]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("values", VALUES)
+def test_every_value_is_written_exactly_once(values: ValueConstraints, beam_size: int) -> None:
+    jobs = [job([5 + number, 7], beam_size, values, n_best=min(beam_size, 3)) for number in range(12)]
+    for hypotheses in translate(jobs):
+        for hypothesis in hypotheses:
+            if hypothesis.finish_reason == "length":
+                continue
+            places = places_of(values, hypothesis.ids, EOS)
+            assert places is not None
+            assert sorted(place.value for place in places) == list(range(len(values.forms)))
+            inside = {at for place in places for at in range(place.first, place.end)}
+            outside = [token for at, token in enumerate(hypothesis.ids) if at not in inside]
+            if values.digits_reserved:
+                assert not set(outside) & set(DIGITS)
+            for place in places:
+                tokens = hypothesis.ids[place.first : place.end]
+                assert tokens in [form.tokens for form in values.forms[place.value]]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_complete_translation_is_nearly_always_found(beam_size: int) -> None:
+    jobs = [job([5 + number, 7], beam_size, VALUES[0]) for number in range(12)]
+    complete = [places_of(VALUES[0], found[0].ids, EOS) is not None for found in translate(jobs)]
+    assert sum(complete) >= 11
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_sentences_are_the_same_in_company_of_values(beam_size: int) -> None:
+    plain = [job([5 + number, 8], beam_size, n_best=min(beam_size, 2)) for number in range(8)]
+    valued = [job([5 + number, 9], beam_size, VALUES[number % len(VALUES)]) for number in range(8)]
+    mixed = translate([each for pair in zip(plain, valued, strict=True) for each in pair])
+    assert mixed[0::2] == translate(plain)
+    assert mixed[1::2] == translate(valued)
+    assert mixed[1::2] == [translate([each])[0] for each in valued]
+
+
+def test_no_letter_follows_a_whole_word() -> None:
+    values = constraints([25, 26], reserved=False, whole=True)
+    for [hypothesis] in translate([job([5, number], 4, values) for number in range(5, 20)]):
+        places = places_of(values, hypothesis.ids, EOS) or ()
+        for place in places:
+            assert hypothesis.ids[place.end] != WORD
+
+
+def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
+    forms = ((Form((10, 15), False), Form((16, 15), True)),)
+    values = ValueConstraints(forms, (False,), True, classes())
+    inside = 0
+    for [hypothesis] in translate([job([5, number], 4, values) for number in range(5, 25)]):
+        places = places_of(values, hypothesis.ids, EOS)
+        assert places is not None
+        if hypothesis.ids[places[0].first] == 16:
+            inside += 1
+            assert places[0].first == 0 or hypothesis.ids[places[0].first - 1] == OPENER
+    assert inside

@@ -1,0 +1,141 @@
+"""What counts as a value, and how the target language writes it."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.value import Kind
+
+EN_FR, EN_DE = ValueRules("en", "fr"), ValueRules("en", "de")
+FR_EN, DE_EN = ValueRules("fr", "en"), ValueRules("de", "en")
+
+
+def found(text: str, rules: ValueRules = EN_FR) -> list[tuple[str, str]]:
+    values = find_values(text, rules)
+    for value in values:
+        assert text[value.start : value.end] == value.text
+    return [(value.kind.value, value.text) for value in values]
+
+
+def written(text: str, rules: ValueRules) -> list[str]:
+    return [value.written for value in find_values(text, rules)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Take 2 tablets of 500 mg every 6 hours.", [("number", "2"), ("number", "500"), ("number", "6")]),
+        ("Call +33 6 12 34 56 78 or (030) 123456.", [("phone", "+33 6 12 34 56 78"), ("phone", "(030) 123456")]),
+        ("On 12/05/2024, or 2024-05-12.", [("date", "12/05/2024"), ("date", "2024-05-12")]),
+        ("Order AB-1234-XY, COVID-19 and v2.0.1", [("code", "AB-1234-XY"), ("code", "COVID-19"), ("code", "v2.0.1")]),
+        (
+            "See https://example.com/a?b=c. Write to bob@example.org!",
+            [("address", "https://example.com/a?b=c"), ("address", "bob@example.org")],
+        ),
+        ("Open report_final.pdf in C:\\temp.", [("address", "report_final.pdf"), ("address", "C:\\temp")]),
+        (
+            "Hi {name}, %d of %(total)s, {{x}}, ${HOME}, %1$s",
+            [("placeholder", text) for text in ("{name}", "%d", "%(total)s", "{{x}}", "${HOME}", "%1$s")],
+        ),
+        ("Press <b>Save</b> &amp; go", [("tag", "<b>"), ("tag", "</b>"), ("entity", "&amp;")]),
+        ("@anna likes #pizza 🍕 a lot", [("mention", "@anna"), ("mention", "#pizza"), ("emoji", "🍕")]),
+        (
+            'Meet <span translate="no">Mr X</span> and <dnt>ACME Inc</dnt>.',
+            [("marked", '<span translate="no">Mr X</span>'), ("marked", "<dnt>ACME Inc</dnt>")],
+        ),
+        ("In the 1990s he took 500mg on the 21st.", [("number", "1990"), ("number", "500"), ("number", "21")]),
+        ("Save 50% now, or 50 % later", [("number", "50%"), ("number", "50 %")]),
+        ("caf&eacute;", [("code", "caf&eacute;")]),
+    ],
+)
+def test_values_are_found_whole(text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["Hello, world.", "He said: e.g. the U.S. and/or us.", "A well-known, mid-size T-shirt!", "I am; are you?"]
+)
+def test_ordinary_text_has_no_values(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "french", "german"),
+    [
+        ("$1,299.99", "1 299,99 $", "1.299,99 $"),
+        ("at 3:30 pm", "15 h 30", "15:30 Uhr"),
+        ("at 12:15 am", "0 h 15", "0:15 Uhr"),
+        ("at 3 p.m. today", "15 h", "15 Uhr"),
+        ("10,000 people", "10 000", "10.000"),
+        ("12.5%", "12,5 %", "12,5 %"),
+        ("12/05/2024", "12/05/2024", "12/05/2024"),
+        ("Python 3.11, she said".replace("Python", "use Python"), "3.11", "3.11"),
+        ("version 2.5", "2.5", "2.5"),
+        ("$5 million", "$5", "$5"),
+        ("14:30:05", "14:30:05", "14:30:05"),
+    ],
+)
+def test_values_are_written_as_the_target_language_does(text: str, french: str, german: str) -> None:
+    assert written(text, EN_FR) == [french]
+    assert written(text, EN_DE) == [german]
+    assert written(text, ValueRules("en", "fr", localized=False)) == [find_values(text, EN_FR)[0].text]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "english"),
+    [
+        ("à 15 h 30", FR_EN, "3:30 pm"),
+        ("pour 1 299,99 €", FR_EN, "€1,299.99"),
+        ("um 15:30 Uhr", DE_EN, "3:30 pm"),
+        ("um 8 Uhr abends", DE_EN, "8"),
+        ("um 8:15 Uhr", DE_EN, "8:15"),
+        ("1.299,99 €", DE_EN, "€1,299.99"),
+        ("3,5 %", DE_EN, "3.5%"),
+    ],
+)
+def test_values_are_written_as_english_does(text: str, rules: ValueRules, english: str) -> None:
+    assert written(text, rules) == [english]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "1",
+        "<",
+        "{",
+        "a@",
+        "/a",
+        "1,",
+        "+1 ",
+        "&a",
+        "%(",
+        "www.",
+        "1-",
+        "a_",
+        "<a ",
+        "😀",
+        "<!--",
+        "<dnt>",
+        "_/a",
+        "a-",
+        "a.",
+        "1.1",
+    ],
+)
+def test_hostile_text_takes_time_in_proportion(part: str) -> None:
+    text = part * (20_000 // len(part)) + " 1 _"
+    began = time.process_time()
+    find_values(text, EN_FR)
+    assert time.process_time() - began < 5
+
+
+def test_values_do_not_overlap() -> None:
+    text = "On 4 July 1976 at 3:30 pm, $5.50 for AB-12 at www.x.org/1?y=2 or #3 @me_2 %d {n} 50% +49 30 1234567 🍕"
+    values = find_values(text, EN_DE)
+    assert len(values) > 10
+    assert all(one.end <= other.start for one, other in pairwise(values))
+    assert {value.kind for value in values} >= {Kind.TIME, Kind.AMOUNT, Kind.PHONE, Kind.EMOJI}
