@@ -41,6 +41,7 @@ from service.engine import (
     SentencesQueued,
     StageDone,
     StepDone,
+    ValuesKept,
 )
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of the text that Metrics.render returns
@@ -168,6 +169,9 @@ class Metrics:
 
     def _define_work(self) -> None:
         self._finished = self._counter("sentences", "Translated sentences", "model", "finish_reason")
+        self._valued = self._counter(
+            "valued_sentences", "Translated sentences with values, by how these were kept", "model", "path"
+        )
         self._tokens = self._counter(
             "tokens", "Tokens of translated sentences, including the end token", "model", "side"
         )
@@ -325,10 +329,12 @@ class Metrics:
             case CoverageMeasured(model, coverage):
                 self._coverage.labels(model).observe(coverage)
             case _:
-                self._record_opening(event)
+                self._record_rarer(event)
 
-    def _record_opening(self, event: EngineEvent) -> None:
+    def _record_rarer(self, event: EngineEvent) -> None:
         match event:
+            case ValuesKept(model, path, sentences):
+                self._valued.labels(model, path).inc(sentences)
             case ModelOpened(model, seconds):
                 self._openings.labels(model, "opened").inc()
                 self._opening_seconds.labels(model).observe(seconds)

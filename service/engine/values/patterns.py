@@ -30,7 +30,10 @@ _UNITS = (
 )
 UNIT = re.compile(rf"(?:{_UNITS})(?![\w])")
 
-MARKED = r"""<(?P<tag>[A-Za-z][\w-]*)\b[^<>\n]*?\stranslate\s*=\s*["']?no\b[^<>\n]*>[^<]*</(?P=tag)\s*>|<dnt>.{0,500}?</dnt>"""
+MARKED = (
+    r"""<(?P<tag>[A-Za-z][\w-]*)\b[^<>\n]*?\stranslate\s*=\s*["']?no\b[^<>\n]*>[^<]*</(?P=tag)\s*>"""
+    r"|<dnt>.{0,500}?</dnt>"
+)
 NOTRANSLATE = (
     r"""<(?P<tag2>[A-Za-z][\w-]*)\b[^<>\n]*?\sclass\s*=\s*["'][^"'<>]*\bnotranslate\b[^<>\n]*>[^<]*</(?P=tag2)\s*>"""
 )

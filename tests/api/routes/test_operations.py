@@ -17,6 +17,7 @@ from service.engine.events import (
     SentencesQueued,
     StageDone,
     StepDone,
+    ValuesKept,
 )
 from service.metrics import Metrics
 from tests.support.fake_engine import DummyRegistry
@@ -126,6 +127,8 @@ def test_the_engines_events_become_metrics() -> None:
     metrics.record(SentenceFinished("transformer-en-fr", 5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True))
     metrics.record(SentenceFinished("transformer-en-fr", 0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False))
     metrics.record(CoverageMeasured("transformer-en-fr", 0.75))
+    metrics.record(ValuesKept("transformer-en-fr", "search", 3))
+    metrics.record(ValuesKept("transformer-en-fr", "copied", 1))
     metrics.record(SentencesCancelled("transformer-en-fr", 1, 4))
     metrics.record(RequestRejected("transformer-en-fr", "overloaded"))
     metrics.record(RequestRejected("transformer-en-fr", "a text of somebody"))
@@ -149,6 +152,8 @@ def test_the_engines_events_become_metrics() -> None:
         ("translucent_sentence_surprisal_nats_bucket", (("le", "0.5"), model)): 1,
         ("translucent_sentences_repeating_total", (model,)): 1,
         ("translucent_source_coverage_sum", (model,)): 0.75,
+        ("translucent_valued_sentences_total", (model, ("path", "search"))): 3,
+        ("translucent_valued_sentences_total", (model, ("path", "copied"))): 1,
         ("translucent_sentences_cancelled_total", (model,)): 1,
         ("translucent_rows_freed_total", (model,)): 4,
         ("translucent_rejected_total", (model, ("reason", "overloaded"))): 1,

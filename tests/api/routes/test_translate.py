@@ -137,10 +137,12 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.As
 
 
 async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
-    await post(client, beam_size=2.0, length_penalty=0.5, max_length=30, model="bahdanau", alternatives=1)
+    await post(
+        client, beam_size=2.0, length_penalty=0.5, max_length=30, model="bahdanau", alternatives=1, values="Keep"
+    )
     await client.post("/translate", data={**TEXT, "beam_size": "2", "details": "on", "length_penalty": "", "model": ""})
     first, second = (registry[name].calls[0][1] for name in ("bahdanau-en-fr", "transformer-en-fr"))
-    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1)
+    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1, values="keep")
     assert second == TranslationOptions(beam_size=2, details=True)
 
 
@@ -179,6 +181,7 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
         ({"length_penalty": [1]}, "Invalid request: length_penalty must be a number from 0 to 5"),
         ({"max_length": 0}, "Invalid request: max_length must be a whole number of at least 1"),
         ({"details": "maybe"}, "Invalid request: details must be true or false"),
+        ({"values": "all"}, "Invalid request: values must be one of localize, keep, off"),
         ({"details": {}}, "Invalid request: details must be true or false"),
         ({"model": 3}, "Invalid request: model must be a string"),
     ],
