@@ -23,8 +23,8 @@ from service.api.openapi import install_openapi
 from service.api.routes import attention, detect, documents, health, languages, metrics, models, page, stream, translate
 from service.api.state import Service
 from service.documents.jobs.runner import JobRunner, RunnerOptions
-from service.documents.jobs.store import JobStore
-from service.documents.limits import limits_of
+from service.documents.jobs.store import JobStore, Room
+from service.documents.limits import MIB, limits_of
 from service.documents.translating import Pace
 from service.figures.renderer import FigureRenderer
 
@@ -72,7 +72,9 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def job_runner(service: Service) -> JobRunner:
     """Return the jobs of one service."""
     settings = service.settings
-    store = JobStore(settings.jobs_dir, settings.jobs_limit, settings.job_retention_seconds)
+    store = JobStore(
+        settings.jobs_dir, Room(settings.jobs_limit, settings.jobs_max_mb * MIB), settings.job_retention_seconds
+    )
     options = RunnerOptions(
         limits_of(settings), Pace(window_seconds=settings.request_timeout_seconds), settings.jobs_running
     )

@@ -47,7 +47,11 @@ def check_segments(segments: Sequence[str], limits: Limits) -> None:
             f"The document has {len(segments)} paragraphs; this server takes at most {limits.segments}. "
             "Split it into several."
         )
-    characters = sum(map(len, segments))
+    check_characters(sum(map(len, segments)), limits)
+
+
+def check_characters(characters: int, limits: Limits) -> None:
+    """Raise DocumentTooLarge if a document has too many characters."""
     if characters > limits.characters:
         raise DocumentTooLarge(
             f"The document has {characters} characters; this server takes at most {limits.characters}. "

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from lxml import etree
 
-from service.documents.errors import BrokenDocument, UnsafeDocument
+from service.documents.errors import BrokenDocument, DocumentTooLarge, UnsafeDocument
+from service.documents.limits import MIB
 
+MOST_BYTES = 32 * MIB  # in memory, the elements take ten times as much
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
 
 
 def parse_xml(data: bytes, name: str) -> etree._Element:
     """Return the root of an XML file, which errors call `name`; raise BrokenDocument or UnsafeDocument."""
+    if len(data) > MOST_BYTES:
+        raise DocumentTooLarge(f"{name} has {len(data)} bytes of XML; the most are {MOST_BYTES}. Split the document.")
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,

@@ -48,8 +48,14 @@ class DocumentSettings(ConnectionSettings):
         shown="a temporary folder",
     )
     jobs_limit: int = setting(
-        100,
+        1000,
         "Most jobs that are kept at one time, finished ones included; when there are more, a new one gets 503",
+        "a whole number of at least 1",
+        ge=1,
+    )
+    jobs_max_mb: int = setting(
+        2048,
+        "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503",
         "a whole number of at least 1",
         ge=1,
     )

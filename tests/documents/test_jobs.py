@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import pytest
 
 from service.documents.jobs.job import Job, from_json, new_id, to_json
 from service.documents.jobs.runner import JobRunner, RunnerOptions
-from service.documents.jobs.store import JobStore, StoreFull
+from service.documents.jobs.store import JobStore, Room, StoreFull
 from service.documents.translating import WINDOW_SEGMENTS, Pace
 from service.engine import ModelInfo, Overloaded, Translation, TranslationOptions, UnsupportedPair
 from tests.support.fake_engine import DummyTranslator, info_of
@@ -65,7 +66,8 @@ def job_of(**values: object) -> Job:
 
 
 def store_at(folder: Path | None, clock: Callable[[], float] | None = None, most: int = 10) -> JobStore:
-    return JobStore(folder, most, 3600.0) if clock is None else JobStore(folder, most, 3600.0, clock)
+    room = Room(most, 1_000_000)
+    return JobStore(folder, room, 7200.0) if clock is None else JobStore(folder, room, 7200.0, clock)
 
 
 def runner_of(
@@ -234,7 +236,7 @@ async def test_jobs_expire(tmp_path: Path) -> None:
     runner = runner_of(store, dummy())
     job = await runner.submit(job_of(), b"Go.\n")
     await runner.wait(job.id)
-    now[0] += 3500
+    now[0] += 7100
     assert store.expire() == 0
     now[0] += 200
     await until(lambda: store.get(job.id) is None)
@@ -248,6 +250,50 @@ async def test_there_is_an_end_to_the_number_of_jobs(tmp_path: Path) -> None:
     with pytest.raises(StoreFull):
         await runner.submit(job_of(), LONG)
     await runner.stop()
+
+
+async def test_there_is_an_end_to_their_disk_space(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.add(job_of(), b"x" * 900_000)
+    with pytest.raises(StoreFull):
+        store.add(job_of(), b"x" * 200_000)
+    store.add(job_of(), b"x" * 1000)
+
+
+def test_a_link_that_needs_no_key_lives_an_hour() -> None:
+    assert job_of(created=1000.0, linked=True).expires(86_400.0) == 4600.0
+    assert job_of(created=1000.0).expires(86_400.0) == 87_400.0
+
+
+async def test_a_document_that_ends_the_server_again_and_again_is_given_up(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    job = job_of(attempts=3, created=store.clock())
+    store.add(job, LONG)
+    runner = runner_of(store, dummy())
+    runner.start()
+    failed = await runner.wait(job.id)
+    assert failed is not None
+    assert (failed.state, "gives it up" in str(failed.error)) == ("failed", True)
+    await runner.stop()
+
+
+async def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    killed, alive, other = store_at(None), store_at(None), tmp_path / "translucent-jobs-not-ours"
+    for store in (killed, alive):
+        store.add(job_of(), LONG)
+    other.mkdir()
+    assert killed._in_use is not None
+    killed._in_use.release()  # as the end of a process does
+    for folder in listed(tmp_path):
+        os.utime(tmp_path / folder, (0, 0))
+    last = store_at(None)
+    last.add(job_of(), LONG)
+    assert {*listed(tmp_path)} == {other.name, *(each._made.name for each in (alive, last) if each._made)}
+    for store in (alive, last):
+        store.close()
 
 
 async def test_without_a_folder_jobs_are_gone_after_the_end() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
+import srt
+import webvtt
 
 from service.documents.errors import BrokenDocument
 from tests.support.documents import segments, through
@@ -44,3 +48,44 @@ def test_the_lines_of_a_sentence_are_translated_together_and_speakers_apart() ->
 def test_what_has_no_subtitles_is_refused() -> None:
     with pytest.raises(BrokenDocument, match="no subtitles"):
         through("a.srt", b"just a text\n")
+
+
+VTT = """WEBVTT - A title that stays
+
+NOTE This comment stays as it is.
+
+STYLE
+::cue { color: red }
+
+intro
+00:01.000 --> 00:02.500 align:start position:10%
+<v Ann>I have <c.yellow>lost</c> my keys &amp; more.
+
+00:00:03.000 --> 00:00:04.000
+One line
+<00:00:03.500>and another.
+"""
+
+
+def test_the_usual_libraries_read_the_same_times_and_the_new_words() -> None:
+    before, after = [*srt.parse(SRT)], [*srt.parse(through("a.srt", SRT.encode()).decode())]
+    assert [(cue.index, cue.start, cue.end, cue.proprietary) for cue in after] == [
+        (cue.index, cue.start, cue.end, cue.proprietary) for cue in before
+    ]
+    old, new = (webvtt.from_string(text) for text in (VTT, through("a.vtt", VTT.encode()).decode()))
+    assert [(cue.identifier, cue.start, cue.end) for cue in new] == [
+        (cue.identifier, cue.start, cue.end) for cue in old
+    ]
+    assert [unescape(cue.text).split() for cue in new] == [unescape(cue.text).upper().split() for cue in old]
+
+
+def test_notes_styles_settings_and_references_of_webvtt_stay() -> None:
+    assert through("a.vtt", VTT.encode(), lambda fragment: fragment).decode() == VTT
+    assert segments("a.vtt", VTT.encode()) == [
+        "<wbr 0>I have <b 1>lost</b> my keys &amp; more.",
+        "One line <wbr 0>and another.",
+    ]
+    written = through("a.vtt", VTT.encode()).decode()
+    assert "<v Ann>I HAVE <c.yellow>LOST</c> MY KEYS &amp; MORE." in written
+    for kept in ("NOTE This comment stays", "::cue { color: red }", "align:start position:10%", "WEBVTT - A title"):
+        assert kept in written

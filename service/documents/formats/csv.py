@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.documents.encodings import Encoding, decode
-from service.documents.errors import BrokenDocument, DocumentError
+from service.documents.errors import BrokenDocument, DocumentError, DocumentTooLarge
 from service.documents.format import ReadOptions
 from service.documents.fragments import has_words, plain
 from service.markup.document import escape
 
 SAMPLE = 10_000
+MOST_CELLS = 300_000
 SEPARATORS = ",;\t|"
 FORMULA = re.compile(r"\s*=")
 
@@ -68,6 +69,8 @@ def scan(text: str, separator: str) -> list[Cell]:
         cells.append(Cell(value, raw, quoted, after, row, column))
         at = found.end()
         column += 1
+        if len(cells) > MOST_CELLS:
+            raise DocumentTooLarge(f"The table has more than {MOST_CELLS} cells; split it into several.")
         if after != separator:
             row, column = row + 1, 0
         if not after:

@@ -18,6 +18,7 @@ from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions
 from service.documents.formats.markdown_inline import fragment_of, split_at_breaks, written
 from service.documents.fragments import has_words
+from service.documents.limits import check_characters
 
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
 FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link
@@ -25,9 +26,11 @@ LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 HEADING = re.compile(r".*?#{1,6}[ \t]+")
 
 
-def read(data: bytes, _options: ReadOptions) -> MarkdownDocument:
-    """Return a Markdown text."""
-    return MarkdownDocument(*decode(data))
+def read(data: bytes, options: ReadOptions) -> MarkdownDocument:
+    """Return a Markdown text; the parser is slow, so the limit of characters counts all of it, with code and links."""
+    text, encoding = decode(data)
+    check_characters(len(text), options.limits)
+    return MarkdownDocument(text, encoding)
 
 
 @dataclass(frozen=True, slots=True)

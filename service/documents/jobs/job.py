@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 State = Literal["queued", "running", "done", "failed"]
 FINISHED: frozenset[State] = frozenset({"done", "failed"})
+LINK_SECONDS = 3600.0
 JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -33,6 +34,7 @@ class Job:
     detected: str | None = None
     segments: int = 0
     segments_done: int = 0
+    attempts: int = 0  # starts since its last progress
     error_code: str | None = None
     error: str | None = None
 
@@ -42,8 +44,9 @@ class Job:
         return self.state in FINISHED
 
     def expires(self, retention_seconds: float) -> float:
-        """Return the time after which its files are deleted."""
-        return (self.finished or self.created) + retention_seconds
+        """Return the time after which its files are deleted; a link that needs no key lives an hour at most."""
+        seconds = min(retention_seconds, LINK_SECONDS) if self.linked else retention_seconds
+        return (self.finished or self.created) + seconds
 
 
 def new_id() -> str:

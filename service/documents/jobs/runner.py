@@ -26,6 +26,7 @@ log = get_logger(__name__)
 
 POLL_SECONDS = 2.0
 AUTO = "auto"
+MOST_ATTEMPTS = 3  # a document that ends the process, by its use of memory for example, is not tried for ever
 FAILED = "The server failed on this document. Send it again; if that fails again, ask the operator."
 DOCUMENTS = BoundedPool("documents", 2, 64)  # reading and writing documents
 FILES = BoundedPool("files of jobs", 4, 2048)
@@ -188,7 +189,9 @@ class JobRunner:
             await FILES.run(lambda: self.store.finish(failed, None))
 
     async def _translated(self, job: Job) -> str:
-        job = replace(job, state="running")
+        if job.attempts >= MOST_ATTEMPTS:
+            raise DocumentError("The server ended several times while it worked on this document, and gives it up.")
+        job = replace(job, state="running", attempts=job.attempts + 1)
         await FILES.run(lambda: self.store.save(job))
         options = ReadOptions(job.target, self._options.limits, job.columns)
         data = await FILES.run(lambda: self.store.read_input(job))
@@ -243,6 +246,6 @@ class Progress:
         if await FILES.run(lambda: self._store.is_cancelled(self.job.id)):
             raise asyncio.CancelledError
         done = min(self.job.segments_done + len(window), self.job.segments)
-        self.job = replace(self.job, segments_done=done)
+        self.job = replace(self.job, segments_done=done, attempts=0)
         await FILES.run(lambda: self._store.add_parts(self.job, window))
         await FILES.run(lambda: self._store.save(self.job))

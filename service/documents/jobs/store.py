@@ -13,12 +13,15 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from service.documents.jobs.job import JOB_ID, Job, from_json, to_json
+from service.documents.limits import MIB
 
+TEMPORARY = "translucent-jobs-"
+SETTLED_SECONDS = 10.0
 RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.jsonl", "lock", "cancel"
 
 
@@ -37,15 +40,52 @@ class Claim:
         os.close(self.descriptor)
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The most that all jobs together may use."""
+
+    jobs: int = 1000
+    bytes: int = 2048 * MIB
+
+
+def locked(path: Path) -> Claim | None:
+    """Return a lock on a file, or None if another process has it, or if its folder is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return Claim(descriptor)
+
+
+def remove_left_behind() -> None:
+    """Remove the temporary folders of our servers that were killed, and could not do it themselves."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            status = folder.lstat()
+            is_new = time.time() - status.st_mtime < SETTLED_SECONDS  # its server may not have locked it yet
+            if folder.is_symlink() or status.st_uid != os.getuid() or is_new or not (folder / LOCK).exists():
+                continue
+            claim = locked(folder / LOCK)
+            if claim is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                claim.release()
+
+
 class JobStore:
     """The jobs in a folder; without one, in a temporary folder that `close` removes."""
 
     def __init__(
-        self, folder: Path | None, most_jobs: int, retention_seconds: float, clock: Callable[[], float] = time.time
+        self, folder: Path | None, room: Room, retention_seconds: float, clock: Callable[[], float] = time.time
     ) -> None:
         self._given = folder
         self._made: Path | None = None
-        self._most = most_jobs
+        self._in_use: Claim | None = None  # of a temporary folder
+        self._room = room
         self.retention_seconds = retention_seconds
         self.clock = clock
 
@@ -57,7 +97,9 @@ class JobStore:
     def _root(self) -> Path:
         if self._made is None:
             if self._given is None:
-                self._made = Path(tempfile.mkdtemp(prefix="translucent-jobs-"))
+                remove_left_behind()
+                self._made = Path(tempfile.mkdtemp(prefix=TEMPORARY))
+                self._in_use = locked(self._made / LOCK)
             else:
                 self._given.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._made = self._given
@@ -68,16 +110,29 @@ class JobStore:
         if self._given is None and self._made is not None:
             shutil.rmtree(self._made, ignore_errors=True)
             self._made = None
+            if self._in_use is not None:
+                self._in_use.release()
 
     def add(self, job: Job, data: bytes) -> None:
         """Keep a new job; raise StoreFull or OSError."""
         root = self._root()
-        if sum(1 for _ in self.ids()) >= self._most:
+        ids = [*self.ids()]
+        if len(ids) >= self._room.jobs or self._size(ids) + len(data) > self._room.bytes:
             raise StoreFull
         folder = root / job.id
         folder.mkdir(mode=0o700)
         _write(folder / INPUT, data)
         self.save(job)
+
+    def _size(self, ids: Iterable[str]) -> int:
+        """Return the bytes of all files of jobs."""
+        size = 0
+        for job_id in ids:
+            with contextlib.suppress(OSError), os.scandir(self._root() / job_id) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        size += entry.stat(follow_symlinks=False).st_size
+        return size
 
     def save(self, job: Job) -> None:
         """Replace the record of a job."""
@@ -100,16 +155,7 @@ class JobStore:
 
     def claim(self, job_id: str) -> Claim | None:
         """Return the right to work on a job, or None if another process has it, or if the job is gone."""
-        try:
-            descriptor = os.open(self._root() / job_id / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        return Claim(descriptor)
+        return locked(self._root() / job_id / LOCK)
 
     def read_input(self, job: Job) -> bytes:
         """Return the document of a job."""
