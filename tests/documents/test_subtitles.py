@@ -73,10 +73,12 @@ def test_the_usual_libraries_read_the_same_times_and_the_new_words() -> None:
         (cue.index, cue.start, cue.end, cue.proprietary) for cue in before
     ]
     old, new = (webvtt.from_string(text) for text in (VTT, through("a.vtt", VTT.encode()).decode()))
-    assert [(cue.identifier, cue.start, cue.end) for cue in new] == [
-        (cue.identifier, cue.start, cue.end) for cue in old
+    assert [(cue.identifier, cue.start, cue.end) for cue in new.captions] == [
+        (cue.identifier, cue.start, cue.end) for cue in old.captions
     ]
-    assert [unescape(cue.text).split() for cue in new] == [unescape(cue.text).upper().split() for cue in old]
+    assert [unescape(cue.text).split() for cue in new.captions] == [
+        unescape(cue.text).upper().split() for cue in old.captions
+    ]
 
 
 def test_notes_styles_settings_and_references_of_webvtt_stay() -> None:
