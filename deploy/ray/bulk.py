@@ -23,7 +23,7 @@ import ray
 from ray import cloudpickle
 
 from deploy.ray.shifts import Shifts
-from service.cli.find_model import ModelQuery, find_bundle
+from service.cli.find_model import ModelQuery, find_legs
 from service.cli.lines import LineReader, LineWriter, check_paths_differ
 from service.engine import (
     Budget,
@@ -48,15 +48,15 @@ Columns = dict[str, npt.NDArray[np.object_]]
 class Worker:
     """One engine, in a process of its own."""
 
-    def __init__(self, folder: str, beam_size: int | None, device: str, threads: int, split: bool) -> None:
+    def __init__(self, wanted: ModelQuery, beam_size: int | None, device: str, threads: int, split: bool) -> None:
         settings = ModelSettings(device=device, intra_threads=threads)  # type: ignore[arg-type]
-        bundle = find_bundle(ModelQuery(folder), Path(), settings)
+        [(bundle, pair)] = find_legs(wanted, Path(), settings)
         budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
         self.split = split
         decoding = bundle.manifest.decoding
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
-        self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget)))
+        self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*pair)
         self.loop = asyncio.new_event_loop()
         self.loop.run_until_complete(self.translator.start())
 
@@ -99,7 +99,7 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
     translated = data.map_batches(
         Worker,
         fn_constructor_args=(
-            *(str(Path(options.model).resolve()), options.beam_size, options.device, options.intra_threads),
+            *(wanted_of(options), options.beam_size, options.device, options.intra_threads),
             options.split_sentences,
         ),
         batch_size=BATCH_LINES,
@@ -113,10 +113,17 @@ def translate(lines: list[str], options: argparse.Namespace) -> tuple[list[str],
     return found, shifts
 
 
+def wanted_of(options: argparse.Namespace) -> ModelQuery:
+    """Return the bundle, by a path that every worker understands, and the pair if it has several."""
+    return ModelQuery(str(Path(options.model).resolve()), options.source, options.target)
+
+
 def main() -> None:
     """Read, translate with all workers, write, and report the work of each worker."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--model", required=True, help="folder of a bundle, with the same path on every machine")
+    parser.add_argument("--from", dest="source", help="source language of a bundle with several")
+    parser.add_argument("--to", dest="target", help="target language of a bundle with several")
     parser.add_argument("--input", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--workers", type=int, default=2)
@@ -142,7 +149,7 @@ def main() -> None:
     began = time.perf_counter()
     try:
         check_paths_differ((options.input,), (options.output, options.report))
-        find_bundle(ModelQuery(options.model), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
+        find_legs(wanted_of(options), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
         with LineReader(options.input, "the input") as reader:
             lines = reader.window(EVERYTHING)
     except EngineError as error:

@@ -13,13 +13,13 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from service.cli.lines import STANDARD
-from service.cli.translate import BulkOptions, open_model
+from service.cli.translate import BulkOptions, OpenedModels, open_models
 from service.documents.errors import DocumentError
 from service.documents.format import ReadOptions
 from service.documents.limits import Limits, check_file_size, check_segments
 from service.documents.registry import extension_of, format_of, known_extensions
 from service.documents.translating import translate_segments
-from service.engine import InvalidInput, InvalidOption, TranslationOptions, Translator
+from service.engine import InvalidInput, InvalidOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
         format_of(path.name)  # refused before the model is loaded
     if len(paths) > 1 and options.output is not None and not options.output.is_dir():
         raise InvalidOption("--output must be a folder for several documents.")
-    translator, search = open_model(options)
-    targets = [output_of(path, options.output, translator.info.target_language) for path in paths]
-    asyncio.run(_run([*zip(paths, targets, strict=True)], translator, search, own))
+    opened = open_models(options)
+    targets = [output_of(path, options.output, opened.legs[-1].info.target_language) for path in paths]
+    asyncio.run(_run([*zip(paths, targets, strict=True)], opened, own))
 
 
 def output_of(path: Path, output: Path | None, language: str) -> Path:
@@ -66,24 +66,22 @@ def output_of(path: Path, output: Path | None, language: str) -> Path:
     return beside
 
 
-async def _run(
-    files: Sequence[tuple[Path, Path]], translator: Translator, search: TranslationOptions, own: DocumentOptions
-) -> None:
+async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions) -> None:
     try:
-        await translator.start()
+        await opened.start()
         for source, target in files:
-            data = await _translated(source, translator, search, own)
+            data = await _translated(source, opened, own)
             _write(target, data)
     finally:
-        await translator.stop(0.0)
+        await opened.stop()
 
 
-async def _translated(path: Path, translator: Translator, search: TranslationOptions, own: DocumentOptions) -> bytes:
+async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions) -> bytes:
     data = _read(path)
     try:
         check_file_size(len(data), own.limits)
         document = format_of(path.name).read(
-            data, ReadOptions(translator.info.target_language, own.limits, own.columns)
+            data, ReadOptions(opened.legs[-1].info.target_language, own.limits, own.columns)
         )
         check_segments(document.segments, own.limits)
     except DocumentError as error:
@@ -93,7 +91,7 @@ async def _translated(path: Path, translator: Translator, search: TranslationOpt
         async def on_window(new: dict[str, str]) -> None:
             bar.update(len(new))
 
-        translations = await translate_segments([translator], document.segments, search, on_window=on_window)
+        translations = await translate_segments(opened.legs, document.segments, opened.search, on_window=on_window)
     return document.write(translations)
 
 

@@ -1,10 +1,11 @@
-"""Finds the bundle that a command means: by its folder or name, by a language pair, or both."""
+"""Finds the bundles that a command means: by a folder or name, by a language pair, or both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
 from service.bundle.repository import find_bundles
@@ -14,6 +15,7 @@ from service.engine import (
     Languages,
     ModelInfo,
     ModelSettings,
+    Pair,
     UnsupportedPair,
     in_order,
     info_of,
@@ -29,12 +31,21 @@ class ModelQuery:
     source: str | None = None  # language tags; without a source, the only source language of all models
     target: str | None = None
     preferred: tuple[str, ...] = ()  # bundles that are preferred over bundles with better scores
+    pivot: str | None = None  # the language through which pairs without a model are translated
 
 
-def find_bundle(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> Bundle:
+class LegBundle(NamedTuple):
+    """A bundle, and the pair that it has to translate."""
+
+    bundle: Bundle
+    pair: Pair
+
+
+def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> list[LegBundle]:
     """Return the wanted bundle: the named one, else the pair's default, by the server's rule.
 
-    Raise BundleError, DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
+    If no model translates the pair, return the defaults of its two legs through the pivot language. Raise BundleError,
+    DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
     """
     named = _named(wanted.model, models_dir) if wanted.model else None
     if named is not None:
@@ -42,24 +53,27 @@ def find_bundle(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -
         if (wanted.source or wanted.target) and _pair([info], wanted) is None:
             pairs = ", ".join(" → ".join(pair) for pair in info.pairs)
             raise UnsupportedPair(f"{info.name} translates {pairs}.")
-        return named
+        return [LegBundle(named, pair_of(info, wanted))]
     if wanted.model and not wanted.target:
         raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
     bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}
     infos = [info_of(bundle, settings) for bundle in bundles.values()]
-    pair = _pair(infos, wanted)
-    fitting = [info for info in infos if pair in pairs_of(info)]
-    if not fitting:
+    known = Languages.of(infos, None if wanted.model else wanted.pivot)
+    pair = _pair(infos, wanted) or _only_pair(known.pivoted, known, wanted)
+    if pair is None:
         pairs = ", ".join(sorted({" → ".join(pair) for info in infos for pair in pairs_of(info)}))
         raise UnsupportedPair(f"No model translates {_asked(wanted)}; {models_dir} has {pairs}.")
-    ranked = in_order(fitting, wanted.preferred, pair or ("", ""))
-    chosen = [info for info in ranked if wanted.model in (None, info.architecture)]
-    if not chosen:
-        raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
-    return bundles[chosen[0].name]
+    legs = []
+    for leg in known.legs(*pair):
+        ranked = in_order([info for info in infos if leg in pairs_of(info)], wanted.preferred, leg)
+        chosen = [info for info in ranked if wanted.model in (None, info.architecture)]
+        if not chosen:
+            raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
+        legs.append(LegBundle(bundles[chosen[0].name], leg))
+    return legs
 
 
-def pair_of(info: ModelInfo, wanted: ModelQuery) -> tuple[str, str]:
+def pair_of(info: ModelInfo, wanted: ModelQuery) -> Pair:
     """Return the pair of a model: the wanted one, with the model's first source language if none is named.
 
     Raise InvalidOption if the model has several targets and none is named.
@@ -74,10 +88,14 @@ def _named(model: str, models_dir: Path) -> Bundle | None:
     return next((load_bundle(folder) for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
 
 
-def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> tuple[str, str] | None:
-    """Return the wanted pair, or None if there is none; raise InvalidOption if more options are needed."""
-    known = Languages.of(infos)
-    pairs = sorted({pair for info in infos for pair in pairs_of(info)})
+def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> Pair | None:
+    """Return the wanted pair of the models, or None; raise InvalidOption if more options are needed."""
+    return _only_pair({pair for info in infos for pair in pairs_of(info)}, Languages.of(infos), wanted)
+
+
+def _only_pair(served: Set[Pair], known: Languages, wanted: ModelQuery) -> Pair | None:
+    """Return the only one of the pairs that is wanted, or None; raise InvalidOption if there are several."""
+    pairs = sorted(served)
     if wanted.source:
         pairs = [pair for pair in pairs if pair == known.pair(wanted.source, wanted.target or pair[1])]
     elif wanted.target:

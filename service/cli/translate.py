@@ -19,7 +19,7 @@ from typing import Literal, NoReturn
 from tqdm import tqdm
 
 from service.bundle.alignment import pharaoh, white_space_words
-from service.cli.find_model import ModelQuery, find_bundle, pair_of
+from service.cli.find_model import ModelQuery, find_legs
 from service.cli.lines import (
     STANDARD,
     LineReader,
@@ -37,6 +37,8 @@ from service.engine import (
     InvalidInput,
     InvalidOption,
     ModelSettings,
+    Pair,
+    SentenceDetail,
     Translation,
     TranslationOptions,
     Translator,
@@ -44,6 +46,7 @@ from service.engine import (
     WorkerSettings,
     normalised_score,
     open_translator,
+    translate_in_legs,
 )
 
 WINDOW_LINES = 4096  # sorted by length together
@@ -113,28 +116,60 @@ def run(options: BulkOptions) -> None:
     BundleError or DeviceUnavailable.
     """
     check_options(options)
-    translator, search = open_model(options)
+    opened = open_models(options)
     with quiet_when_output_closes():
-        asyncio.run(_run(options, translator, search))
+        asyncio.run(_run(options, opened))
 
 
-def open_model(options: BulkOptions) -> tuple[Translator, TranslationOptions]:
-    """Return the wanted model and how it searches; raise InvalidInput, BundleError or DeviceUnavailable."""
+@dataclass(frozen=True, slots=True)
+class OpenedModels:
+    """The translators of a pair, and how they search."""
+
+    legs: Sequence[Translator]  # one, or two through the pivot language
+    search: TranslationOptions  # each leg uses its own settings for what is left open
+    length_penalty: float  # of the last leg
+
+    async def translate(self, texts: Sequence[str], *, split: bool = True) -> list[Translation]:
+        """Translate texts in one or two legs."""
+
+        async def run_leg(leg: Translator, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
+            return await leg.translate(texts, options, split=split)
+
+        return await translate_in_legs(self.legs, texts, self.search, run_leg)
+
+    async def start(self) -> None:
+        """Start the workers and warm them up."""
+        await asyncio.gather(*(leg.start() for leg in self.legs))
+
+    async def stop(self) -> None:
+        """Stop the workers."""
+        await asyncio.gather(*(leg.stop(0.0) for leg in self.legs))
+
+
+def open_models(options: BulkOptions) -> OpenedModels:
+    """Return the wanted model, or those of two legs; raise InvalidInput, BundleError or DeviceUnavailable."""
     model_settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
-    bundle = find_bundle(options.wanted, options.models_dir, model_settings)
+    found = find_legs(options.wanted, options.models_dir, model_settings)
+    if len(found) > 1:
+        _explain_pivot(options, [leg.pair for leg in found], [leg.bundle.manifest.name for leg in found])
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
-    translator = open_translator(
-        bundle, EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
-    )
-    translator = translator.for_pair(*pair_of(translator.info, options.wanted))
-    decoding = bundle.manifest.decoding
+    settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
+    legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
     search = TranslationOptions(
-        beam_size=options.beam_size or decoding.beam_size,
-        length_penalty=decoding.length_penalty,
-        values=options.values,
-        details=bool(options.alignments or options.scores),
+        beam_size=options.beam_size, values=options.values, details=bool(options.alignments or options.scores)
     )
-    return translator, search
+    return OpenedModels(legs, search, found[-1].bundle.manifest.decoding.length_penalty)
+
+
+def _explain_pivot(options: BulkOptions, pairs: Sequence[Pair], names: Sequence[str]) -> None:
+    """Write to standard error that two models translate; raise InvalidOption if one has to."""
+    source, pivot, target = pairs[0][0], pairs[0][1], pairs[1][1]
+    if options.target_file:
+        raise InvalidOption(
+            f"--target-file needs a model that translates {source} → {target} itself; there are only models of two "
+            f"legs, through {pivot}."
+        )
+    print(f"translucent: {source} → {pivot} → {target}, by {names[0]} and {names[1]}", file=sys.stderr)  # noqa: T201
 
 
 def check_options(options: BulkOptions) -> None:
@@ -150,7 +185,7 @@ def check_options(options: BulkOptions) -> None:
     check_paths_differ((source, options.target_file), (output, options.alignments, options.scores))
 
 
-async def _run(options: BulkOptions, translator: Translator, search: TranslationOptions) -> None:
+async def _run(options: BulkOptions, opened: OpenedModels) -> None:
     with contextlib.ExitStack() as files:
         readers: list[Reader] = [
             Texts(options.texts) if options.texts else files.enter_context(LineReader(options.input, "the input"))
@@ -163,11 +198,11 @@ async def _run(options: BulkOptions, translator: Translator, search: Translation
             files.enter_context(LineWriter(options.scores, "--scores")),
         )
         try:
-            await translator.start()
+            await opened.start()
             with _progress(readers[0], options) as bar:
-                await _stream(readers, outputs, _Work(translator, search, options.split_sentences, bar))
+                await _stream(readers, outputs, _Work(opened, options.split_sentences, bar))
         finally:
-            await translator.stop(0.0)
+            await opened.stop()
 
 
 async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> None:
@@ -218,8 +253,7 @@ def _progress(reader: Reader, options: BulkOptions) -> tqdm[NoReturn]:
 class _Work:
     """Turns segments into lines of output."""
 
-    translator: Translator
-    search: TranslationOptions
+    opened: OpenedModels
     split: bool
     bar: tqdm[NoReturn]
 
@@ -242,7 +276,7 @@ class _Work:
     async def _chunk(self, segments: Sequence[InputLine]) -> list[Line]:
         if segments[0].target is None:
             sources = [segment.source for segment in segments]
-            translations = await self.translator.translate(sources, self.search, split=self.split)
+            translations = await self.opened.translate(sources, split=self.split)
             lines = [self._line(*pair) for pair in zip(sources, translations, strict=True)]
         else:
             lines = list(await asyncio.gather(*(self._scored(segment) for segment in segments)))
@@ -253,7 +287,8 @@ class _Work:
         """Return the score of a given translation; if one side is empty, there is nothing to score."""
         assert segment.target is not None
         try:
-            [found] = await self.translator.score_batch([(segment.source, segment.target)], self.search.length_penalty)
+            [only] = self.opened.legs
+            [found] = await only.score_batch([(segment.source, segment.target)], self.opened.length_penalty)
         except EmptyInput:
             return Line("")
         except InvalidInput as error:
@@ -261,15 +296,29 @@ class _Work:
         return Line("", found.score, found.word_alignment)
 
     def _line(self, source: str, translation: Translation) -> Line:
-        """Join the sentences of a line: one score over all tokens, and the alignment of the lines' words."""
-        logprobs = [value for sentence in translation.sentences for value in sentence.token_logprobs]
-        score = normalised_score(logprobs, self.search.length_penalty or 0.0) if logprobs else 0.0
-        links: set[tuple[int, int]] = set()
-        for sentence in translation.sentences:
-            sources = _places(source, sentence.source_text, sentence.source_start)
-            targets = _places(translation.text, sentence.target_text, sentence.target_start)
-            links.update((sources[i], targets[j]) for i, j in sentence.word_alignment)
+        """Join the sentences of a line: one score over all tokens, and the alignment of the lines' words.
+
+        With two legs, the tokens of both count, and words are aligned if a word of the pivot language links them.
+        """
+        pivot = translation.pivot
+        sentences = [*(pivot.sentences if pivot else ()), *translation.sentences]
+        logprobs = [value for sentence in sentences for value in sentence.token_logprobs]
+        score = normalised_score(logprobs, self.opened.length_penalty) if logprobs else 0.0
+        links = _links(pivot.text if pivot else source, translation.text, translation.sentences)
+        if pivot is not None:
+            first = _links(source, pivot.text, pivot.sentences)
+            links = {(word, other) for word, middle in first for same, other in links if middle == same}
         return Line(translation.text, score, tuple(sorted(links)))
+
+
+def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> set[tuple[int, int]]:
+    """Return the pairs of aligned words of two lines, by their numbers in the lines."""
+    links: set[tuple[int, int]] = set()
+    for sentence in sentences:
+        sources = _places(source, sentence.source_text, sentence.source_start)
+        targets = _places(target, sentence.target_text, sentence.target_start)
+        links.update((sources[i], targets[j]) for i, j in sentence.word_alignment)
+    return links
 
 
 def _places(line: str, sentence: str, start: int) -> list[int]:

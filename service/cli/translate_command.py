@@ -40,6 +40,12 @@ Model = Annotated[
         "[default: the best measured model of the languages]"
     ),
 ]
+Pivot = Annotated[
+    str | None,
+    typer.Option(
+        help="Language to translate through, in two legs, if no model translates the pair. [env: TRANSLUCENT_PIVOT]"
+    ),
+]
 Input = Annotated[
     Path | None,
     typer.Option("--input", "-i", help="File with one segment per line; - is standard input, the default."),
@@ -90,6 +96,7 @@ def translate(
     source: Source = None,
     target: Target = None,
     model: Model = None,
+    pivot: Pivot = None,
     input: Input = None,
     output: Output = None,
     beam_size: BeamSize = None,
@@ -110,12 +117,16 @@ def translate(
     document keeps its format: translucent translate report.docx --to fr writes report.fr.docx.
     """
     own = read_settings(
-        models_dir=models_dir, device=device, values=values, intra_threads=either_name(intra_threads, threads)
+        models_dir=models_dir,
+        pivot=pivot,
+        device=device,
+        values=values,
+        intra_threads=either_name(intra_threads, threads),
     )
     warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
     options = bulk.BulkOptions(
-        wanted=ModelQuery(model, source, target, own.default_bundles),
+        wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot or None),
         models_dir=own.models_dir,
         texts=tuple(texts or ()),
         input=input,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.cli.find_model import ModelQuery, find_bundle, pair_of
+from service.bundle.load import Bundle
+from service.cli.find_model import ModelQuery, find_legs, pair_of
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.loader import info_of
 from service.engine.model.device import ModelSettings
@@ -32,6 +33,11 @@ def folder(tmp_path: Path) -> Path:
         pair: dict[str, Any] = {"source_language": source, "target_language": target}
         write_bundle(tmp_path / "models" / name, name=name, architecture=architecture, card=card, **pair)
     return tmp_path / "models"
+
+
+def find_bundle(wanted: ModelQuery, folder: Path, settings: ModelSettings) -> Bundle:
+    [leg] = find_legs(wanted, folder, settings)
+    return leg.bundle
 
 
 @pytest.mark.parametrize(
@@ -84,3 +90,28 @@ def test_a_model_of_several_source_languages_is_found_for_each_of_them(folder: P
     assert pair_of(info_of(find_bundle(named, folder, CPU), CPU), named) == ("de", "it")
     with pytest.raises(UnsupportedPair, match="e-it translates de → it, fr → it"):
         find_bundle(ModelQuery("e-it", "en", "it"), folder, CPU)
+
+
+def test_a_pair_without_a_model_has_two_legs_if_there_is_a_pivot(folder: Path) -> None:
+    legs = find_legs(ModelQuery(None, "en-GB", "pb", pivot="fr"), folder, CPU)
+    assert [(leg.bundle.manifest.name, leg.pair) for leg in legs] == [
+        ("b-good", ("en", "fr")),
+        ("d-pt", ("fr", "pt-BR")),
+    ]
+    preferred = find_legs(ModelQuery(None, "en", "pt-BR", ("a-weak",), "fr"), folder, CPU)
+    assert preferred[0].bundle.manifest.name == "a-weak"
+    [direct] = find_legs(ModelQuery(None, "en", "de", pivot="fr"), folder, CPU)
+    assert direct.bundle.manifest.name == "c-de"
+
+
+@pytest.mark.parametrize("wanted", [ModelQuery(None, "en", "pt-BR"), ModelQuery(None, "de", "pt-BR", pivot="fr")])
+def test_a_pair_without_legs_is_refused(folder: Path, wanted: ModelQuery) -> None:
+    with pytest.raises(UnsupportedPair, match="No model translates"):
+        find_legs(wanted, folder, CPU)
+
+
+def test_a_named_model_is_never_a_leg(folder: Path) -> None:
+    with pytest.raises(UnsupportedPair, match="No model translates"):
+        find_legs(ModelQuery("transformer", "en", "pt-BR", pivot="fr"), folder, CPU)
+    with pytest.raises(UnsupportedPair, match="a-weak translates en → fr"):
+        find_legs(ModelQuery("a-weak", "en", "pt-BR", pivot="fr"), folder, CPU)

@@ -202,3 +202,39 @@ def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: M
     assert worker.jobs[-1].search.beam_size == 2
     with pytest.raises(InvalidOption, match="beam_size is 9"):
         translate("a\n", beam_size=9)
+
+
+@pytest.fixture
+def two_legs(tmp_path: Path, translate: Translate) -> dict[str, Any]:
+    """Write the bundles of both legs; their translations of a sentence are the sentence itself."""
+    for name, source, target in (("first", "de", "en"), ("second", "en", "it")):
+        pair: dict[str, Any] = {"name": name, "source_language": source, "target_language": target}
+        write_bundle(tmp_path / "two" / name, **pair)
+    return {"wanted": ModelQuery(None, "de", "it", pivot="en"), "models_dir": tmp_path / "two"}
+
+
+def test_two_legs_write_the_lines_the_scores_and_the_alignments_of_both(
+    translate: Translate,
+    two_legs: dict[str, Any],
+    worker: MirrorWorker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content = "I lost. He went\n\nGo!\n"
+    files = {name: tmp_path / f"{name}.alone" for name in ("alignments", "scores")}
+    translate(content, **files)
+    links = files["alignments"].read_text().splitlines()
+    once = len(worker.jobs)
+    files = {name: tmp_path / f"{name}.two" for name in files}
+    assert translate(content, **two_legs, **files) == content
+    assert len(worker.jobs) - once == 2 * once  # both legs warm up and translate
+    assert "translucent: de → en → it, by first and second" in capsys.readouterr().err
+    assert files["alignments"].read_text().splitlines() == links == ["0-0 1-1 2-2 3-3", "", "0-0"]
+    assert files["scores"].read_text().splitlines()[1] == "0.000000"
+
+
+def test_given_translations_are_not_scored_through_two_legs(
+    translate: Translate, two_legs: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidOption, match="de → it itself"):
+        translate("I lost.\n", "I lost.\n", **two_legs, scores=tmp_path / "scores")

@@ -97,6 +97,12 @@ def test_a_list_of_several_languages_is_detected_and_translated(server: ServerPr
     assert body["translatedText"][2:] == [FRENCH, "12:30"]
 
 
+def test_numbers_survive_both_legs(server: ServerProcess) -> None:
+    body = post(server, q="Der Zug kostet 1.234,50 €.", source="de", target="fr", details=True)
+    assert "1,234.50" in body["details"]["pivot"]["text"]
+    assert "234,50" in body["translatedText"]
+
+
 def test_tags_follow_their_words_through_both_legs(server: ServerProcess) -> None:
     page = "<h1>Der Bahnhof</h1><p>Wo ist <b>meine Katze</b>?<br>Danke.</p>"
     body = post(server, q=page, source="de", target="fr", format="html")
