@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from service.documents.errors import DocumentError
 from service.documents.format import ReadOptions
@@ -24,12 +24,27 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
+Result = TypeVar("Result")
+
 POLL_SECONDS = 2.0
 AUTO = "auto"
 MOST_ATTEMPTS = 3  # a document that ends the process, by its use of memory for example, is not tried for ever
 FAILED = "The server failed on this document. Send it again; if that fails again, ask the operator."
 DOCUMENTS = BoundedPool("documents", 2, 64)  # reading and writing documents
 FILES = BoundedPool("files of jobs", 4, 2048)
+
+
+async def in_files(work: Callable[[], Result]) -> Result:
+    """Do work on files in a thread; it is complete when this returns, also if the task is cancelled meanwhile.
+
+    Otherwise a late write could follow the release of the job's lock, and meet the writes of its next owner.
+    """
+    task = asyncio.ensure_future(FILES.run(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 class Engine(Protocol):
@@ -90,7 +105,7 @@ class JobRunner:
     async def submit(self, job: Job, data: bytes) -> Job:
         """Keep a job and run it soon; return it with its time. Raise StoreFull or OSError."""
         job = replace(job, created=self.store.clock())
-        await FILES.run(lambda: self.store.add(job, data))
+        await in_files(lambda: self.store.add(job, data))
         self.start()
         self._wake()
         return job
@@ -99,7 +114,7 @@ class JobRunner:
         """Return a job once it is finished; None if it is gone."""
         while True:
             changed = self._changed
-            job = await FILES.run(lambda: self.store.get(job_id))
+            job = await in_files(lambda: self.store.get(job_id))
             if job is None or job.is_finished:
                 return job
             with contextlib.suppress(TimeoutError):
@@ -108,13 +123,13 @@ class JobRunner:
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job and delete its files; if another process works on it, that one deletes them soon."""
-        await FILES.run(lambda: self.store.cancel(job_id))
+        await in_files(lambda: self.store.cancel(job_id))
         task = self._running.get(job_id)
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
             return
-        await FILES.run(self.store.expire)
+        await in_files(self.store.expire)
 
     def _wake(self) -> None:
         """Tell everyone who waits that something has changed."""
@@ -125,7 +140,7 @@ class JobRunner:
         while True:
             changed = self._changed
             try:
-                await FILES.run(self.store.expire)
+                await in_files(self.store.expire)
                 await self._begin_jobs()
             except (OSError, EngineError) as error:
                 log.error("jobs cannot be read", **describe_exception(error))
@@ -134,10 +149,10 @@ class JobRunner:
                     await changed.wait()
 
     async def _begin_jobs(self) -> None:
-        for job in await FILES.run(self._waiting):
+        for job in await in_files(self._waiting):
             if len(self._running) >= self._options.slots:
                 return
-            claim = None if job.id in self._running else await FILES.run(lambda job=job: self.store.claim(job.id))  # type: ignore[misc]
+            claim = None if job.id in self._running else await in_files(lambda job=job: self.store.claim(job.id))  # type: ignore[misc]
             if claim is not None:
                 self._running[job.id] = asyncio.create_task(self._work(job.id, claim))
 
@@ -149,7 +164,7 @@ class JobRunner:
         outcome = None
         job = None
         try:
-            job = await FILES.run(lambda: self.store.get(job_id))
+            job = await in_files(lambda: self.store.get(job_id))
             if job is None or job.is_finished:
                 return
             outcome = await self._translate(job)
@@ -186,15 +201,15 @@ class JobRunner:
         now = self.store.clock()
         failed = replace(job, state="failed", error=error.message, error_code=error.code, finished=now)
         with contextlib.suppress(OSError):
-            await FILES.run(lambda: self.store.finish(failed, None))
+            await in_files(lambda: self.store.finish(failed, None))
 
     async def _translated(self, job: Job) -> str:
         if job.attempts >= MOST_ATTEMPTS:
             raise DocumentError("The server ended several times while it worked on this document, and gives it up.")
         job = replace(job, state="running", attempts=job.attempts + 1)
-        await FILES.run(lambda: self.store.save(job))
+        await in_files(lambda: self.store.save(job))
         options = ReadOptions(job.target, self._options.limits, job.columns)
-        data = await FILES.run(lambda: self.store.read_input(job))
+        data = await in_files(lambda: self.store.read_input(job))
         document = await DOCUMENTS.run(lambda: format_named(job.format).read(data, options))
         segments = [*document.segments]
         check_segments(segments, self._options.limits)
@@ -211,7 +226,7 @@ class JobRunner:
             )
         output = await DOCUMENTS.run(lambda: document.write(translations))
         done = replace(progress.job, state="done", segments_done=progress.job.segments, finished=self.store.clock())
-        await FILES.run(lambda: self.store.finish(done, output))
+        await in_files(lambda: self.store.finish(done, output))
         return "done"
 
     async def _with_source(self, job: Job, segments: list[str]) -> Job:
@@ -232,20 +247,20 @@ class Progress:
 
     async def begin(self, digest: str) -> dict[str, str]:
         """Return the translations from before a restart, unless another model made them."""
-        known = await FILES.run(lambda: self._store.parts(self.job))
+        known = await in_files(lambda: self._store.parts(self.job))
         if known.pop("", None) != digest:
             known = {}
-            await FILES.run(lambda: self._store.drop_parts(self.job))
-            await FILES.run(lambda: self._store.add_parts(self.job, {"": digest}))
+            await in_files(lambda: self._store.drop_parts(self.job))
+            await in_files(lambda: self._store.add_parts(self.job, {"": digest}))
         self.job = replace(self.job, segments_done=min(len(known), self.job.segments))
-        await FILES.run(lambda: self._store.save(self.job))
+        await in_files(lambda: self._store.save(self.job))
         return known
 
     async def add(self, window: dict[str, str]) -> None:
         """Keep a window; raise CancelledError if another process has cancelled the job."""
-        if await FILES.run(lambda: self._store.is_cancelled(self.job.id)):
+        if await in_files(lambda: self._store.is_cancelled(self.job.id)):
             raise asyncio.CancelledError
         done = min(self.job.segments_done + len(window), self.job.segments)
         self.job = replace(self.job, segments_done=done, attempts=0)
-        await FILES.run(lambda: self._store.add_parts(self.job, window))
-        await FILES.run(lambda: self._store.save(self.job))
+        await in_files(lambda: self._store.add_parts(self.job, window))
+        await in_files(lambda: self._store.save(self.job))

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -241,7 +242,7 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 
 def _write(path: Path, data: bytes) -> None:
     """Replace a file as a whole, so that no reader sees half of it, also after a power failure."""
-    draft = path.with_name(f".{path.name}.new")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _opened(draft, os.O_TRUNC) as descriptor, os.fdopen(os.dup(descriptor), "wb") as file:
         file.write(data)
         file.flush()
