@@ -1,6 +1,7 @@
 // What the page asks of the server. Every function rejects with an Error whose message can be shown.
 // Texts travel in bodies (POST), never in addresses, which proxies write into their logs.
 
+import { t } from "./i18n.js";
 import { key, withKey } from "./key.js";
 
 const base = new URL("..", import.meta.url);
@@ -12,7 +13,7 @@ async function fail(response) {
   try {
     found = await response.json();
   } catch { /* not ours: a proxy's, for example */ }
-  throw Object.assign(new Error(found.error || `The server answered ${response.status}.`), { code: found.code });
+  throw Object.assign(new Error(found.error || t("The server answered {status}.", { status: response.status })), { code: found.code, fromServer: Boolean(found.error) });
 }
 
 async function reach(path, options) {
@@ -21,7 +22,7 @@ async function reach(path, options) {
     response = await fetch(address(path), options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server cannot be reached.");
+    throw new Error(t("The server cannot be reached."));
   }
   return response.ok ? response : fail(response);
 }

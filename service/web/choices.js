@@ -1,6 +1,9 @@
 // What can be chosen, and what a model is called in a list.
 
-import { isDefault, languageName, model, pair, pivot, session } from "./session.js";
+import { showExamples } from "./examples.js";
+import { number, t } from "./i18n.js";
+import { showTitles } from "./second.js";
+import { AUTO, isDefault, languageName, model, nameOfModel, pair, pivot, session, source, sources, targets } from "./session.js";
 import { state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -12,13 +15,11 @@ function options(select, entries, chosen) {
   return select.value;
 }
 
-// What tells a model from the others of its pair: how it is built and what it was measured with.
+// A model in the list: its architecture, its first score, and whether it is the default.
 function modelLabel(one, others) {
-  const built = `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)}`;
-  const alike = others.filter((other) => other.architecture === one.architecture).length > 1;
   const score = one.card?.scores?.[0];
-  const measured = Number.isFinite(score?.score) ? `${score.metric} ${score.score.toFixed(1)}` : "";
-  return [built, alike ? one.name : "", measured, isDefault(one) && others.length > 1 ? "default" : ""].filter(Boolean).join(" · ");
+  const measured = Number.isFinite(score?.score) ? `${score.metric} ${number(score.score, 1)}` : "";
+  return [nameOfModel(one, others), measured, isDefault(one) && others.length > 1 ? t("default") : ""].filter(Boolean).join(" · ");
 }
 
 // The box as high as its text, and how much of what the server takes it holds.
@@ -28,24 +29,26 @@ export function fit() {
   box.style.height = "auto";
   box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.6)}px`;
   const length = [...state.text].length;
-  const number = (value) => value.toLocaleString("en");
-  $("count").textContent = Number.isFinite(limit) ? `${number(length)} / ${number(limit)} characters` : "";
+  $("count").textContent = Number.isFinite(limit) ? t("{length} / {limit} characters", { length: number(length), limit: number(limit) }) : "";
   $("count").classList.toggle("over", length > limit);
+  $("clear").hidden = !state.text;
+  showExamples(state.text, sources());
 }
 
 // All lists and boxes, as the state has them.
 export function showChoices() {
-  const { languages } = session;
-  const others = (one) => one?.targets.filter((code) => code !== one.code) ?? [];
-  const sources = languages.filter((one) => others(one).length);
-  state.source = options($("source"), sources.map((one) => [one.code, one.name]), state.source);
-  const targets = others(sources.find((one) => one.code === state.source));
-  state.target = options($("target"), targets.map((code) => [code, languageName(code)]), state.target);
+  const detected = session.detected ? t("{language} (detected)", { language: languageName(session.detected) }) : t("Detect language");
+  const known = sources().map((code) => [code, languageName(code)]);
+  state.source = options($("source"), [...known, [AUTO, state.source === AUTO ? detected : t("Detect language")]], state.source);
+  state.target = options($("target"), targets(source()).map((code) => [code, languageName(code)]), state.target);
+  $("swap").disabled = !source() || !targets(state.target).includes(source());
   showModels();
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
   fit();
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
+  $("model").disabled = !source(); // until the language is detected
+  showTitles();
   showLayers();
 }
 
@@ -53,29 +56,33 @@ export function showChoices() {
 function showModels() {
   const between = pivot();
   if (between) {
-    state.model = options($("model"), [["", `through ${languageName(between)}, by two models`]], "");
+    state.model = options($("model"), [["", t("through {language}, by two models", { language: languageName(between) })]], "");
     return;
   }
   const ordered = pair().sort((one, other) => isDefault(other) - isDefault(one));
   const first = ordered[0]?.name ?? "";
-  state.model = options($("model"), ordered.map((one) => [one.name, modelLabel(one, ordered)]), state.model || first);
+  const entries = ordered.map((one) => [one.name, modelLabel(one, ordered)]);
+  state.model = options($("model"), entries.length ? entries : [["", "–"]], state.model || first);
   if (state.model === first) state.model = "";
 }
 
 // The kinds, layers and heads of the model that is chosen.
 export function showLayers() {
   const sizes = model()?.attention ?? {};
-  const kinds = [["cross", "target → source"], ["encoder", "source → source"], ["decoder", "target → target"]];
+  const kinds = [["cross", t("target → source")], ["encoder", t("source → source")], ["decoder", t("target → target")]];
   state.kind = options($("kind"), kinds.filter(([kind]) => kind === "cross" || sizes[kind]), state.kind);
   const size = sizes[state.kind] ?? { layers: 1, heads: 1 };
   const align = sizes.align ?? {};
-  const count = (name, many) => [
-    ["", state.kind === "cross" ? `alignment ${name}${align[name] === undefined ? "" : ` (${align[name]})`}` : `mean of ${name}s`],
-    ...(state.kind === "cross" ? [["mean", `mean of ${name}s`]] : []),
-    ...Array.from({ length: many ?? 1 }, (_, number) => [String(number), `${name} ${number}`]),
+  const numbered = (label, at) => (at === undefined ? label : `${label} (${at})`);
+  const entries = (many, first, mean, each) => [
+    ["", state.kind === "cross" ? first : mean],
+    ...(state.kind === "cross" ? [["mean", mean]] : []),
+    ...Array.from({ length: many ?? 1 }, (_, at) => [String(at), each(at)]),
   ];
-  state.layer = options($("layer"), count("layer", size.layers), state.layer);
-  state.head = options($("head"), count("head", size.heads), state.head);
+  const layers = entries(size.layers, numbered(t("alignment layer"), align.layer), t("mean of layers"), (at) => t("layer {number}", { number: at }));
+  const heads = entries(size.heads, numbered(t("alignment head"), align.head), t("mean of heads"), (at) => t("head {number}", { number: at }));
+  state.layer = options($("layer"), layers, state.layer);
+  state.head = options($("head"), heads, state.head);
   const grid = state.view === "grid";
   const two = ["compare", "contrast"].includes(state.view);
   $("layer").disabled = $("head").disabled = grid;

@@ -1,5 +1,7 @@
 // Signs that a translation should be checked. They are hints, not a judgement: a translation without any may be wrong.
 
+import { t, tn } from "./i18n.js";
+
 // A mean log-probability below this flags about half of the bad translations and one in ten of the good ones
 // (160 translations of 40 everyday sentences, read by a person).
 const UNSURE = -0.4;
@@ -22,13 +24,17 @@ export function doubtsOf(sentences) {
   const several = sentences.length > 1;
   const unsure = sentences.map((one, at) => [one.score, at + 1]).filter(([score]) => score < UNSURE).map(([, number]) => number);
   if (unsure.length) {
-    const where = several ? ` (sentence ${joined(unsure)})` : "";
-    found.push(`The model was unsure${where}. Check the translation before you use it.`);
+    found.push(several
+      ? t("The model was unsure (sentence {numbers}). Check the translation before you use it.", { numbers: joined(unsure) })
+      : t("The model was unsure. Check the translation before you use it."));
   }
   const source = sentences.flatMap((one) => numbers(one.source.text));
   const target = sentences.flatMap((one) => numbers(one.target.text));
   const [missing, added] = [without(source, target), without(target, source)];
-  const differences = [missing.length ? `${joined(missing)} ${missing.length > 1 ? "are" : "is"} missing from the translation` : "", added.length ? `${joined(added)} ${added.length > 1 ? "are" : "is"} not in the text` : ""];
-  if (missing.length || added.length) found.push(`Numbers differ: ${differences.filter(Boolean).join(", ")}.`);
+  const differences = [
+    missing.length ? tn("{numbers} is missing from the translation", "{numbers} are missing from the translation", missing.length, { numbers: joined(missing) }) : "",
+    added.length ? tn("{numbers} is not in the text", "{numbers} are not in the text", added.length, { numbers: joined(added) }) : "",
+  ];
+  if (missing.length || added.length) found.push(t("Numbers differ: {differences}.", { differences: differences.filter(Boolean).join(", ") }));
   return found;
 }

@@ -1,6 +1,7 @@
 // Draws the specification that the server made, with the same libraries the server draws it with.
 
 import { address } from "./api.js";
+import { t } from "./i18n.js";
 import { labels } from "./tokens.js";
 
 const LEAST_SCALE = 0.7; // below, labels are too small to read: then the figure scrolls
@@ -15,7 +16,7 @@ export function load() {
     script.onload = () => resolve(window.vegaEmbed);
     script.onerror = () => {
       library = undefined;
-      reject(new Error("The drawing library could not be loaded. Try again."));
+      reject(new Error(t("The drawing library could not be loaded. Try again.")));
     };
     document.head.append(script);
   });
@@ -50,6 +51,7 @@ export async function draw(box, specification, heading) {
   };
   heading.replaceChildren();
   box.setAttribute("aria-label", specification.description);
+  box.lang = "en"; // the server writes the texts of figures in English
   for (let columns = specification.hconcat?.length ?? 1; columns > 0; columns -= 1) {
     const svg = await drawn(specification.hconcat ? arranged(specification, columns) : specification);
     if (shrink(svg, room, SLIGHTLY)) return false;
@@ -69,16 +71,17 @@ export function tables(box, content, align) {
 
 function chosen(map, align) {
   const { layer, head } = map;
-  const number = (name, value) => (value === "mean" ? `mean of ${name}s` : `${name} ${value === "align" ? align?.[name] ?? "that aligns" : value}`);
-  const aligning = layer === "align" && head === "align" ? " (the alignment head)" : "";
-  return `${number("layer", layer)}, ${number("head", head)}${aligning}`;
+  const number = (name, value) => (value === "align" ? align?.[name] ?? t("of the alignment") : value);
+  const layers = layer === "mean" ? t("mean of layers") : t("layer {number}", { number: number("layer", layer) });
+  const heads = head === "mean" ? t("mean of heads") : t("head {number}", { number: number("head", head) });
+  return `${layers}, ${heads}${layer === "align" && head === "align" ? ` (${t("the alignment head")})` : ""}`;
 }
 
 function* matrices(map, align) {
   const names = map.axes.slice(0, -2);
   function* down(weights, depth, caption) {
     if (depth === names.length) yield [caption.join(", ") || chosen(map, align), weights];
-    else for (const [number, inner] of weights.entries()) yield* down(inner, depth + 1, [...caption, `${names[depth]} ${number}`]);
+    else for (const [number, inner] of weights.entries()) yield* down(inner, depth + 1, [...caption, names[depth] === "layer" ? t("layer {number}", { number }) : t("head {number}", { number })]);
   }
   yield* down(map.weights, 0, []);
 }
@@ -90,15 +93,15 @@ function cell(kind, text, scope) {
   return made;
 }
 
-const KINDS = { cross: "cross-attention", encoder: "encoder self-attention", decoder: "decoder self-attention" };
+const kinds = () => ({ cross: t("cross-attention"), encoder: t("encoder self-attention"), decoder: t("decoder self-attention") });
 
 function table(map, name, weights) {
   const rows = labels(map.kind === "encoder" ? map.source.tokens : map.target.tokens);
   const columns = labels(map.columns ?? map.source.tokens);
   const made = document.createElement("table");
   const caption = made.createCaption();
-  const unknown = weights.some((row) => row.includes(null)) ? " “–”: not known, because no step reads the end token." : "";
-  caption.textContent = `${map.model}, ${KINDS[map.kind]}: ${name}. Each row shows where that token looks.${unknown}`;
+  const unknown = weights.some((row) => row.includes(null)) ? ` ${t("“–”: not known, because no step reads the end token.")}` : "";
+  caption.textContent = `${map.model}, ${kinds()[map.kind]}: ${name}. ${t("Each row shows where that token looks.")}${unknown}`;
   const head = made.createTHead().insertRow();
   head.append(cell("td", ""), ...columns.map((label) => cell("th", label, "col")));
   const body = made.createTBody();

@@ -1,14 +1,38 @@
 // What people do: typing, choosing, pointing, copying.
 
 import { fit, showChoices } from "./choices.js";
+import { listenToExamples } from "./examples.js";
+import { t } from "./i18n.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
-import { sentences } from "./session.js";
+import { showTitles, wantsBoth } from "./second.js";
+import { sentences, session, source } from "./session.js";
 import { VIEWS, here, remember, state } from "./state.js";
 import { clear, look, translate } from "./translation.js";
+import { afterPause, cancelTyped, isShort, listenToSwitch, translatesWhileTyping } from "./typing.js";
 import { choose, showView } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
+
+// Put a text into the box, as if the visitor had typed it.
+function write(text) {
+  state.text = $("text").value = text;
+  state.sentence = "0";
+  fit();
+  remember();
+}
+
+// Translate back: the languages change sides, and the translation becomes the text.
+function swap() {
+  const [from, into] = [source(), state.target];
+  const text = $("translation").textContent || state.text;
+  session.detected = "";
+  Object.assign(state, { source: into, target: from, model: "", leg: "1", layer: "", head: "" });
+  write(text);
+  showChoices();
+  if (state.text) translate();
+  else clear();
+}
 
 // `open` asks the server anew, `begin` shows what the address says.
 export function listen({ open, begin }) {
@@ -26,6 +50,21 @@ export function listen({ open, begin }) {
   $("text").addEventListener("input", () => {
     fit();
     if (!state.text) clear();
+    else if (translatesWhileTyping() && !state.live && session.models.length) {
+      if (isShort(state.text)) return afterPause(() => translate({ typed: true }));
+      cancelTyped();
+      say(t("A long text is not translated as you type. Choose Translate, or press Ctrl + Enter."));
+    }
+  });
+  listenToSwitch($("typing"));
+  listenToExamples((text) => { write(text); translate(); $("text").focus(); });
+  $("clear").addEventListener("click", () => { write(""); clear(); $("text").focus(); });
+  $("swap").addEventListener("click", swap);
+  $("both-models").addEventListener("change", () => {
+    state.both = $("both-models").checked ? "1" : "";
+    showTitles();
+    remember();
+    if (wantsBoth() && state.text) translate();
   });
   $("key").addEventListener("change", () => {
     keepKey($("key").value);
@@ -38,6 +77,7 @@ export function listen({ open, begin }) {
     $(name).addEventListener("change", () => {
       state[name] = $(name).value;
       if (name !== "model") Object.assign(state, { model: "", leg: "1" });
+      if (name === "source") session.detected = "";
       Object.assign(state, { layer: "", head: "" });
       showChoices();
       remember();
@@ -63,14 +103,14 @@ export function listen({ open, begin }) {
     choose(VIEWS[next]);
     $(`tab-${VIEWS[next]}`).focus();
   });
-  const copied = { "copy-translation": () => $("translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
+  const copied = { "copy-translation": () => $("translation").textContent, "copy-second": () => $("second-translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
   for (const [button, text] of Object.entries(copied)) {
     $(button).addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text());
-        say("Copied");
+        say(t("Copied"));
       } catch {
-        say("The browser does not allow this page to copy. Select the text instead.");
+        say(t("The browser does not allow this page to copy. Select the text instead."));
       }
     });
   }

@@ -1,5 +1,6 @@
 // A sentence while it is being written: its tokens, how sure the model was, and where it looked.
 
+import { t } from "./i18n.js";
 import { labels } from "./tokens.js";
 
 export class Live {
@@ -17,7 +18,7 @@ export class Live {
     if (gap) this.output.append(gap);
     this.columns = source.tokens;
     this.table = document.createElement("table");
-    this.table.createCaption().textContent = "Where each token looked when it was written";
+    this.table.createCaption().textContent = t("Where each token looked when it was written");
     const head = this.table.createTHead().insertRow();
     head.append(document.createElement("td"), ...labels(this.columns).map((label) => this.cell("th", label)));
     this.body = this.table.createTBody();

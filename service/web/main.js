@@ -4,12 +4,14 @@ import { get } from "./api.js";
 import { fit, showChoices } from "./choices.js";
 import { load } from "./figure.js";
 import { listen } from "./form.js";
+import { startLanguage, t } from "./i18n.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
 import { sentences, session } from "./session.js";
 import { recall, state } from "./state.js";
 import { followTheme } from "./theme.js";
-import { clear, forgetText, translate } from "./translation.js";
+import { clear, forgetText, look, showResults, translate } from "./translation.js";
+import { setPause } from "./typing.js";
 import { showView } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
@@ -24,14 +26,23 @@ function begin() {
 async function start() {
   recall();
   listen({ open, begin: () => { recall(); begin(); } });
-  followTheme($("theme"), () => { if (sentences().length) showView(); });
+  let labelTheme = () => {};
+  await startLanguage($("language"), () => {
+    labelTheme();
+    say("");
+    showChoices();
+    showResults();
+    look().catch(complain);
+  });
+  labelTheme = followTheme($("theme"), () => { if (sentences().length) showView(); });
   try {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
+    setPause(settings.frontendTimeout);
     fit();
     if (settings.keyRequired) {
       askForKey();
-      if (!key()) return say("Enter your API key to begin.");
+      if (!key()) return say(t("Enter your API key to begin."));
       $("text").focus();
     }
     await open();
@@ -44,7 +55,7 @@ async function start() {
 async function open() {
   try {
     [session.models, session.languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
-    say(session.models.length ? "" : "No model is loaded yet. Try again in a moment.");
+    say(session.models.length ? "" : t("No model is loaded yet. Try again in a moment."));
     if (session.models.length) begin();
     load().catch(() => {}); // in the background; a view that needs it then says why it failed
   } catch (error) {

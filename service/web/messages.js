@@ -11,6 +11,8 @@ export function say(text) {
 export function complain(error) {
   if (error.name === "AbortError") return;
   $("error").textContent = error.message;
+  if (error.fromServer) $("error").lang = "en"; // the server's messages are in English
+  else $("error").removeAttribute("lang");
   $("error").hidden = false;
   say("");
   if (["key_required", "invalid_key"].includes(error.code)) askForKey();

@@ -1,5 +1,6 @@
 // What stands under a translation, and which view is open.
 
+import { t } from "./i18n.js";
 import { state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -16,7 +17,7 @@ export function showAlternatives(found) {
 // The text between two legs, under the translation; none if one model translates.
 export function showPivot(between, language) {
   $("pivot").hidden = !between;
-  $("pivot-language").textContent = language ?? "";
+  $("pivot-title").textContent = between ? t("Translated through {language}:", { language }) : "";
   Object.assign($("pivot-text"), { textContent: between?.text ?? "", lang: between?.language ?? "" });
 }
 
@@ -32,7 +33,7 @@ export function liveBox() {
     box = document.createElement("div");
     Object.assign(box, { id: "writing", className: "figure", tabIndex: 0 });
     box.setAttribute("role", "region");
-    box.setAttribute("aria-label", "Attention while the sentence is written");
+    box.setAttribute("aria-label", t("Attention while the sentence is written"));
     $("form").append(box);
   }
   return box;

@@ -1,5 +1,6 @@
-// What the server offers, and the sentences it has translated: what the parts of the page share.
+// What the parts of the page share: what the server offers, and the sentences it has translated.
 
+import { nameOf } from "./i18n.js";
 import { state } from "./state.js";
 
 export const session = {
@@ -7,15 +8,26 @@ export const session = {
   languages: [],
   limit: Infinity, // characters that the server takes
   legs: [], // the sentences of each leg of the translation that is shown: one, or two through a pivot language
+  between: undefined, // the text between two legs, and its language
+  detected: "", // the language of the text, if the visitor leaves it to the server
 };
 
+export const AUTO = "auto";
+export const source = () => (state.source === AUTO ? session.detected : state.source);
+const language = (code) => session.languages.find((one) => one.code === code);
+export const languageName = (code) => nameOf(code, language(code)?.name);
+
+// The languages that one can be translated into, or all of them if it is not known yet; and those to translate from.
+export const targets = (code) => [...new Set((code ? [language(code)] : session.languages).flatMap((one) => one?.targets.filter((each) => each !== one.code) ?? []))];
+export const sources = () => session.languages.map((one) => one.code).filter((code) => targets(code).length);
+
 // The language between the two legs of the chosen pair; empty if one model translates it.
-export const pivot = () => session.languages.find((one) => one.code === state.source)?.pivots?.[state.target] ?? "";
+export const pivot = () => language(source())?.pivots?.[state.target] ?? "";
 
 // The pairs that are translated one after the other: the chosen one, or its two legs.
 export function legs() {
   const between = pivot();
-  return between ? [[state.source, between], [between, state.target]] : [[state.source, state.target]];
+  return between ? [[source(), between], [between, state.target]] : [[source(), state.target]];
 }
 
 // The leg that is looked into, and its sentences.
@@ -27,9 +39,15 @@ const served = (one, [source, target]) => one.pairs.find((each) => each.source =
 export const isDefault = (one, of = shown()) => Boolean(served(one, of)?.default);
 export const pair = (of = shown()) => session.models.filter((one) => served(one, of));
 export const model = (of = shown()) => pair(of).find((one) => (state.model ? one.name === state.model : isDefault(one, of)));
-export const languageName = (code) => session.languages.find((one) => one.code === code)?.name ?? code;
 
-// What the model is compared with: of the same languages, if possible built differently.
+// What distinguishes a model from the others of its pair.
+export function nameOfModel(one, others) {
+  const built = `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)}`;
+  const alike = others.filter((other) => other.architecture === one.architecture).length > 1;
+  return alike ? `${built} · ${one.name}` : built;
+}
+
+// The model for comparisons: of the same languages, if possible of another architecture.
 export function other() {
   const others = pair().filter((one) => one !== model());
   return others.find((one) => one.architecture !== model().architecture) ?? others[0];

@@ -3,7 +3,7 @@
 
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
-  live: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
+  live: "", both: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
   leg: "1",
 };
 export const VIEWS = ["heatmap", "lines", "grid", "compare", "contrast", "table"];

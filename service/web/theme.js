@@ -1,5 +1,7 @@
 // Light or dark: what the device prefers, or what was chosen here, which the browser keeps.
 
+import { t } from "./i18n.js";
+
 const root = document.documentElement;
 const preference = matchMedia("(prefers-color-scheme: dark)");
 
@@ -8,15 +10,15 @@ export function dark() {
   return chosen ? chosen === "dark" : preference.matches;
 }
 
-// `button` says what it does; `changed` is called when colours have changed.
+// `button` says what it does; `changed` is called when colours have changed. Returns the function that labels the button.
 export function followTheme(button, changed) {
   try {
     const kept = localStorage.getItem("theme");
     if (kept) root.dataset.theme = kept;
   } catch { /* a browser that stores nothing */ }
   const show = () => {
-    button.textContent = dark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", `${button.textContent} colours`);
+    button.textContent = dark() ? t("Light") : t("Dark");
+    button.setAttribute("aria-label", dark() ? t("Light colours") : t("Dark colours"));
   };
   const change = () => { show(); changed(); };
   button.addEventListener("click", () => {
@@ -26,4 +28,5 @@ export function followTheme(button, changed) {
   });
   preference.addEventListener("change", change);
   show();
+  return show;
 }

@@ -1,105 +1,161 @@
 // Translates the text, and shows the translation, its sentences and their words.
 
 import { attention, events, post } from "./api.js";
+import { fit, showChoices } from "./choices.js";
 import { doubtsOf } from "./doubts.js";
+import { number, t, tn } from "./i18n.js";
 import { Live } from "./live.js";
 import { complain, say } from "./messages.js";
 import { alternatives, fieldsOfSentence, searchFields } from "./requests.js";
 import { liveBox, showAlternatives, showDoubts, showPivot } from "./results.js";
-import { languageName, legs, model, pivot, sentences, session, shown } from "./session.js";
+import { clearSecond, translateSecond } from "./second.js";
+import { AUTO, languageName, legs, model, pivot, sentences, session, shown, source, targets } from "./session.js";
 import { remember, state, writeAddress } from "./state.js";
+import { cancelTyped } from "./typing.js";
 import { showView, stopDrawing } from "./view.js";
 import { Words } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 
 let translating;
+let looking;
 let translated; // the text that is shown, if one is
+let suspicion; // the message about the language of the text
 const words = new Words($("source-words"), $("target-words"), $("partners"));
 
-// The text comes from the address: an own translation in it belongs to it.
+// The text comes from the address, which may also have the visitor's own translation of it.
 export function forgetText() {
   translated = undefined;
 }
 
-// Nothing is translated any more: nothing is left of what was.
+// Show nothing of an earlier translation.
 export function clear() {
+  cancelTyped();
   translating?.abort();
+  looking?.abort();
   stopDrawing();
   session.legs = [];
+  session.between = undefined;
+  session.detected = "";
   $("translation").textContent = "";
   $("copy-translation").hidden = true;
+  clearSecond();
   showAlternatives([]);
   showDoubts([]);
   showPivot();
   $("words").hidden = $("inside").hidden = $("error").hidden = true;
   $("writing")?.remove();
   say("");
+  if (state.source === AUTO) showChoices();
+  fit(); // the box was as high as the translation beside it
 }
 
-// An own translation belongs to one sentence: with another it would be compared with what it never was of.
+// The visitor's own translation belongs to one sentence, and is forgotten with it.
 function forgetOwn() {
   state.target_text = $("target_text").value = "";
 }
 
-export async function translate() {
-  if (!state.text) {
+// Translate the text; `typed` while the visitor is typing, so nothing is announced before there is a result.
+export async function translate({ typed = false } = {}) {
+  cancelTyped();
+  translating?.abort();
+  looking?.abort();
+  if (!state.text.trim()) {
     clear();
-    say("Type a text to translate first.");
+    if (typed) return;
+    say(t("Type a text to translate first."));
     return void $("text").focus();
   }
   const over = [...state.text].length - session.limit;
-  if (over > 0) return void complain(new Error(`The text is ${over.toLocaleString("en")} ${over > 1 ? "characters" : "character"} too long for this server.`));
+  if (over > 0) return void complain(new Error(tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over)));
   if (translated !== undefined && translated !== state.text) forgetOwn();
   translated = state.text;
-  translating?.abort();
   const control = (translating = new AbortController());
   $("error").hidden = true;
   $("writing")?.remove();
   if (!pivot()) showPivot();
-  $("translate").disabled = true;
-  say("Translating…");
-  const began = performance.now();
+  $("translation").setAttribute("aria-busy", "true");
+  if (!typed) {
+    $("translate").disabled = true;
+    say(t("Translating…"));
+  }
   try {
-    const search = { source: state.source, target: state.target, model: state.model || undefined };
-    if (state.live) await watch(search, control.signal);
-    const answer = await post("translate", {
-      ...search, q: state.text, details: true, alternatives: alternatives(), ...searchFields(),
-    }, control.signal);
-    $("translation").textContent = answer.translatedText;
-    $("translation").lang = state.target;
-    $("copy-translation").hidden = false;
-    showAlternatives(answer.alternatives ?? []);
-    const { sentences: found = [], pivot: first } = answer.details ?? {};
-    session.legs = first ? [first.sentences, found] : [found];
-    showPivot(first, languageName(first?.language));
-    showDoubts(doubts());
-    suspect(control.signal);
-    if (!sentences()[Number(state.sentence)]) state.sentence = "0";
-    const through = first ? ` through ${languageName(first.language)}` : "";
-    say(`Translated${through} by ${legs().map((leg) => model(leg)?.name).join(" and ")} in ${((performance.now() - began) / 1000).toFixed(2)} s`);
-    writeAddress();
+    if (state.source === AUTO) await detect(control.signal);
+    await run(control.signal);
     await look();
   } catch (error) {
     complain(error);
   } finally {
-    if (translating === control) $("translate").disabled = false;
+    if (translating === control) {
+      $("translate").disabled = false;
+      $("translation").removeAttribute("aria-busy");
+    }
   }
 }
 
-const doubts = () => [...new Set(session.legs.flatMap(doubtsOf))];
+async function run(signal) {
+  const began = performance.now();
+  const search = { source: source(), target: state.target, model: state.model || undefined };
+  if (state.live) await watch(search, signal);
+  const asked = post("translate", {
+    ...search, q: state.text, details: true, alternatives: alternatives(), ...searchFields(),
+  }, signal);
+  const second = translateSecond(state.text, asked, signal);
+  second.catch(() => {}); // reported below, after the translation itself
+  const answer = await asked;
+  $("translation").textContent = answer.translatedText;
+  $("translation").lang = state.target;
+  $("copy-translation").hidden = false;
+  showAlternatives(answer.alternatives ?? []);
+  const { sentences: found = [], pivot: first } = answer.details ?? {};
+  session.legs = first ? [first.sentences, found] : [found];
+  session.between = first;
+  suspicion = undefined;
+  showResults();
+  if (state.source !== AUTO) suspect(signal);
+  if (!sentences()[Number(state.sentence)]) state.sentence = "0";
+  const seconds = number((performance.now() - began) / 1000, 2);
+  await second;
+  const [one, other] = legs().map((leg) => model(leg)?.name);
+  say(first
+    ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: one, other, seconds })
+    : t("Translated by {model} in {seconds} s", { model: one, seconds }));
+  writeAddress();
+}
 
-// Say so where the text seems to be in another language than it is translated from. It is a hint: failing is no error.
+// The text between two legs, and the doubts about the translation, in the language of the page.
+export function showResults() {
+  showPivot(session.between, languageName(session.between?.language));
+  const doubts = new Set(session.legs.flatMap(doubtsOf));
+  showDoubts([suspicion?.() ?? "", ...doubts].filter(Boolean));
+}
+
+// Find the language of the text; if it cannot be translated into the chosen one, choose another.
+async function detect(signal) {
+  const [best] = await post("detect", { q: state.text }, signal);
+  if (!best || best.confidence === 0 || !targets(best.language).length) {
+    session.detected = "";
+    showChoices();
+    throw new Error(t("The language of this text was not recognised. Choose it in the list “From”."));
+  }
+  if (session.detected !== best.language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
+  session.detected = best.language;
+  showChoices();
+}
+
+// Say so if the text seems to be in another language than the chosen one. This is a hint, so a failure is no error.
 async function suspect(signal) {
   if ((state.text.match(/\p{L}/gu) ?? []).length < 20) return; // too short to be recognised
+  const chosen = state.source;
   try {
     const [best] = await post("detect", { q: state.text }, signal);
     if (signal.aborted || !best) return;
-    let note = "";
-    if (best.confidence === 0) note = "The language of this text was not recognised. This server may not translate it.";
-    else if (best.language !== state.source && best.confidence >= 80) note = `This looks like ${languageName(best.language)}, but it is translated from ${languageName(state.source)}.`;
-    if (note) showDoubts([note, ...doubts()]);
-  } catch { /* as said */ }
+    if (best.confidence === 0) suspicion = () => t("The language of this text was not recognised. This server may not translate it.");
+    else if (best.language !== chosen && best.confidence >= 80) {
+      suspicion = () => t("This looks like {language}, but it is translated from {source}.", { language: languageName(best.language), source: languageName(chosen) });
+    }
+    if (suspicion) showResults();
+  } catch { /* no hint then */ }
 }
 
 async function watch(search, signal) {
@@ -120,7 +176,7 @@ async function watch(search, signal) {
 // One button for each entry; the pressed one is the state's, and another one that is pressed is looked into.
 function chooser(box, name, entries, change) {
   box.hidden = entries.length < 2;
-  box.replaceChildren(...entries.map(({ value, text, label }, number) => {
+  box.replaceChildren(...entries.map(({ value, text, label }, at) => {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = text;
@@ -132,41 +188,42 @@ function chooser(box, name, entries, change) {
       Object.assign(state, change, { [name]: value });
       remember();
       look().catch(complain);
-      box.children[number]?.focus();
+      box.children[at]?.focus();
     };
     return button;
   }));
 }
 
 function showSentences() {
-  chooser($("sentences"), "sentence", sentences().map(({ source: { text } }, number) => (
-    { value: String(number), text: `${number + 1} ${text}`, label: `Sentence ${number + 1}: ${text}` }
+  chooser($("sentences"), "sentence", sentences().map(({ source: { text } }, at) => (
+    { value: String(at), text: `${at + 1} ${text}`, label: t("Sentence {number}: {text}", { number: at + 1, text }) }
   )), {});
 }
 
 function showLegs() {
-  chooser($("legs"), "leg", legs().map((leg, number) => {
+  chooser($("legs"), "leg", legs().map((leg, at) => {
     const text = leg.map(languageName).join(" → ");
-    return { value: String(number + 1), text, label: `Leg ${number + 1}: ${text}` };
+    return { value: String(at + 1), text, label: t("Leg {number}: {pair}", { number: at + 1, pair: text }) };
   }), { sentence: "0", layer: "", head: "" });
 }
 
 // Words and figure of the sentence that is chosen.
 export async function look() {
+  looking?.abort();
   const any = sentences().length > 0;
   $("words").hidden = $("inside").hidden = !any;
   if (!any) return;
   showLegs();
   showSentences();
-  const control = new AbortController();
+  const control = (looking = new AbortController());
   const asked = attention({ ...fieldsOfSentence(), tokens: "word" }, control.signal);
   await Promise.all([asked.then((map) => {
-    const [source, target] = shown();
-    $("source-words").lang = source;
-    $("target-words").lang = target;
-    $("source-side").textContent = source === state.source ? "Your text" : `In ${languageName(source)}`;
-    const written = target === state.target ? "Translation" : `In ${languageName(target)}`;
-    $("target-side").textContent = state.target_text ? "Your translation" : written;
+    const [from, into] = shown();
+    $("source-words").lang = from;
+    $("target-words").lang = into;
+    $("source-side").textContent = from === source() ? t("Your text") : t("In {language}", { language: languageName(from) });
+    const written = into === state.target ? t("Translation") : t("In {language}", { language: languageName(into) });
+    $("target-side").textContent = state.target_text ? t("Your translation") : written;
     words.show(map);
   }), showView()]);
 }

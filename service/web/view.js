@@ -4,6 +4,7 @@ import { attention, post } from "./api.js";
 import { showLayers } from "./choices.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
+import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
 import { showTabs } from "./results.js";
@@ -73,8 +74,8 @@ async function showBoth(signal) {
 }
 
 function hint() {
-  if (state.view === "contrast" && !state.target_text) return "Enter your own translation above to compare it with the model's translation.";
-  if (state.view === "compare" && pair().length < 2) return "There is only one model for these languages.";
+  if (state.view === "contrast" && !state.target_text) return t("Enter your own translation above to compare it with the model's translation.");
+  if (state.view === "compare" && pair().length < 2) return t("There is only one model for these languages.");
   return "";
 }
 

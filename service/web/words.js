@@ -1,5 +1,7 @@
 // The two sentences as words that can be pointed at: partners of the alignment light up on the other side.
 
+import { t } from "./i18n.js";
+
 export class Words {
   constructor(sourceBox, targetBox, note) {
     this.boxes = { source: sourceBox, target: targetBox };
@@ -42,7 +44,7 @@ export class Words {
     if (side === "target") {
       const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
       word.style.setProperty("--p", chance.toFixed(3));
-      word.setAttribute("aria-description", `probability ${percent(chance)}`);
+      word.setAttribute("aria-description", t("probability {percent}", { percent: percent(chance) }));
     }
     return word;
   }
@@ -69,10 +71,13 @@ export class Words {
       const token = this.map[which].tokens[at];
       return token.special ?? `“${token.text}”`;
     };
-    const belongs = found.length ? `is aligned with ${found.map((at) => name(other, at)).join(", ")}` : "is not aligned";
+    const word = name(side, number);
+    const aligned = found.length
+      ? t("{word} is aligned with {partners}", { word, partners: found.map((at) => name(other, at)).join(", ") })
+      : t("{word} is not aligned", { word });
     const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
-    const sure = side === "target" ? `; probability ${percent(chance)}, rank ${this.map.token_ranks[number]}` : "";
-    this.note.textContent = `${name(side, number)} ${belongs}${sure}`;
+    const sure = side === "target" ? `; ${t("probability {percent}, rank {rank}", { percent: percent(chance), rank: this.map.token_ranks[number] })}` : "";
+    this.note.textContent = aligned + sure;
   }
 
   move(side, event) {

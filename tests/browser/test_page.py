@@ -8,9 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, expect
 
 from service.access.keys import add_key
+from tests.support.page_requests import posted
 from tests.support.server import running
 
 pytestmark = pytest.mark.browser
@@ -209,18 +210,6 @@ def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
     expect(page.locator("#writing table tbody tr").nth(1)).to_be_attached()
     expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
     expect(page.locator("#figure svg")).to_be_visible()
-
-
-def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
-    """Return a list that receives the last part of each address that the page posts to, with the body."""
-    found: list[tuple[str, dict[str, object]]] = []
-
-    def note(request: Request) -> None:
-        if request.method == "POST" and isinstance(request.post_data_json, dict):
-            found.append((request.url.rsplit("/", 1)[1], request.post_data_json))
-
-    page.on("request", note)
-    return found
 
 
 def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str) -> None:
@@ -496,7 +485,7 @@ def choices_of(page: Page, name: str) -> list[str]:
 def test_models_of_several_languages_can_be_chosen_for_each_pair(browser: Browser, url_of_languages: str) -> None:
     page = browser.new_page()
     translate(page, url_of_languages)
-    assert choices_of(page, "From") == ["English", "Italian", "Portuguese"]
+    assert choices_of(page, "From") == ["English", "Italian", "Portuguese", "Detect language"]
     assert choices_of(page, "to") == ["German", "French"]
     assert choices_of(page, "Model") == ["Transformer · default", "Bahdanau"]
     page.get_by_role("combobox", name="to", exact=True).select_option("de")

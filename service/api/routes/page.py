@@ -24,6 +24,7 @@ MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".json": "application/json",
 }
 INDEX = "index.html"
 # The drawing library adds its style for tooltips to the page; scripts come only from files.

@@ -1,0 +1,206 @@
+"""What a visitor does with the text, the languages and the models, in real Chromium."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.page_requests import posted
+
+pytestmark = pytest.mark.browser
+ENGLISH = "My sister never told me why she left the house so early."
+FRENCH = "Ma sœur ne m'a jamais dit pourquoi elle est partie si tôt."
+
+
+@pytest.fixture
+def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
+    """Open the page, and return what it posts from then on."""
+    page.goto(url)
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    return posted(page)
+
+
+def translated(bodies: list[tuple[str, dict[str, object]]]) -> list[dict[str, object]]:
+    return [body for name, body in bodies if name == "translate"]
+
+
+def test_a_text_is_translated_once_when_typing_pauses(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_label("Text", exact=True).press_sequentially("the dog sleeps", delay=20)
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
+    assert [body["q"] for body in translated(bodies)] == ["the dog sleeps"]
+    expect(page.get_by_label("Text", exact=True)).to_be_focused()
+    page.get_by_label("Text", exact=True).press_sequentially(" here")
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
+    expect(page.locator("#target-words")).to_contain_text("HERE")
+
+
+def test_translation_while_typing_can_be_switched_off_for_good(
+    page: Page, bodies: list[tuple[str, dict[str, object]]]
+) -> None:
+    page.get_by_label("Translate as you type").uncheck()
+    page.get_by_label("Text", exact=True).fill("the dog")
+    page.wait_for_timeout(1_200)
+    assert translated(bodies) == []
+    page.reload()
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.get_by_label("Translate as you type")).not_to_be_checked()
+    page.get_by_label("Translate as you type").check()
+    page.get_by_label("Text", exact=True).fill("the cat")
+    expect(page.locator("#translation")).to_have_text("THE CAT")
+
+
+def test_a_long_text_waits_for_the_button(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_label("Text", exact=True).fill("dog " * 600)
+    expect(page.locator("#status")).to_contain_text("A long text is not translated as you type")
+    page.wait_for_timeout(1_200)
+    assert translated(bodies) == []
+
+
+def test_the_language_is_detected_and_named(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_role("combobox", name="From").select_option("auto")
+    expect(page.get_by_role("combobox", name="Model")).to_be_disabled()
+    page.get_by_label("Text", exact=True).fill(ENGLISH)
+    expect(page.locator("#translation")).to_have_text(ENGLISH.upper())
+    expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("English (detected)")
+    expect(page.get_by_role("combobox", name="Model")).to_be_enabled()
+    assert translated(bodies)[0]["source"] == "en"
+    page.get_by_label("Text", exact=True).fill(FRENCH)
+    expect(page.locator("#translation")).to_have_text(FRENCH.title())
+    expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("French (detected)")
+    assert (translated(bodies)[-1]["source"], translated(bodies)[-1]["target"]) == ("fr", "en")
+    page.reload()
+    expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("French (detected)")
+
+
+def test_a_language_that_is_not_recognised_is_asked_for(
+    page: Page, bodies: list[tuple[str, dict[str, object]]]
+) -> None:
+    page.get_by_role("combobox", name="From").select_option("auto")
+    page.get_by_label("Text", exact=True).fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
+    expect(page.get_by_role("alert")).to_contain_text("was not recognised. Choose it in the list “From”.")
+    assert translated(bodies) == []
+
+
+def test_languages_change_sides(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_label("Text", exact=True).fill("the dog")
+    expect(page.locator("#translation")).to_have_text("THE DOG")
+    page.get_by_role("button", name="Swap languages").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("THE DOG")
+    expect(page.get_by_role("combobox", name="From")).to_have_value("fr")
+    expect(page.get_by_role("combobox", name="to", exact=True)).to_have_value("en")
+    expect(page.locator("#status")).to_contain_text("transformer-fr-en")
+    assert (translated(bodies)[-1]["source"], translated(bodies)[-1]["q"]) == ("fr", "THE DOG")
+
+
+def test_languages_without_a_way_back_cannot_be_swapped(
+    page: Page, bodies: list[tuple[str, dict[str, object]]]
+) -> None:
+    expect(page.get_by_role("button", name="Swap languages")).to_be_enabled()
+    page.get_by_role("combobox", name="to", exact=True).select_option("de")
+    expect(page.get_by_role("button", name="Swap languages")).to_be_disabled()
+
+
+def test_a_text_is_copied_cleared_and_counted(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    expect(page.get_by_role("button", name="Clear")).to_be_hidden()
+    page.get_by_label("Text", exact=True).fill("the dog")
+    expect(page.locator("#count")).to_have_text("7 / 100,000 characters")
+    page.get_by_role("button", name="Copy translation").click()
+    expect(page.locator("#status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "THE DOG"
+    page.get_by_role("button", name="Clear").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("")
+    expect(page.get_by_label("Text", exact=True)).to_be_focused()
+    expect(page.locator("#translation")).to_have_text("")
+    expect(page.locator("#count")).to_have_text("0 / 100,000 characters")
+
+
+def test_examples_are_offered_in_the_language_of_the_text(
+    page: Page, bodies: list[tuple[str, dict[str, object]]]
+) -> None:
+    examples = page.get_by_role("list", name="Try").get_by_role("button")
+    expect(examples).to_have_count(3)
+    examples.nth(1).click()
+    expect(page.locator("#translation")).to_contain_text("MY SISTER NEVER TOLD ME")
+    expect(examples).to_have_count(0)
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("combobox", name="From").select_option("fr")
+    expect(examples.first).to_contain_text("J'ai perdu")
+    expect(examples.first).to_have_attribute("lang", "fr")
+
+
+def test_both_models_translate_side_by_side(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_label("Text", exact=True).fill("the dog sleeps")
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
+    page.get_by_label("Show both models").check()
+    expect(page.get_by_role("heading", name="Translation by Transformer")).to_be_visible()
+    expect(page.get_by_role("heading", name="Translation by Bahdanau")).to_be_visible()
+    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS")
+    expect(page.locator("#same")).to_be_visible()
+    assert {body.get("model") for body in translated(bodies)[-2:]} == {None, "bahdanau-en-fr"}
+    first, second = (page.locator(name).bounding_box() for name in ("#translation", "#second-translation"))
+    assert first is not None
+    assert second is not None
+    assert abs(first["y"] - second["y"]) < 2
+    assert first["x"] + first["width"] <= second["x"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    first, second = (page.locator(name).bounding_box() for name in ("#translation", "#second-translation"))
+    assert first is not None
+    assert second is not None
+    assert first["y"] + first["height"] <= second["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.reload()
+    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS")
+    page.get_by_role("combobox", name="to", exact=True).select_option("de")
+    expect(page.locator("#second")).to_be_hidden()
+    expect(page.get_by_label("Show both models")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("locale", "language", "button", "count"),
+    [
+        ("fr-CA", "fr", "Traduire", "7 / 100\u202f000 caractères"),
+        ("de-AT", "de", "Übersetzen", "Zeichen"),
+        ("pt-BR", "en", "Translate", "7 / 100,000 characters"),
+    ],
+)
+def test_the_page_speaks_the_language_of_the_browser(
+    browser: Browser, url: str, locale: str, language: str, button: str, count: str
+) -> None:
+    page = browser.new_context(locale=locale).new_page()
+    page.goto(url)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    expect(page.get_by_role("button", name=button, exact=True)).to_be_visible()
+    page.locator("#text").fill("the dog")
+    expect(page.locator("#count")).to_contain_text(count)
+    expect(page.locator("#translation")).to_have_attribute("lang", "fr")
+    page.context.close()
+
+
+def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+    page.get_by_label("Text", exact=True).fill("the dog")
+    expect(page.locator("#target-words")).to_contain_text("DOG")
+    page.get_by_label("Language of this page").select_option("de")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page).to_have_title("Translucent: sehen, worauf eine Übersetzung achtet")
+    expect(page.get_by_role("combobox", name="Von").locator("option:checked")).to_have_text("Englisch")
+    expect(page.get_by_role("combobox", name="Schicht")).to_contain_text("Alignment-Schicht")
+    expect(page.get_by_role("tab", name="Tabelle")).to_be_visible()
+    expect(page.locator("#translation")).to_have_text("THE DOG")
+    page.locator("#target-words .word").nth(1).focus()
+    expect(page.locator("#partners")).to_contain_text("gehört zu")
+    page.get_by_role("link", name="Modelle").click()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator("#models .card").first).to_contain_text("Englisch → Französisch")
+    expect(page.locator("#models .card").first).to_contain_text("Standard für diese Sprachen")
+    page.get_by_label("Sprache dieser Seite").select_option("en")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Models")
+
+
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_no_language_makes_a_phone_scroll_sideways(page: Page, url: str, language: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{url}/#text=the+dog+sleeps+here&both=1")
+    page.locator("#language").select_option(language)
+    expect(page.locator("#figure svg")).to_be_visible()
+    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS HERE")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,17 @@
+"""What the page sends while a test drives it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Request
+
+
+def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
+    """Return a list that receives the last part of each address that the page posts to, with the body."""
+    found: list[tuple[str, dict[str, object]]] = []
+
+    def note(request: Request) -> None:
+        if request.method == "POST" and isinstance(request.post_data_json, dict):
+            found.append((request.url.rsplit("/", 1)[1], request.post_data_json))
+
+    page.on("request", note)
+    return found
