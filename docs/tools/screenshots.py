@@ -1,9 +1,9 @@
-"""Makes the pictures of docs/images from a running server: `python docs/tools/screenshots.py URL [FOLDER]`."""
+"""Make the pictures of docs/images from a running server: `python docs/tools/screenshots.py URL [FOLDER]`."""
 
 from __future__ import annotations
 
+import argparse
 import io
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -23,6 +23,7 @@ LONG_TARGET = (
     "chaque été jusqu'à la nuit."
 )
 PAIR = {"source": "en", "target": "fr", "model": "transformer"}
+GERMAN = "Ich habe gestern meine Schlüssel verloren."
 FIGURES: dict[str, dict[str, str]] = {
     "heatmap": {"text": TEXT},
     "lines": {"text": TEXT, "view": "lines", "tokens": "word", "theme": "dark"},
@@ -65,21 +66,26 @@ def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> 
     return page.screenshot(full_page=True)
 
 
-def main(url: str, folder: str = "docs/images") -> None:
-    """Make them all."""
+def main(url: str, folder: Path) -> None:
+    """Make all pictures."""
     pictures = figures(url)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        pictures["page"] = shot(browser, url, {"text": TEXT}, viewport={"width": 1180, "height": 900})
-        dark = {"color_scheme": "dark", "viewport": {"width": 1180, "height": 900}}
+        pictures["page"] = shot(browser, url, {"text": TEXT, "both": "1"}, viewport={"width": 1180, "height": 900})
+        dark = {"color_scheme": "dark", "viewport": {"width": 1180, "height": 900}, "locale": "fr-FR"}
         pictures["page-dark"] = shot(browser, url, {"text": SHORT, "view": "compare", "tokens": "word"}, **dark)
         phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-        pictures["page-phone"] = shot(browser, url, {"text": "I lost my dog.", "view": "lines"}, **phone)
+        german = {"text": GERMAN, "source": "auto", "target": "en", "view": "lines"}
+        pictures["page-phone"] = shot(browser, url, german, **phone, locale="de-DE")
         browser.close()
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, png in pictures.items():
-        Path(folder, f"{name}.png").write_bytes(small(png))
+        (folder / f"{name}.png").write_bytes(small(png))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url", help="address of the server, such as http://127.0.0.1:8000")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/images"))
+    options = parser.parse_args()
+    main(options.url.rstrip("/"), options.folder)
