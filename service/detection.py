@@ -17,6 +17,12 @@ ENOUGH_CHARACTERS = 2000  # more text does not make the answer better, only slow
 # The least probability of all served languages together; with less, a text is in none of them. Of 2,400 sentences of
 # Tatoeba in English, French and German five have less, as do 37 of 40 short sentences in 30 other languages.
 LEAST_SHARE = 0.02
+# Labels of the identifier that are part of a language with another code (ISO 639-3, macrolanguages): they stand for it
+# if they are not served themselves.
+MACROLANGUAGES = {
+    "ary": "ar", "arz": "ar", "bcl": "bik", "gug": "gn", "kik": "ki", "sdh": "ku", "uzs": "uz", "wuu": "zh",
+    "yue": "zh",
+}  # fmt: skip
 NOTHING_LANGUAGE = "en"  # clients expect this if nothing was recognised
 
 
@@ -69,13 +75,21 @@ class Detector:
         nothing_to_go_by = len(served) > 1 and served[0][1] == served[-1][1]
         if total < LEAST_SHARE or nothing_to_go_by:
             return [NOTHING]
-        return [Guess(language, round(100 * float(share / total), 1)) for language, share in served]
+        shares: dict[str, float] = {}  # several labels may stand for one language
+        for language, share in served:
+            shares[language] = shares.get(language, 0.0) + float(share)
+        best = sorted(shares, key=lambda language: -shares[language])
+        return [Guess(language, round(100 * shares[language] / float(total), 1)) for language in best]
 
     def _load(self) -> LanguageIdentifier:
         with self._lock:
             if self._identifier is None:
                 identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-                found = {str(label): self._served(str(label)) for label in identifier.labels}
+                found = {label: self._served_as(label) for label in map(str, identifier.labels)}
                 self._known = {label: language for label, language in found.items() if language is not None}
                 self._identifier = identifier
             return self._identifier
+
+    def _served_as(self, label: str) -> str | None:
+        """Return the served language that a label of the identifier stands for."""
+        return self._served(label) or self._served(MACROLANGUAGES.get(label, label))

@@ -2,7 +2,7 @@
 
 Tags are compared without regard to case, and `_` equals `-`. A tag that is not served falls back by RFC 4647, section
 3.4: its last subtag is removed until a served language is found, so `en-US` finds `en`. LibreTranslate's short codes
-are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`.
+are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`, `tl` is `fil`, `nb` is `no`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from service.engine.languages.pivot import Pair, pivoted_pairs
 from service.engine.types import ModelInfo
 
-# Tags with the same meaning: LibreTranslate's short codes, and regions that imply a script of Chinese (CLDR, likely
-# subtags). A tag is looked up under the first of its group, then under the others.
+# Tags with the same meaning: LibreTranslate's short codes, regions that imply a script of Chinese (CLDR, likely
+# subtags), and languages with two codes (CLDR, aliases). A tag is looked up under the first of its group, then
+# under the others.
 GROUPS = (
     ("pt-BR", "pb"),
     ("zh-Hans", "zh", "zh-CN", "zh-SG"),
     ("zh-Hant", "zt", "zh-TW", "zh-HK", "zh-MO"),
+    ("fil", "tl"),
+    ("no", "nb"),
 )
 
 LONGEST = 64  # characters of a tag; the longest registered ones have half as many

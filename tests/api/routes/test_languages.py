@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from service.api.app import create_app
+from service.api.language_names import language_name
 from service.api.state import Service
 from service.engine.registry import Registry
 from service.metrics import Metrics
@@ -75,3 +76,12 @@ async def test_what_is_not_served_is_refused_under_the_name_it_was_asked_for(cli
 async def test_a_text_in_portuguese_is_found_to_be_in_the_portuguese_that_is_served(client: httpx.AsyncClient) -> None:
     answer = await client.post("/detect", json={"q": "Perdi as chaves da minha casa e não sei onde estão."})
     assert answer.json()[0]["language"] == "pt-BR"
+
+
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [("ca", "Catalan"), ("nb", "Norwegian Bokmål"), ("hsb", "Upper Sorbian"), ("sr-Latn", "Serbian (Latn)"),
+     ("zh-Hans", "Chinese"), ("rw", "Kinyarwanda"), ("qaa", "qaa")],
+)  # fmt: skip
+def test_languages_of_imported_models_have_names(tag: str, name: str) -> None:
+    assert language_name(tag) == name

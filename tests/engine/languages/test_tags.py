@@ -36,6 +36,7 @@ def test_tags_have_one_spelling(tag: str, spelling: str) -> None:
         *(("zh-Hans", tag, "zh-Hans") for tag in ("zh", "zh-CN", "zh_cn", "zh-Hans-CN", "zh-SG", "ZH-HANS")),
         *(("zh-Hant", tag, "zh-Hant") for tag in ("zt", "zh-TW", "zh-HK", "zh-Hant-HK", "zh-hant")),
         *(("zh", "zh-Hans", "zh"), ("zh", "zh-CN", "zh"), ("zh", "zh-TW", None), ("zh-Hans", "zt", None)),
+        *(("fil", "tl", "fil"), ("tl", "fil", "tl"), ("no", "nb", "no"), ("nb", "no", "nb"), ("no", "nn", None)),
         *(("en", tag, "en") for tag in ("en-US", "en-GB", "EN_us", "en-GB-oxendict")),
         *(("en", "eng", None), ("en", "e", None), ("en", "", None), ("en", "-", None), ("en", "-en", None)),
     ],
