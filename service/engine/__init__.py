@@ -99,6 +99,7 @@ from service.engine.types import ValuePath as ValuePath
 from service.engine.types import WorkerState as WorkerState
 
 if TYPE_CHECKING:
+    from service.engine.lazy.memory import map_large_blocks as map_large_blocks
     from service.engine.lazy.memory import release_memory as release_memory
     from service.engine.loader import EngineHost as EngineHost
     from service.engine.loader import EngineSettings as EngineSettings
@@ -134,6 +135,7 @@ _LOADED_LATER = {
     "open_translator": "service.engine.loader",
     "own_process": "service.engine.loader",
     "own_providers": "service.engine.loader",
+    "map_large_blocks": "service.engine.lazy.memory",
     "release_memory": "service.engine.lazy.memory",
     "Worker": "service.engine.scheduling.worker",
     "WorkerSettings": "service.engine.scheduling.requests",

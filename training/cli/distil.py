@@ -30,13 +30,16 @@ def unseen(
 
 def distil(
     sentences: Annotated[Path, typer.Argument(help="Text to translate, one sentence per line.")],
-    teacher: Annotated[list[Path], typer.Option(help="A bundle, e.g. models/bahdanau-en-fr.")],
+    teacher: Annotated[list[Path], typer.Option(help="A bundle, e.g. models/opus-mt-en-fr.")],
     output: Annotated[Path, typer.Option(help="TSV, for `path` of a corpus in a recipe.")],
+    to: Annotated[
+        str | None, typer.Option(help="The target language, for teachers that have several, e.g. fr.")
+    ] = None,
     keep: Annotated[
         float, typer.Option(min=0, max=1, help="Share of pairs to keep: those with the highest scores.")
     ] = 0.9,
 ) -> None:
     """Make training pairs: each teacher translates and scores all translations; the best mean score is kept."""
-    pairs = teachers_of.most_confident(teachers_of.distil(sentences, teacher), keep)
+    pairs = teachers_of.most_confident(teachers_of.distil(sentences, teacher, to), keep)
     write_lines(output, [f"{pair.source}\t{pair.target}" for pair in pairs])
     typer.echo(f"{output}: {len(pairs)} pairs")

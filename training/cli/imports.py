@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from service.bundle.load import load_bundle
 from training.cli.export import next_version
+from training.data.reading import read_pairs
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions, import_bundle
 from training.imports.check import compare, write_verdict
@@ -26,6 +27,14 @@ Output = Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/opu
 Text = Annotated[
     Path | None, typer.Option(help="Sentences of the source language, one a line: they make int8 faster.", exists=True)
 ]
+ShortlistText = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--shortlist-text",
+        help="A parallel text (source file, target file): steps then score only the tokens that a sentence may need.",
+        metavar="SOURCE TARGET",
+    ),
+]
 Licence = Annotated[str | None, typer.Option(help="The model's licence, where its files do not say it for certain.")]
 SourceLanguages = Annotated[str | None, typer.Option("--source", help="Source languages, e.g. en or fr,es.")]
 TargetLanguages = Annotated[
@@ -33,11 +42,19 @@ TargetLanguages = Annotated[
 ]
 
 
+class Texts(NamedTuple):
+    """The texts of the user."""
+
+    calibration: Path | None
+    shortlist: tuple[Path, Path] | None
+
+
 @app.command("opus-mt")
 def opus_mt(
     source: Annotated[str, typer.Argument(help="A folder, or a name on the hub: Helsinki-NLP/opus-mt-en-fr.")],
     output: Output,
     text: Text = None,
+    shortlist_text: ShortlistText = None,
     source_languages: SourceLanguages = None,
     target_languages: TargetLanguages = None,
     licence: Licence = None,
@@ -53,7 +70,7 @@ def opus_mt(
     options = MarianOptions(
         output.name, _codes(source_languages), _codes(target_languages), positions, not plain_text, licence
     )
-    _write(read_marian(fetch_model(source, revision), options), output, text)
+    _write(read_marian(fetch_model(source, revision), options), output, Texts(text, shortlist_text))
 
 
 @app.command()
@@ -65,6 +82,7 @@ def ctranslate2(
     spm: Annotated[Path, typer.Option(help="The SentencePiece model of the source (and of the target).")],
     target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
     text: Text = None,
+    shortlist_text: ShortlistText = None,
     licence: Licence = None,
     credit: Annotated[str | None, typer.Option(help="Whom to credit.")] = None,
 ) -> None:
@@ -72,7 +90,7 @@ def ctranslate2(
     options = Ctranslate2Options(
         output.name, _codes(source_languages), _codes(target_language), spm, target_spm, licence, credit
     )
-    _write(read_ctranslate2(folder, options), output, text)
+    _write(read_ctranslate2(folder, options), output, Texts(text, shortlist_text))
 
 
 @app.command()
@@ -83,17 +101,20 @@ def argos(
     ] = None,
     installed: Annotated[bool, typer.Option("--installed", help="All packages that are installed here.")] = False,
     text: Text = None,
+    shortlist_text: ShortlistText = None,
     licence: Licence = None,
 ) -> None:
     """Import packages of Argos Translate: LibreTranslate's own models."""
     if installed == (package is not None) or output is None:
         raise ImportRefused("give one package and --output, or --installed and --output FOLDER for all of them")
     if package is not None:
-        _write(read_argos(package, output.name, licence), output, text)
+        _write(read_argos(package, output.name, licence), output, Texts(text, shortlist_text))
         return
+    if shortlist_text is not None:
+        raise ImportRefused("--shortlist-text is for one language pair: import the packages one by one")
     for each in installed_packages():
         model = read_argos(each, None, licence)
-        _write(model, output / model.name, text)
+        _write(model, output / model.name, Texts(text, None))
 
 
 @app.command()
@@ -140,11 +161,18 @@ def _codes(codes: str | None) -> tuple[str, ...]:
     return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
 
 
-def _write(model: ImportedModel, output: Path, text: Path | None) -> None:
+def _write(model: ImportedModel, output: Path, texts: Texts) -> None:
+    text, pairs = texts.calibration, texts.shortlist
     lines = () if text is None else tuple(text.read_text(encoding="utf-8").splitlines())
     if text is not None and not lines:
         raise ImportRefused(f"{text}: it is empty; a sentence of {model.source_languages[0]} a line is needed")
-    import_bundle(model, output, ImportOptions(lines, next_version(output)))
+    options = ImportOptions(
+        lines,
+        next_version(output),
+        shortlist_text=() if pairs is None else tuple(read_pairs(*pairs)),
+        say=typer.echo,
+    )
+    import_bundle(model, output, options)
     targets = ", ".join(target.language for target in model.targets)
     typer.echo(
         f"{output}: {model.origin.name}, {', '.join(model.source_languages)} → {targets}, {model.origin.licence}"

@@ -84,7 +84,7 @@ def encode_pairs(
         sources = [e.ids for e in tokenizer.encode_batch_fast([source for source, _ in pairs])]
     targets = [e.ids for e in tokenizer.encode_batch_fast([target for _, target in pairs])]
     fitting = [i for i in range(len(pairs)) if len(sources[i]) < max_tokens and len(targets[i]) < max_tokens]
-    return EncodedPairs(_side([sources[i] for i in fitting]), _side([targets[i] for i in fitting]))
+    return EncodedPairs(encoded_side([sources[i] for i in fitting]), encoded_side([targets[i] for i in fitting]))
 
 
 @contextmanager
@@ -96,7 +96,8 @@ def _merges_left_out(tokenizer: Tokenizer, probability: float) -> Iterator[None]
         tokenizer.model.dropout = None
 
 
-def _side(sentences: list[list[int]]) -> Side:
+def encoded_side(sentences: Sequence[Sequence[int]]) -> Side:
+    """Return sentences, given without end tokens, as one side of a corpus."""
     offsets = np.zeros(len(sentences) + 1, np.int64)
     np.cumsum([len(sentence) + 1 for sentence in sentences], out=offsets[1:])
     ids = np.fromiter((i for sentence in sentences for i in (*sentence, EOS)), np.uint16, count=int(offsets[-1]))

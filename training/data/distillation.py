@@ -43,20 +43,21 @@ def _key(sentence: str) -> str:
     return _KEY.sub(" ", sentence.lower()).strip()
 
 
-def distil(sentences: Path, teachers: Sequence[Path]) -> list[Distilled]:
+def distil(sentences: Path, teachers: Sequence[Path], to: str | None = None) -> list[Distilled]:
     """Translate every line with every teacher, score all translations with every teacher, and choose the best.
 
-    ``sentences`` has one sentence a line; ``teachers`` are bundle folders.
+    ``sentences`` has one sentence a line; ``teachers`` are bundle folders, imported ones too; ``to`` is the target
+    language for teachers that have several.
     Raises TeacherError with the reason if a bundle or a line cannot be used.
     """
-    count = len(teachers)
+    count, language = len(teachers), () if to is None else ("--to", to)
     with tempfile.TemporaryDirectory() as name:
         texts = [Path(name) / f"text-{of}" for of in range(count)]
         scores = [[Path(name) / f"score-{of}-{by}" for by in range(count)] for of in range(count)]
         for of, teacher in enumerate(teachers):
-            ask(teacher, sentences, "--output", texts[of], "--scores", scores[of][of])
+            ask(teacher, sentences, *language, "--output", texts[of], "--scores", scores[of][of])
         for of, by in permutations(range(count), 2):
-            ask(teachers[by], sentences, "--target-file", texts[of], "--scores", scores[of][by])
+            ask(teachers[by], sentences, *language, "--target-file", texts[of], "--scores", scores[of][by])
         translations = [read_lines(path) for path in texts]
         judged = [[[float(line) for line in read_lines(path)] for path in row] for row in scores]
     return choose(read_lines(sentences), translations, judged)

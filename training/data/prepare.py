@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
+from service.bundle.manifest import TARGET_TOKENIZER_NAME
 from training.data.augmentation import variants
 from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
@@ -106,6 +107,11 @@ def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[C
     if not other.tokenizer.exists():
         raise FileNotFoundError(
             f"vocabulary.same_as: {given} is neither a run folder nor a bundle (no {other.tokenizer.name})"
+        )
+    if (given / TARGET_TOKENIZER_NAME).exists():
+        raise PreparedError(
+            f"vocabulary.same_as: {given} was imported and cuts the texts of its two sides differently, but a run has "
+            "one vocabulary for both: leave same_as out. With `start_from` the rows of equal subwords are copied"
         )
     return other.load_tokenizer()
 

@@ -10,6 +10,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from service.bundle.vocabulary import APOSTROPHES, BYTE_TOKENS, INVISIBLE, SPACE_PIECE, SPACES, SPECIAL_TOKENS
 from training.recipe import VocabularyConfig
 
+UNREACHABLE = " "
+"""Stands in front of the name of an entry that no text is cut into, in the tokenizers of imported models."""
 FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 
 

@@ -14,11 +14,13 @@ from training.decoding.batches import evaluating, length_groups, pad_sources
 from training.networks.interface import Network
 
 
-def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -> list[list[int]]:
+def greedy(
+    network: Network, source: Tensor, lengths: Tensor, max_length: int, allowed: Tensor | None = None
+) -> list[list[int]]:
     """Return the most likely token of every step, ids without the end token, from [B, S] and [B].
 
     A row also ends at its ``length_limit``, so that an untrained network stops. As in the service, it cannot repeat
-    itself without end.
+    itself without end. ``allowed``, bool [B, V], are the tokens that each translation may contain; None: all.
     """
     memory = network.encode(source, lengths)
     state = network.start(memory)
@@ -31,6 +33,8 @@ def greedy(network: Network, source: Tensor, lengths: Tensor, max_length: int) -
     while rows:
         logits, state, _ = network.step(tokens, state, memory)
         logits[:, [PAD, BOS]] = float("-inf")
+        if allowed is not None:
+            logits.masked_fill_(~allowed[torch.tensor(rows, device=logits.device)], float("-inf"))
         repetition.forbid(logits[:, None], past[:, None], most)
         tokens = logits.argmax(-1)
         past = torch.cat([past, tokens[:, None]], dim=1)

@@ -15,9 +15,9 @@ from onnx import TensorProto, helper
 from torch import Tensor
 
 from service.bundle.manifest import MANIFEST_NAME
-from training.export.architecture import state_of
+from training.export.architecture import NetworkConfig, state_of
 from training.export.parameters import OUTPUT_BIAS, POSITIONS, Matrix, Parameters
-from training.recipe import Recipe, parse_recipe
+from training.recipe import Recipe, parse_recipe, transformer_config
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -38,15 +38,33 @@ def read_recipe(folder: Path) -> Recipe:
     return parse_recipe(content, f"the recipe in {folder}/{MANIFEST_NAME}")
 
 
+def read_network(folder: Path) -> NetworkConfig:
+    """Return the network that a bundle's card records, for an imported bundle, too. Raises BundleReadError."""
+    imported = imported_card(folder)
+    if imported is None:
+        return read_recipe(folder).network
+    settings = {key: value for key, value in imported["network"].items() if key != "kind"}
+    return transformer_config(settings, f"the network in {folder}/{MANIFEST_NAME}")
+
+
+def imported_card(folder: Path) -> dict[str, Any] | None:
+    """Return what the card of a bundle says of its import; None for a bundle that was trained here, or no bundle."""
+    path = folder / MANIFEST_NAME
+    if not path.is_file():
+        return None
+    imported = json.loads(path.read_text(encoding="utf-8"))["card"].get("imported")
+    return imported if isinstance(imported, dict) else None
+
+
 def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
-    """Return a state dict for the network of the bundle's recipe, float32, from its int8 (else fp32) weights.
+    """Return a state dict for the network of the bundle's card, float32, from its int8 (else fp32) weights.
 
     The output biases of tokens that are never produced become zero. Raises BundleReadError.
     """
-    recipe = read_recipe(folder)
+    network = read_network(folder)
     manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     precision = "int8" if "int8" in manifest["graphs"] else next(iter(manifest["graphs"]))
-    state = state_of(recipe.network, _parameters(_stored_arrays(folder / manifest["graphs"][precision]["forced"])))
+    state = state_of(network, _parameters(_stored_arrays(folder / manifest["graphs"][precision]["forced"])))
     return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}
 
 

@@ -46,30 +46,63 @@ class Shortlist:
     likely: Tokens
     """[V, E]: the likely target tokens of each source token, with padding for shorter lists."""
 
+    def allowed(self, source: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Return whether a step scores each token for a sentence, [V], as in the service."""
+        result = np.zeros(len(self.likely), bool)
+        result[self.likely[np.asarray(source)]] = True
+        result[self.always] = True
+        result[PAD] = False
+        return result
+
     def write(self, path: Path) -> None:
         """Write one .npz with the tokens of sentences' own lists, without those that steps score for every sentence."""
         own = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
         write_shortlist(path, own)
 
 
+@dataclass(frozen=True, slots=True)
+class TargetTokens:
+    """The tokens of the target, where they are not those of the source under the same ids."""
+
+    copies: Tokens
+    """[V, C]: the target tokens that spell each source token, with padding for fewer."""
+    producible: npt.NDArray[np.bool_]
+    """[V]: whether a translation may contain the token."""
+
+    @staticmethod
+    def joint(vocabulary: int) -> TargetTokens:
+        """Return those of a vocabulary that both sides share: each token spells itself."""
+        return TargetTokens(np.arange(vocabulary, dtype=np.uint16)[:, None], np.ones(vocabulary, bool))
+
+
 def learn_shortlist(
-    corpora: Sequence[EncodedPairs], weights: Sequence[float], vocabulary: int, sizes: Sizes | None = None
+    corpora: Sequence[EncodedPairs],
+    weights: Sequence[float],
+    vocabulary: int,
+    sizes: Sizes | None = None,
+    tokens: TargetTokens | None = None,
 ) -> Shortlist:
-    """Learn from a sample of the pairs in the mix of training; the same corpora give the same shortlist."""
-    sizes = sizes or Sizes()
+    """Learn from a sample of the pairs in the mix of training; the same corpora give the same shortlist.
+
+    ``tokens``: the tokens of the target; None: both sides share the vocabulary.
+    """
+    sizes, tokens = sizes or Sizes(), tokens or TargetTokens.joint(vocabulary)
     sources, targets = sample_pairs(corpora, weights)
     source, target, probability = train_lexicon(sources, targets, vocabulary)
-    needed = (target != PAD) & (source != target) & (probability >= sizes.least)
+    needed = tokens.producible[target] & (target != PAD) & (probability >= sizes.least)
+    needed &= (tokens.copies[source] != target[:, None]).all(1)  # copies are in the list anyway
     source, target, probability = source[needed], target[needed], probability[needed]
     asked = _asked_for(sources, targets, source, target, vocabulary)
+    asked[~tokens.producible] = 0
     frequent = np.argsort(-asked, kind="stable")[: min(sizes.always, int((asked > 0).sum()))]
     rest = ~np.isin(target, frequent)
     source, target, probability = source[rest], target[rest], probability[rest]
     order = np.lexsort((target, -probability, source))
     source, target = source[order], target[order]
     likely = np.full((vocabulary, sizes.each), PAD, np.uint16)
-    likely[:, 0] = np.arange(vocabulary)
-    rank = np.arange(len(source)) - np.searchsorted(source, source) + 1
+    copied = tokens.copies.shape[1]
+    likely[:, :copied] = tokens.copies
+    rank = np.arange(len(source)) - np.searchsorted(source, source) + copied
     kept = rank < sizes.each
     likely[source[kept], rank[kept]] = target[kept]
     return Shortlist(np.sort(frequent).astype(np.uint16), likely)

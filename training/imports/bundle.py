@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from training.export.description import ModelDescription, Subwords
 from training.export.parity import ParityLimits
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
 from training.imports.errors import ImportRefused
+from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
 from training.imports.source import ImportedModel
 from training.networks.build import build_network
 from training.networks.interface import Network
@@ -35,6 +36,10 @@ class ImportOptions:
     """Sentences of the source language, to find the scales of int8; none: every row finds its own, which is slower."""
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
+    shortlist_text: Sequence[tuple[str, str]] = ()
+    """Pairs of text from which a shortlist is learned; none: steps score all that the target may hold."""
+    say: Callable[[str], None] = lambda _line: None
+    """Gets a line for people about what was learned."""
 
 
 def network_of(model: ImportedModel) -> Network:
@@ -53,13 +58,17 @@ def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -
     then ``out_dir`` stays as it was.
     """
     network = network_of(model)
+    learned = learn_import_shortlist(model, network, options.shortlist_text) if options.shortlist_text else None
+    if learned is not None:
+        options.say(str(learned))
     export = ExportOptions(
-        card=card_of(model),
+        card=card_of(model, learned),
         version=options.version,
         precisions=options.precisions,
         alignment=model.alignment,
         decoding=model.decoding,
         produced=model.target.producible.astype(np.uint16),
+        shortlist=None if learned is None else learned.shortlist,
         text_seen=bool(options.text),
         limits=GATE,
     )
@@ -87,8 +96,11 @@ def subwords_of(model: ImportedModel) -> Subwords:
     )
 
 
-def card_of(model: ImportedModel) -> ImportedCard:
-    """Return what is said of where the model comes from."""
+def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> ImportedCard:
+    """Return what is said of where the model comes from, and of its shortlist."""
     origin = model.origin
+    imported = origin.document(model.network)
+    if learned is not None:
+        imported["shortlist"] = learned.document()
     data = DataCredit(origin.name, 0, origin.licence, origin.credit)
-    return ImportedCard((data,), origin.document(model.network), git_revision())
+    return ImportedCard((data,), imported, git_revision())

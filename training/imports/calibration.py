@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from service.bundle.vocabulary import EOS, PAD
 from training.decoding.batches import evaluating, length_groups
@@ -41,6 +42,20 @@ def _framed(model: ImportedModel, number: int, ids: Sequence[int]) -> list[int]:
 
 def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence[int]]) -> list[IdPair]:
     """Return sources with the network's own greedy translations, each closed by </s>."""
+    found = translate_rows(model, network, sources)
+    return [
+        (np.array(source, np.uint16), np.array([*ids, EOS], np.uint16))
+        for source, ids in zip(sources, found, strict=True)
+    ]
+
+
+def translate_rows(
+    model: ImportedModel, network: Network, sources: Sequence[Sequence[int]], allowed: Sequence[Tensor] | None = None
+) -> list[list[int]]:
+    """Return greedy translations of sources as they are given, of at most LONGEST tokens.
+
+    ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all.
+    """
     found: dict[int, list[int]] = {}
     with evaluating(network) as device:
         for group in length_groups(sources):
@@ -49,7 +64,7 @@ def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence
             padded = torch.full((len(rows), int(lengths.max())), PAD, device=device)
             for place, row in enumerate(rows):
                 padded[place, : len(row)] = torch.tensor(row)
-            limit = min(LONGEST, model.max_tokens)
-            found.update(zip(group, greedy(network, padded, lengths, limit), strict=True))
-    return [(np.array(source, np.uint16), np.array([*found[index], EOS], np.uint16))
-            for index, source in enumerate(sources)]  # fmt: skip
+            only = None if allowed is None else torch.stack([allowed[index] for index in group]).to(device)
+            translations = greedy(network, padded, lengths, min(LONGEST, model.max_tokens), only)
+            found.update(zip(group, translations, strict=True))
+    return [found[index] for index in range(len(sources))]

@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from training.data.subwords import UNREACHABLE
 from training.imports.sentencepiece_file import SPACE, Piece, PieceKind, SentencePieceModel
-
-UNREACHABLE = " "
-"""Stands in front of the name of an entry that no text is cut into."""
 
 
 def library_tokenizer(

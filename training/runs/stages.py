@@ -51,7 +51,10 @@ def origin(folder: Path) -> Stage:
         return {"run": folder.name, "legs": load_stages(folder / "legs.json")}
     content = json.loads(manifest.read_text(encoding="utf-8"))
     card = content["card"]
-    known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
+    if "imported" in card:  # what is made from it has its licence
+        known = {"imported": card["imported"]["name"], "licence": card["data"][0]["licence"]}
+    else:
+        known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
     return {"bundle": content["name"], "version": content["version"], **known}
 
 

@@ -9,19 +9,24 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from service.bundle.load import is_bundle
-from training.export.dequantise import dequantise_bundle
+from training.export.dequantise import dequantise_bundle, imported_card
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import load_parameters, trained_parameters
+from training.trainer.start_from_import import start_from_import
 
 
 def start_from(network: Transformer | Bahdanau, tokenizer: Tokenizer, folder: Path) -> None:
     """Copy every parameter of the same name and shape; rows of vocabulary matrices are matched by piece.
 
     ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). English to German
-    can begin with the encoder of English to French, for example. Raises FileNotFoundError if it is neither.
+    can begin with the encoder of English to French, for example; for an imported bundle see ``start_from_import``.
+    Raises FileNotFoundError if it is neither.
     """
+    if imported_card(folder) is not None:
+        start_from_import(network, tokenizer, folder)
+        return
     parameters, other = _read(folder)
     own = network.state_dict()
     matched = _matching_rows(tokenizer, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from service.bundle.load import Bundle, check_unchanged
 from service.engine.errors import NotEnoughMemory
 from service.engine.events import EventListener, ignore_event
-from service.engine.lazy.memory import MEBIBYTE, expected_bytes, resident_bytes
+from service.engine.lazy.memory import MEBIBYTE, expected_bytes, map_large_blocks, resident_bytes
 from service.engine.lazy.open_models import OpenModels
 from service.engine.lazy.translator import LazyModel, LazyTranslator, OpeningLimits
 from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, info_of, load_worker, open_translator
@@ -26,6 +26,7 @@ class LazyLoader:
         """Set how models are opened, and where."""
         self._settings, self._on_event, self._open_worker = settings, on_event, open_worker
         self._host = host or EngineHost()
+        map_large_blocks()
         self._providers: tuple[str, ...] | None = None
         self._base = 0  # bytes of memory without any model
         self.models = OpenModels(settings.memory_limit, self._resident)

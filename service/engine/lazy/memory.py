@@ -24,6 +24,7 @@ MEBIBYTE = 2**20
 PACKED_WEIGHTS = {"int8": 3, "fp16": 8, "fp32": 10}  # bytes of memory for each byte of graphs and weights
 TOKENIZER_TABLES = 60  # the same for each byte of a tokenizer's file
 FIXED = 16 * MEBIBYTE
+M_MMAP_THRESHOLD = -3  # malloc.h
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -55,6 +56,16 @@ def expected_bytes(bundle: Bundle, placement: Placement, engines: int = 1) -> in
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
+
+
+def map_large_blocks() -> None:
+    """Make the C library map each large block by itself, so that the weights of a closed model leave no gaps.
+
+    By default glibc raises its threshold for this to the largest block that was ever freed, up to 32 MB.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, MEBIBYTE)
 
 
 def release_memory() -> None:

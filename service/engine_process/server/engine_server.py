@@ -20,6 +20,7 @@ from service.engine import (
     SentenceJob,
     Worker,
     load_worker,
+    map_large_blocks,
     own_providers,
     release_memory,
 )
@@ -97,6 +98,8 @@ class EngineServer:
 
     def _open(self, message: Open) -> None:
         try:
+            if message.settings.lazy:
+                map_large_blocks()
             if message.again:
                 check_unchanged(message.bundle)
             worker, placement = load_worker(message.bundle, message.settings, partial(self._report, message.worker))

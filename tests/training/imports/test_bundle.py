@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +26,8 @@ from tests.training.imports.toy_marian import train_toy
 from training.__main__ import app
 from training.imports.bundle import ImportOptions, import_bundle
 from training.imports.marian import MarianOptions, read_marian
+from training.recipe import RecipeError
+from training.runs.fingerprint import PreparedError
 
 ODD = tuple(text for kind in inputs.KINDS.values() for text in kind)
 
@@ -94,6 +98,109 @@ async def test_attention_is_that_of_transformers(folder: Path, theirs: Any, tran
     weights = torch.stack(wanted.cross_attentions, 1)[0].numpy()
     assert np.abs(np.array(found.weights) - weights).max() < 0.05  # int8
     assert [token.text for token in found.source_tokens if token.special is None]
+
+
+async def test_a_shortlist_from_text_of_the_user_keeps_the_translations(
+    folder: Path, bundle: Path, translator: Translator, tmp_path: Path
+) -> None:
+    texts = [tmp_path / "text.en", tmp_path / "text.fr"]
+    for path, lines in zip(texts, (ENGLISH, FRENCH), strict=True):
+        path.write_text("\n".join(lines), encoding="utf-8")
+    output, options = tmp_path / "models" / "listed-en-fr", ["--text", str(texts[0]), "--shortlist-text"]
+    command = ["import", "opus-mt", str(folder), "--source", "en", "--target", "fr", "--output", str(output)]
+    found = CliRunner().invoke(app, [*command, *options, *map(str, texts)])
+    assert found.exit_code == 0, found.output
+    said = re.search(
+        r"shortlist from (\d+) pairs: (\d+) tokens a sentence; it changes (\d+) of (\d+) held", found.output
+    )
+    assert said is not None, found.output
+    learned, tokens, changed, measured = map(int, said.groups())
+    manifest = load_bundle(output).manifest
+    assert learned + measured == len(ENGLISH)
+    assert tokens < manifest.vocabulary_size / 2
+    assert changed <= 0.05 * measured
+    assert manifest.card["imported"]["shortlist"]["changed"] == changed
+    assert load_bundle(bundle).manifest.graphs["int8"].shortlist is None
+    listed = open_translator(load_bundle(output))
+    await listed.start()
+    both = [[each.text for each in await model.translate(ENGLISH[::6])] for model in (translator, listed)]
+    await listed.stop(0)
+    same = sum(one == other for one, other in zip(*both, strict=True))
+    assert same >= 0.95 * len(ENGLISH[::6])
+
+
+RECIPE = """\
+name: small-en-fr
+source_language: en
+target_language: fr
+corpora:
+  - {name: distilled, path: distilled.tsv, development: 20, licence: CC-BY-4.0, credit: OPUS-MT}
+vocabulary: {size: 420}
+network:
+  kind: transformer
+  encoder_layers: 2
+  decoder_layers: 1
+  width: 64
+  heads: 4
+  feed_forward: 128
+  dropout: 0.0
+  norm: post
+  activation: swish
+  positions: halves
+optimisation: {batch_tokens: 600, max_updates: 10, peak_rate: 0.0001, warmup_updates: 5, label_smoothing: 0.0}
+validation: {every_updates: 5, sentences: 20}
+max_tokens: 64
+"""
+
+
+def test_a_small_model_is_distilled_from_an_import_and_starts_from_its_parameters(bundle: Path, tmp_path: Path) -> None:
+    sentences, recipe, runs = tmp_path / "domain.en", tmp_path / "small.yaml", tmp_path / "runs"
+    sentences.write_text("\n".join(ENGLISH[:240]), encoding="utf-8")
+    pairs = str(tmp_path / "distilled.tsv")
+    call("distil", str(sentences), "--teacher", str(bundle), "--to", "fr", "--output", pairs)
+    made = [line.split("\t") for line in (tmp_path / "distilled.tsv").read_text("utf-8").splitlines()]
+    right = dict(zip(ENGLISH, FRENCH, strict=True))
+    assert len(made) == 216
+    assert sum(right[source] == target for source, target in made) > 140
+    losses = {}
+    for name, start in (("anew", ""), ("started", f"start_from: {bundle}\n")):
+        recipe.write_text(RECIPE.replace("small-en-fr", name) + start, encoding="utf-8")
+        call("prepare", str(recipe), "--runs", str(runs))
+        call("train", str(recipe), "--runs", str(runs))
+        found = re.findall(r"update=5 dev_loss=(\S+)", (runs / name / "train.log").read_text("utf-8"))
+        losses[name] = float(found[0])
+    assert losses["started"] < 0.85 * losses["anew"]
+    began = json.loads((runs / "started" / "legs.json").read_text("utf-8"))[0]["began_from"]
+    assert (began["imported"], began["licence"]) == ("opus-mt-en-fr", "cc-by-4.0")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("positions: halves", "positions: marian"), "needs a network with positions: halves"),
+        (("norm: post", "norm: pre"), "needs a network with norm: post"),
+        (("vocabulary: {size: 420}", "vocabulary: {same_as: BUNDLE}"), "cuts the texts of its two sides differently"),
+    ],
+)
+def test_a_recipe_that_does_not_fit_the_import_is_refused(
+    change: tuple[str, str], message: str, bundle: Path, tmp_path: Path
+) -> None:
+    recipe, runs = tmp_path / "small.yaml", tmp_path / "runs"
+    pairs = [f"{source}\t{target}" for source, target in zip(ENGLISH[:99], FRENCH[:99], strict=True)]
+    (tmp_path / "distilled.tsv").write_text("\n".join(pairs), encoding="utf-8")
+    old, new = change[0], change[1].replace("BUNDLE", str(bundle))
+    recipe.write_text(RECIPE.replace(old, new) + f"start_from: {bundle}\n", encoding="utf-8")
+    commands = [[command, str(recipe), "--runs", str(runs)] for command in ("prepare", "train")]
+    refusals = [CliRunner().invoke(app, command).exception for command in commands]
+    first = next(filter(None, refusals))
+    assert isinstance(first, RecipeError | PreparedError)
+    assert message in str(first)
+
+
+def call(*arguments: str) -> None:
+    """Run a command of the training package, which must succeed."""
+    found = CliRunner().invoke(app, arguments)
+    assert found.exit_code == 0, found.output
 
 
 async def test_a_translation_does_not_depend_on_its_company(translator: Translator) -> None:
