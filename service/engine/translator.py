@@ -106,11 +106,11 @@ class Translator:
 
         All pairs share the worker, which lives as long as any of them is referenced.
         """
-        wanted = canonical(source_language), canonical(target_language)
-        own = [pair for pair in self._info.pairs if (canonical(pair[0]), canonical(pair[1])) == wanted]
-        if not own or own[0] == (self._info.source_language, self._info.target_language):
+        source = _own_tag(source_language, self._info.sources)
+        target = _own_tag(target_language, self._info.targets)
+        unchanged = (source, target) == (self._info.source_language, self._info.target_language)
+        if source is None or target is None or source == target or unchanged:
             return self
-        source, target = own[0]
         view = copy.copy(self)
         view._owner = self  # the owner's worker retires when the owner is no longer referenced
         view._info = replace(self._info, source_language=source, target_language=target)
@@ -471,3 +471,9 @@ class Translator:
         self._on_event(StageDone(self.name, stage, ended - began))
         self._on_event(CallStage(stage, began, ended, {}, self.name))
         return result
+
+
+def _own_tag(language: str, tags: Sequence[str]) -> str | None:
+    """Return how a model itself writes a language tag; None if it does not have that language."""
+    wanted = canonical(language)
+    return next((tag for tag in tags if canonical(tag) == wanted), None)

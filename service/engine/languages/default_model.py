@@ -42,10 +42,13 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
     A model of several pairs names the pair behind the test set, as in `newstest2014.de-en`. Scores on development data
     are left out: each model has development data of its own.
     """
+    entries = info.card.get("scores") or ()
+    if not entries:  # as of most imported models, which may have thousands of pairs
+        return {}
     found: dict[Test, float] = {}
     measured: set[Test] = set()  # those of which `found` has the precision that runs
     other = tuple(f".{source}-{target}" for source, target in pairs_of(info) if (source, target) != pair)
-    for entry in info.card.get("scores") or ():
+    for entry in entries:
         name, metric, score = str(entry["test_set"]), str(entry["metric"]).casefold(), float(entry["score"])
         if metric not in METRICS or not math.isfinite(score) or name.startswith("development/") or name.endswith(other):
             continue

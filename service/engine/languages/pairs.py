@@ -1,4 +1,7 @@
-"""The served translators by language pair: made once for each change of the models, used by every request."""
+"""The served translators by language pair: made once for each change of the models, used by every request.
+
+A model of many languages has thousands of pairs, so what belongs to one pair is made at its first request.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
 from service.engine.languages.default_model import in_order
+from service.engine.languages.pivot import Pair
 from service.engine.languages.tags import Languages, pairs_of
 from service.engine.types import ModelInfo
 
@@ -40,15 +44,13 @@ class Pairs(Generic[AnyServed]):
         self.served = served
         infos = [translator.info for translator in served]
         self._languages = Languages.of(infos)
-        by_name = {translator.name: translator for translator in served}
-        owners: dict[tuple[str, str], list[ModelInfo]] = {}
+        self._preferred = preferred
+        self._by_name = {translator.name: translator for translator in served}
+        self._owners: dict[Pair, list[ModelInfo]] = {}
         for info in infos:
             for pair in dict.fromkeys(pairs_of(info)):
-                owners.setdefault(pair, []).append(info)
-        self._translators = {
-            pair: [by_name[info.name].for_pair(*pair) for info in in_order(own, preferred, pair)]
-            for pair, own in owners.items()
-        }
+                self._owners.setdefault(pair, []).append(info)
+        self._translators: dict[Pair, list[AnyServed]] = {}  # of the pairs that have been requested
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the named bundle or architecture, else the pair's default.
@@ -56,7 +58,7 @@ class Pairs(Generic[AnyServed]):
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         pair = self._languages.pair(source, target)
-        fitting = self._translators.get(pair, []) if pair is not None else []
+        fitting = self._fitting(pair) if pair is not None else []
         if not fitting:
             for language in (source, target):
                 if self._languages.match(language) is None:
@@ -69,3 +71,10 @@ class Pairs(Generic[AnyServed]):
             names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
             raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]
+
+    def _fitting(self, pair: Pair) -> list[AnyServed]:
+        """Return the translators of a pair, the default first."""
+        if pair not in self._translators:
+            ranked = in_order(self._owners.get(pair, ()), self._preferred, pair)
+            self._translators[pair] = [self._by_name[info.name].for_pair(*pair) for info in ranked]
+        return self._translators[pair]

@@ -7,6 +7,7 @@ are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`, `tl` i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ GROUPS = (
 LONGEST = 64  # characters of a tag; the longest registered ones have half as many
 
 
+@functools.lru_cache(maxsize=4096)  # models of many languages have thousands of pairs
 def canonical(tag: str) -> str:
     """Return a tag in the usual spelling: language in lower case, `Hans`, `BR` (RFC 5646, section 2.1.1)."""
     first, *rest = tag.strip().replace("_", "-").split("-")

@@ -14,12 +14,15 @@ from typer.testing import CliRunner
 
 from service.api.app import create_app
 from service.api.state import Service
+from service.bundle.vocabulary import EOS
 from service.cli.main import cli
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
 from training.__main__ import app
+from training.imports.calibration import LONGEST, encode_sources, made_up_sources
+from training.imports.marian import MarianOptions, read_marian
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
@@ -179,3 +182,13 @@ def test_the_command_line_translates_into_either_target(models: Path) -> None:
     found = CliRunner().invoke(cli, ["translate", CAT, "--models-dir", str(models)])
     assert found.exit_code == 2
     assert "--to: de, fr" in found.output
+
+
+def test_calibration_uses_the_token_of_every_target(models: Path) -> None:
+    model = read_marian(models.parent / NAME, MarianOptions(NAME))
+    prefixes = [target.prefix[0] for target in model.targets]
+    assert len(set(prefixes)) == 2
+    for rows in (encode_sources(model, [CAT, "", DOG, CAT]), made_up_sources(model, 4)):
+        assert [row[0] for row in rows] == (prefixes * 2)[: len(rows)]
+        assert all(row[-1] == EOS and len(row) <= LONGEST for row in rows)
+    assert len(encode_sources(model, [f"{CAT} " * 100])[0]) == LONGEST
