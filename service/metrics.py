@@ -80,7 +80,8 @@ class Metrics:
         GCCollector(registry=self.registry)
         self._reasons = engine_codes()
         self._define_http()
-        self._define_engine()
+        self._define_models()
+        self._define_queue()
         self._define_work()
         self._define_health()
         self._gauge("build_info", "Version of the service, always 1", "version", "python").labels(
@@ -118,7 +119,7 @@ class Metrics:
             "rate_limit_storage_failures", "Failed calls to the Redis server that counts requests"
         )
 
-    def _define_engine(self) -> None:
+    def _define_models(self) -> None:
         self._ready = self._gauge("ready", "1 if /health/ready answers that the server is ready")
         self._model_ready = self._gauge("model_ready", "1 if the model accepts requests", "model")
         self._model_info = self._gauge(
@@ -149,6 +150,8 @@ class Metrics:
         )
         for what in RESTARTS:
             self._restarts.labels(what)
+
+    def _define_queue(self) -> None:
         self._queued = self._gauge("queued_sentences", "Sentences waiting to join the batch", "model")
         self._sentences = self._gauge("sentences_in_flight", "Sentences in the running batch", "model")
         self._rows = self._gauge("rows_in_use", "Rows (hypotheses of sentences) in the running batch", "model")

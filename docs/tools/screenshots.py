@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 TEXT = "My sister never told me why she left the house so early."
 SHORT = "He does not like red wine."
+BOTH = "He told me that he would arrive late because of the rain."  # which two models translate differently
 LONG = (
     "When I was a child, we lived in a small house near the river, and my brother and I used to swim in it "
     "every summer until it was dark."
@@ -62,7 +63,7 @@ def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> 
     page = browser.new_context(device_scale_factor=1.25, **context).new_page()
     page.goto(f"{url}/#{urlencode(fields)}")
     expect(page.locator("#figure svg")).to_be_visible(timeout=60_000)
-    page.locator("#target-words .word").nth(2).hover()
+    page.locator("#target-words .word").nth(4).hover()
     return page.screenshot(full_page=True)
 
 
@@ -71,7 +72,7 @@ def main(url: str, folder: Path) -> None:
     pictures = figures(url)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        pictures["page"] = shot(browser, url, {"text": TEXT, "both": "1"}, viewport={"width": 1180, "height": 900})
+        pictures["page"] = shot(browser, url, {"text": BOTH, "both": "1"}, viewport={"width": 1180, "height": 900})
         dark = {"color_scheme": "dark", "viewport": {"width": 1180, "height": 900}, "locale": "fr-FR"}
         pictures["page-dark"] = shot(browser, url, {"text": SHORT, "view": "compare", "tokens": "word"}, **dark)
         phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

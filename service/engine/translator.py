@@ -246,14 +246,8 @@ class Translator:
         wanted = replace(select_weights(options, self._manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         self._touch()
-        rules = self._value_rules(options.translation)
-        if target_text is None and rules is not None and find_values(text, rules):
-            self._encode_sides(text)  # a text that is too long is refused before it is translated
-            # The view is over the tokens of the text itself, so the translation is scored like a given one.
-            [own] = await self.translate(
-                [text], replace(options.translation, alternatives=0), deadline=deadline, split=False
-            )
-            target_text = own.text
+        if target_text is None:
+            target_text = await self._translation_with_values(text, options.translation, deadline)
         texts = (text,) if target_text is None else (text, target_text)
         ids = await self._timed("tokenize", sum(map(len, texts)), lambda: self._encode_sides(*texts))
 
@@ -269,6 +263,20 @@ class Translator:
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = self._tokenizers.target.begin_token()
         return await self._timed("view", size, lambda: build_map(pair, options, begin, self._align, self._info))
+
+    async def _translation_with_values(
+        self, text: str, options: TranslationOptions, deadline: float | None
+    ) -> str | None:
+        """Return the translation of a text with values, to be scored like a given one; None for other texts.
+
+        The view is over the tokens of the text itself, while the search replaces values by stand-ins.
+        """
+        rules = self._value_rules(options)
+        if rules is None or not find_values(text, rules):
+            return None
+        self._encode_sides(text)  # a text that is too long is refused before it is translated
+        [own] = await self.translate([text], replace(options, alternatives=0), deadline=deadline, split=False)
+        return own.text
 
     async def stream(
         self,
