@@ -7,18 +7,16 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from service.bundle.load import load_bundle
 from training.cli.export import next_version
+from training.cli.import_check import check
 from training.data.reading import read_pairs
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions, import_bundle
-from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.errors import ImportRefused
 from training.imports.hub import fetch_model
 from training.imports.licences import non_commercial
 from training.imports.marian import MarianOptions, read_marian
-from training.imports.originals import MarianOriginal
 from training.imports.source import ImportedModel, Positions
 
 app = typer.Typer(help="Make bundles of pretrained models: OPUS-MT, CTranslate2, Argos.", no_args_is_help=True)
@@ -117,44 +115,7 @@ def argos(
         _write(model, output / model.name, Texts(text, None))
 
 
-@app.command()
-def check(
-    bundle: Annotated[Path, typer.Argument(help="An imported bundle, e.g. models/opus-mt-en-fr.")],
-    source: Annotated[str, typer.Argument(help="What it was imported from: the folder, or the name on the hub.")],
-    text: Annotated[Path, typer.Option(help="Sentences of the source language, one a line.", exists=True)],
-    references: Annotated[
-        Path | None, typer.Option(help="Their translations, one a line: adds BLEU of both.", exists=True)
-    ] = None,
-    revision: Annotated[str | None, typer.Option(help="A branch, tag or commit on the hub.")] = None,
-) -> None:
-    """Compare a bundle with the original in transformers; writes the result into its card."""
-    folder = fetch_model(source, revision)
-    manifest = load_bundle(bundle).manifest
-    imported = manifest.card.get("imported")
-    if imported is None or imported["format"] != "opus-mt":
-        raise ImportRefused(
-            f"{bundle}: it was not imported by `import opus-mt`, so there is nothing to compare it with"
-        )
-    options = MarianOptions(
-        manifest.name,
-        manifest.source_languages,
-        tuple(target.language for target in manifest.targets),
-        imported["positions"],
-        imported["text_normalised"],
-        manifest.card["data"][0]["licence"],
-    )
-    model = read_marian(folder, options)
-    original = MarianOriginal(folder, model)
-    texts = text.read_text(encoding="utf-8").splitlines()
-    wanted = None if references is None else references.read_text(encoding="utf-8").splitlines()
-    figures = compare(bundle, model, original, texts, wanted)
-    for figure in figures:
-        typer.echo(str(figure))
-    write_verdict(bundle, original, figures, len(texts))
-    passed = all(figure.passed for figure in figures)
-    typer.echo(f"{bundle} {'does' if passed else 'does NOT do'} what {original.name} does with {folder}")
-    if not passed:
-        raise typer.Exit(1)
+app.command()(check)
 
 
 def _codes(codes: str | None) -> tuple[str, ...]:

@@ -193,7 +193,28 @@ def _training(card: dict[str, Any]) -> str:
 
 def _imported(imported: dict[str, Any]) -> str:
     files = "\n".join(f"- `{name}`: `{checksum}`" for name, checksum in imported["files"].items())
-    return f"## Import\n\nFrom {imported['name']} ({imported['format']}); the files that were read:\n\n{files}\n"
+    from_where = f"## Import\n\nFrom {imported['name']} ({imported['format']}); the files that were read:\n\n{files}\n"
+    return _checked(imported.get("checked")) + from_where
+
+
+def _checked(checked: dict[str, Any] | None) -> str:
+    """Return what ``import check`` found, as a table with a verdict."""
+    if checked is None:
+        return "## Check\n\nNot compared with the original yet: `python -m training import check`.\n\n"
+    lines = [f"| {figure['what']} | {figure['value']:.4g} | {_bound(figure)} |" for figure in checked["figures"]]
+    verdict = "does" if checked["passed"] else "does NOT do"
+    return (
+        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences: this bundle {verdict} "
+        "what the original does.\n\n| what | value | bound |\n| --- | ---: | --- |\n" + "\n".join(lines) + "\n\n"
+    )
+
+
+def _bound(figure: dict[str, Any]) -> str:
+    for key, sign in (("at_most", "≤"), ("at_least", "≥")):
+        if key in figure:
+            kept = figure["value"] <= figure[key] if key == "at_most" else figure["value"] >= figure[key]
+            return f"{sign} {figure[key]:g}: {'kept' if kept else 'NOT kept'}"
+    return "–"
 
 
 def _stages(stages: list[dict[str, Any]]) -> str:

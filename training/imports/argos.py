@@ -38,31 +38,36 @@ def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedMod
 
     ``name``: the bundle's; None: ``argos-FROM-TO``.
     """
-    with _unpacked(path) as folder:
-        metadata = _metadata(folder, path)
-        if metadata.get("target_prefix"):
-            raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
-        if (folder / "bpe.model").is_file():
-            raise ImportRefused(f"{path}: it has subwords of subword-nmt (bpe.model); SentencePiece can be imported")
-        codes = str(metadata["from_code"]), str(metadata["to_code"])
-        options = Ctranslate2Options(
-            name or f"argos-{codes[0]}-{codes[1]}".lower(),
-            codes[:1],
-            codes[1:],
-            folder / PIECES,
-            licence=licence,
-            credit=CREDIT,
-            decoding=SEARCH,
-            format="argos",
-            origin=f"{path.name}, version {metadata.get('package_version', 'not stated')}",
-        )
-        for file in ("README.md", "LICENSE"):  # where the licence may stand
-            if (folder / file).is_file() and not (folder / "model" / file).exists():
-                shutil.copy(folder / file, folder / "model" / file)
-        try:
-            return read_ctranslate2(folder / "model", options)
-        except ImportRefused as error:  # the user knows the package, not where it was unpacked
-            raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
+    with unpacked(path) as folder:
+        return read_unpacked(folder, path, name, licence)
+
+
+def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | None) -> ImportedModel:
+    """Read a package that ``unpacked`` has put into a folder; see ``read_argos``."""
+    metadata = _metadata(folder, path)
+    if metadata.get("target_prefix"):
+        raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
+    if (folder / "bpe.model").is_file():
+        raise ImportRefused(f"{path}: it has subwords of subword-nmt (bpe.model); SentencePiece can be imported")
+    codes = str(metadata["from_code"]), str(metadata["to_code"])
+    options = Ctranslate2Options(
+        name or f"argos-{codes[0]}-{codes[1]}".lower(),
+        codes[:1],
+        codes[1:],
+        folder / PIECES,
+        licence=licence,
+        credit=CREDIT,
+        decoding=SEARCH,
+        format="argos",
+        origin=f"{path.name}, version {metadata.get('package_version', 'not stated')}",
+    )
+    for file in ("README.md", "LICENSE"):  # where the licence may stand
+        if (folder / file).is_file() and not (folder / "model" / file).exists():
+            shutil.copy(folder / file, folder / "model" / file)
+    try:
+        return read_ctranslate2(folder / "model", options)
+    except ImportRefused as error:  # the user knows the package, not where it was unpacked
+        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
 
 
 def installed_packages() -> list[Path]:
@@ -81,7 +86,8 @@ def installed_packages() -> list[Path]:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
+def unpacked(path: Path) -> Iterator[Path]:
+    """Give a temporary folder with those files of a package that are read, packed or installed as it may be."""
     if not path.exists():
         raise ImportRefused(f"{path}: there is no such file; an .argosmodel or the folder of one is needed")
     with tempfile.TemporaryDirectory(prefix="argos-") as name:

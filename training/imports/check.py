@@ -20,6 +20,8 @@ import sacrebleu
 from service.bundle.manifest import MANIFEST_NAME
 from service.bundle.vocabulary import EOS
 from service.bundle.write import write_manifest
+from training.export.card import readme
+from training.export.manifest import README
 from training.export.sessions import open_session, run
 from training.imports.errors import ImportRefused
 from training.imports.source import ImportedModel
@@ -170,7 +172,7 @@ def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel
 
 
 def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], sentences: int) -> None:
-    """Write the comparison into the bundle's card (``card.imported.checked``)."""
+    """Write the comparison into the bundle's card: ``card.imported.checked`` of its manifest, and its README."""
     document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["card"]["imported"]["checked"] = {
         "with": original.name,
@@ -178,4 +180,5 @@ def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], s
         "passed": all(figure.passed for figure in figures),
         "figures": [{name: value for name, value in asdict(figure).items() if value is not None} for figure in figures],
     }
+    (bundle / README).write_text(readme(document), encoding="utf-8")
     write_manifest(bundle, document)

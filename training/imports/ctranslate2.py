@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from training.imports.errors import ImportRefused
 from training.imports.files import checksum, checksums, read_optional_object
 from training.imports.languages import language_tag
 from training.imports.licences import stated_licence
-from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
+from training.imports.sentencepiece_file import (
+    SentencePieceModel,
+    missing_pieces,
+    model_of_vocabulary,
+    read_sentencepiece,
+)
 from training.imports.source import ImportedModel, Origin, TextSide, producible_only
 from training.imports.subwords import library_tokenizer
 from training.imports.tensors import Array
@@ -68,8 +73,7 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
     where = folder / MODEL
     file, config = read_model_file(where), read_optional_object(folder / "config.json")
     network = network_of(file, config, where)
-    models = [read_sentencepiece(options.source_model)]
-    models.append(models[0] if options.target_model is None else read_sentencepiece(options.target_model))
+    models = _sentencepiece_models(folder, options)
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
     state = ctranslate2_state(file, network, (source, target), where)
@@ -112,6 +116,25 @@ def _origin(folder: Path, options: Ctranslate2Options, positions: str) -> Origin
         positions,
         False,
     )
+
+
+_MOST_MISSING = 0.05
+"""Share of a vocabulary that its one SentencePiece model may lack: language tokens, fillers up to a round size."""
+
+
+def _sentencepiece_models(folder: Path, options: Ctranslate2Options) -> list[SentencePieceModel]:
+    """Return the models of source and target.
+
+    Argos packages of OPUS-MT models hold the source's model only, which cuts texts into half of the vocabulary; the
+    other half are the target's pieces.
+    """
+    source = read_sentencepiece(options.source_model)
+    if options.target_model is not None:
+        return [source, read_sentencepiece(options.target_model)]
+    vocabulary = piece_lists(folder).target
+    if len(missing_pieces(source, vocabulary)) <= _MOST_MISSING * len(vocabulary):
+        return [source, source]
+    return [source, model_of_vocabulary(source, vocabulary)]
 
 
 def _is_marian(file: ModelFile) -> bool:
@@ -213,19 +236,14 @@ def _vocabularies(
     shared: bool,
 ) -> tuple[Vocabulary, Vocabulary]:
     begin = None if _is_marian(file) else str(config.get("decoder_start_token", "<s>"))
-    lists = [_list(folder, name) for name in ("shared", "source", "target")]
+    source_list, target_list, joined = piece_lists(folder)
     size = len(file.weights["decoder/embeddings/weight"])
-    if lists[0] is not None:
-        joint = _renumbered(lists[0], size, models, begin, config, folder)
+    if joined or (shared and source_list == target_list):
+        joint = _renumbered(source_list, size, models, begin, config, folder)
         return joint, joint
-    if lists[1] is None or lists[2] is None:
-        raise ImportRefused(f"{folder}: shared_vocabulary.json, or one for source and one for target, is needed")
     sizes = len(file.weights.get("encoder/embeddings_0/weight", file.weights["decoder/embeddings/weight"])), size
-    if shared and lists[1] == lists[2]:
-        joint = _renumbered(lists[1], size, models, begin, config, folder)
-        return joint, joint
-    source = _renumbered(lists[1], sizes[0], models[:1], None, config, folder)
-    target = _renumbered(lists[2], sizes[1], models[1:], begin, config, folder)
+    source = _renumbered(source_list, sizes[0], models[:1], None, config, folder)
+    target = _renumbered(target_list, sizes[1], models[1:], begin, config, folder)
     largest = max(len(source), len(target))
     return padded(source, largest), padded(target, largest)
 
@@ -242,6 +260,25 @@ def _renumbered(
     named = {f"{piece} (original)" if piece == "<pad>" else piece: number for piece, number in ids.items()}
     special = SpecialPieces("<pad>", eos, unk, rows if begin is None else ids[begin])
     return renumber({**named, "<pad>": rows}, rows + 1, models, special, where)
+
+
+class PieceLists(NamedTuple):
+    """The pieces of a folder's vocabularies, in the order of their ids."""
+
+    source: list[str]
+    target: list[str]
+    shared: bool
+    """Whether one file holds both."""
+
+
+def piece_lists(folder: Path) -> PieceLists:
+    """Read a folder's vocabularies; raises ImportRefused when they are missing or cannot be read."""
+    shared, source, target = (_list(folder, name) for name in ("shared", "source", "target"))
+    if shared is not None:
+        return PieceLists(shared, shared, True)
+    if source is None or target is None:
+        raise ImportRefused(f"{folder}: shared_vocabulary.json, or one for source and one for target, is needed")
+    return PieceLists(source, target, False)
 
 
 def _list(folder: Path, name: str) -> list[str] | None:

@@ -1,83 +1,96 @@
-"""The original implementation that ``check`` compares with: MarianMT in transformers."""
+"""Opens the original of an imported bundle again, to compare the two."""
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from training.imports.check import Ids, Scored
+from service.bundle.manifest import Manifest
+from training.imports.argos import PIECES, read_unpacked, unpacked
+from training.imports.check import Original
+from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
+from training.imports.ctranslate2_original import Ctranslate2Original
 from training.imports.errors import ImportRefused
+from training.imports.hub import fetch_model
+from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian_original import MarianOriginal
 from training.imports.source import ImportedModel
 
-
-class MarianOriginal:
-    """A MarianMT model in transformers."""
-
-    def __init__(self, folder: Path, model: ImportedModel) -> None:
-        """Load model and tokenizer; texts are normalised as the import does it, which MarianTokenizer leaves out."""
-        try:
-            from transformers import MarianMTModel, MarianTokenizer
-        except ImportError as error:
-            raise ImportRefused("check needs transformers: pip install transformers sentencepiece") from error
-        self.name = f"transformers {importlib.metadata.version('transformers')}"
-        self._model: Any = MarianMTModel.from_pretrained(folder, attn_implementation="eager")
-        self._model.train(False)
-        self._tokenizer: Any = MarianTokenizer.from_pretrained(folder)
-        self._normalizers = _opus(model)
-        self._prefix = [int(model.rows[0][number]) for number in model.targets[0].prefix]
-        never = np.setdiff1d(np.arange(self._model.config.vocab_size), model.rows[1][model.target.producible])
-        self._never = [[int(number)] for number in never]
-
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of a source text without its end."""
-        ids: list[int] = self._tokenizer(self._plain(text))["input_ids"][:-1]
-        return ids
-
-    def translate(self, texts: Sequence[str], beam_size: int, length_penalty: float) -> list[str]:
-        """Return a translation of each text."""
-        import torch
-
-        found: list[str] = []
-        for text in texts:
-            ids = torch.tensor([[*self._prefix, *self.encode(text), self._model.config.eos_token_id]])
-            with torch.no_grad():
-                rows = self._model.generate(
-                    input_ids=ids,
-                    attention_mask=torch.ones_like(ids),
-                    num_beams=beam_size,
-                    length_penalty=length_penalty,
-                    do_sample=False,
-                    max_length=min(2 * ids.shape[1] + 9, 512),
-                    bad_words_ids=self._never,
-                    renormalize_logits=True,
-                )
-            found.append(self._tokenizer.decode(rows[0], skip_special_tokens=True))
-        return found
-
-    def score(self, source: Ids, target: Ids) -> Scored:
-        """Return log-probabilities and cross-attention of a translation."""
-        import torch
-
-        with torch.no_grad():
-            found = self._model(
-                input_ids=torch.tensor([list(source)]), labels=torch.tensor([list(target)]), output_attentions=True
-            )
-        logits = found.logits[0]
-        logits[:, [number for (number,) in self._never]] = -1e9
-        logprobs = logits.log_softmax(-1).gather(-1, torch.tensor(list(target))[:, None])[:, 0]
-        return Scored(logprobs.numpy(), torch.stack(found.cross_attentions, 1)[0].numpy())
-
-    def _plain(self, text: str) -> str:
-        for normalizer in self._normalizers:
-            text = normalizer.normalize_str(text)
-        return text
+_DECISIVE = (".safetensors", ".bin", ".spm", ".model")
+"""Endings of the files that make a model another one; cards and settings are edited now and then."""
 
 
-def _opus(model: ImportedModel) -> list[Any]:
-    from training.imports.subwords import opus_normalizers
+@dataclass(frozen=True, slots=True)
+class OriginalFiles:
+    """Where the user says that the original is."""
 
-    return list(opus_normalizers()) if model.origin.text_normalised else []
+    source: str
+    """A folder, an ``.argosmodel``, or a name on the hub."""
+    revision: str | None = None
+    source_pieces: Path | None = None
+    """The SentencePiece model of the source, for a CTranslate2 folder."""
+    target_pieces: Path | None = None
+    """That of the target; None: the same."""
+
+
+@contextmanager
+def open_original(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[ImportedModel, Original]]:
+    """Give the model as it was imported, and the original in its own implementation.
+
+    Raises ImportRefused for files that cannot be read, and for others than those that the bundle was imported from.
+    """
+    imported = manifest.card["imported"]
+    opened = {"opus-mt": _marian, "ctranslate2": _ctranslate2, "argos": _argos}[imported["format"]]
+    with opened(manifest, files) as (model, original):
+        _refuse_others(imported["files"], model.origin.files, files.source)
+        yield model, original
+
+
+def _refuse_others(recorded: Mapping[str, str], found: Mapping[str, str], source: str) -> None:
+    """Raise ImportRefused where weights or subwords are not those that were imported."""
+    for name, checksum in recorded.items():
+        if name.endswith(_DECISIVE) and found.get(name, checksum) != checksum:
+            raise ImportRefused(f"{source}: its {name} is not the one that the bundle was imported from")
+
+
+@contextmanager
+def _marian(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[ImportedModel, Original]]:
+    imported, folder = manifest.card["imported"], fetch_model(files.source, files.revision)
+    options = MarianOptions(
+        manifest.name,
+        manifest.source_languages,
+        tuple(target.language for target in manifest.targets),
+        imported["positions"],
+        imported["text_normalised"],
+        manifest.card["data"][0]["licence"],
+    )
+    model = read_marian(folder, options)
+    yield model, MarianOriginal(folder, model)
+
+
+@contextmanager
+def _ctranslate2(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[ImportedModel, Original]]:
+    if files.source_pieces is None:
+        raise ImportRefused(f"{files.source}: its SentencePiece model is needed; give --spm, and --target-spm if any")
+    folder = Path(files.source)
+    options = Ctranslate2Options(
+        manifest.name,
+        manifest.source_languages,
+        tuple(target.language for target in manifest.targets),
+        files.source_pieces,
+        files.target_pieces,
+        manifest.card["data"][0]["licence"],
+        decoding=manifest.decoding,
+    )
+    model = read_ctranslate2(folder, options)
+    yield model, Ctranslate2Original(folder, model, files.source_pieces)
+
+
+@contextmanager
+def _argos(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[ImportedModel, Original]]:
+    path = Path(files.source)
+    with unpacked(path) as folder:
+        model = read_unpacked(folder, path, manifest.name, manifest.card["data"][0]["licence"])
+        yield model, Ctranslate2Original(folder / "model", model, folder / PIECES)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,6 +84,33 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         bool(normalizer.remove_extra_whitespaces),
         any(piece.type == PieceKind.BYTE for piece in proto.pieces),
     )
+
+
+_EQUAL_SCORE = -10.0
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+_MARK = re.compile(r"<.+>|>>.+<<")
+"""Entries that are not text: <s>, <blank>, >>fra<<."""
+
+
+def missing_pieces(model: SentencePieceModel, vocabulary: Sequence[str]) -> list[str]:
+    """Return the entries of a vocabulary that a text may hold but that this model does not cut texts into."""
+    known = {piece.text for piece in model.pieces}
+    return [name for name in vocabulary if name not in known and not _MARK.fullmatch(name)]
+
+
+def model_of_vocabulary(model: SentencePieceModel, vocabulary: Sequence[str]) -> SentencePieceModel:
+    """Return a model of all entries of a vocabulary, for a side whose own model is not at hand.
+
+    All pieces are equally likely, so a text is cut into as few as possible; it is normalised as ``model`` says.
+    """
+    pieces = [piece for piece in model.pieces if not piece.is_used]
+    for name in vocabulary:
+        if _BYTE.fullmatch(name):
+            pieces.append(Piece(name, 0.0, PieceKind.BYTE))
+        elif not _MARK.fullmatch(name):
+            pieces.append(Piece(name, _EQUAL_SCORE, PieceKind.NORMAL))
+    byte_fallback = any(piece.kind is PieceKind.BYTE for piece in pieces)
+    return replace(model, algorithm="unigram", pieces=tuple(pieces), byte_fallback=byte_fallback)
 
 
 def _parse(path: Path) -> Any:
