@@ -124,6 +124,10 @@ class DecodingDefaults:
     wrap_tokens: int | None = None  # sentences with more source tokens are translated in parts
 
 
+LARGE_PARAMETERS = 32_000_000
+"""A model with more is large; the shipped ones have 13 million."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A checked manifest.json."""
@@ -144,6 +148,11 @@ class Manifest:
     raw: Mapping[str, Any]  # the document as written
     target_tokenizer: str | None = None  # the tokenizer of the target's text; None: tokenizer.json
     source_end: bool = True  # whether a source ends with </s>
+
+    @property
+    def is_large(self) -> bool:
+        """Return whether the model is so large that graphs are opened, and weights are packed, only where needed."""
+        return int(self.card.get("parameters") or 0) > LARGE_PARAMETERS
 
     @property
     def source_language(self) -> str:

@@ -122,8 +122,11 @@ class OnnxModel:
 
     @functools.cached_property
     def _forced(self) -> onnxruntime.InferenceSession:
-        # Opened at the first use: most deployments only translate, and each session holds its own packed weights.
-        return self._open(self._bundle.path(self.placement.graphs.forced))
+        # Opened at the first use: most deployments only translate, and each session holds its own packed weights. A
+        # large model scores with weights as they are in the file: 40 % slower, with the same numbers, in a third of
+        # the memory (docs/benchmarks.md).
+        path = self._bundle.path(self.placement.graphs.forced)
+        return open_session(path, self.placement, self._settings, packed=not self._bundle.manifest.is_large)
 
     def _forced_together(self, longest: int) -> int:
         sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]

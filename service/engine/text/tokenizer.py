@@ -55,8 +55,10 @@ class Tokenizer:
         self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
         # Entries that no text is cut into have names with a leading space (training.imports.subwords).
-        self._pieces = {number: piece.removeprefix(" ") for piece, number in vocabulary.items()}
-        self._by_name = {} if self._unk is None else {piece: number for number, piece in self._pieces.items()}
+        self._pieces = [""] * (max(vocabulary.values(), default=-1) + 1)
+        for piece, number in vocabulary.items():
+            self._pieces[number] = piece.removeprefix(" ")
+        self._by_name = {} if self._unk is None else {piece: number for number, piece in enumerate(self._pieces)}
         self._specials = {
             number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
         }
@@ -185,7 +187,7 @@ class Tokenizer:
 
     def _piece(self, number: int) -> str:
         """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""
-        return self._pieces.get(number, "")
+        return self._pieces[number] if number < len(self._pieces) else ""
 
     def _special(self, number: int, position: int) -> Token:
         name = self._specials[number]
