@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from service.bundle.manifest import LARGE_PARAMETERS
 from service.engine.errors import (
     DeadlineExceeded,
     EmptyInput,
@@ -222,6 +223,15 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     assert (translator.ready, translator.dead) == (False, True)
     await translator.stop(1.5)
     assert worker.stopped_with == 1.5
+
+
+async def test_a_large_model_is_warm_without_a_scoring_run(translator: Translator, worker: MirrorWorker) -> None:
+    card = {**translator._manifest.card, "parameters": LARGE_PARAMETERS + 1}
+    translator._manifest = replace(translator._manifest, card=card)
+    await translator.start()
+    assert translator.ready
+    assert worker.jobs
+    assert not worker.forced
 
 
 async def test_a_text_far_too_long_for_attention_is_refused_without_being_tokenised(

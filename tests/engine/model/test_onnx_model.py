@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from service.bundle.load import load_bundle
+from service.bundle.manifest import LARGE_PARAMETERS
 from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
@@ -90,3 +92,17 @@ def test_a_file_that_is_no_graph_is_refused_by_name(tmp_path: Path) -> None:
     (folder / "decoder.fp32.onnx").write_bytes(b"not a graph")
     with pytest.raises(BundleCorrupt, match="decoder"):
         load_model(bundle, ModelSettings())
+
+
+def test_a_large_model_scores_without_packed_weights_and_gives_the_same_numbers(
+    model: OnnxModel, tmp_path: Path
+) -> None:
+    bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
+    card = {**bundle.manifest.card, "parameters": LARGE_PARAMETERS + 1}
+    large = load_model(replace(bundle, manifest=replace(bundle.manifest, card=card)), ModelSettings())
+    pairs = [(source, source) for source in sentences(6, seed=4)]
+    for one, other in zip(model.score_batch(pairs), large.score_batch(pairs), strict=True):
+        assert np.array_equal(one.logprobs, other.logprobs)
+        assert np.array_equal(one.cross_attention, other.cross_attention)
+    entry = "session.disable_prepacking"
+    assert large._forced.get_session_options().get_session_config_entry(entry) == "1"

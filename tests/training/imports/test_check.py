@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trained model as CTranslate2 converts it, with its SentencePiece models."""
+    """Return a trained model as CTranslate2 converts it, with its SentencePiece models."""
     hub = tmp_path_factory.mktemp("hub") / "opus-mt-en-fr"
     train_toy(hub)
     converted = hub.with_name("converted")
