@@ -50,8 +50,8 @@ def main() -> None:
         found["import"] = import_checkpoint(checkpoint, bundle, text)._asdict()
         found["bundle_megabytes"] = bundle_megabytes(bundle)
     if "server" in options.parts:
-        found["without"] = measure_serving([SHIPPED], corpus.sources[:40])._asdict()
-        found["with"] = measure_serving([SHIPPED, bundle], corpus.sources[:40])._asdict()
+        found["without"] = measure_serving([SHIPPED], corpus.sources[:20])._asdict()
+        found["with"] = measure_serving([SHIPPED, bundle], corpus.sources[:20])._asdict()
     if "speed" in options.parts:
         found["speed"] = measure_speed(bundle, corpus, options, RANDOM_LENGTH if made_up else 96)
     options.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -101,7 +101,7 @@ def report(found: dict[str, Any]) -> str:
         names = {
             "ready": "seconds until the model is ready",
             "at_ready": "MB then, with the language detector",
-            "after_translations": "MB after 40 translations",
+            "after_translations": "MB after 20 translations",
             "after_attention": "MB after a request for attention",
         }
         columns = [Serving(**found[key])._asdict() for key in ("without", "with")]

@@ -19,6 +19,10 @@ from benchmarks.load.servers import Server, serving
 from service.bundle.load import load_bundle
 
 
+LONGEST = 24
+"""Tokens of a translation: random weights do not know where to end."""
+
+
 class Cost(NamedTuple):
     """Resources of a command that has ended."""
 
@@ -63,10 +67,11 @@ def measure_serving(bundles: Sequence[Path], texts: Sequence[str]) -> Serving:
         ready = time.perf_counter() - begun
         _post(server, "/detect", {"q": "warm up"})  # the detector is loaded in the background, with and without imports
         at_ready = server.megabytes()
+        fields = {"source": "en", "target": "fr", "model": name, "max_length": LONGEST}
         for text in texts:
-            _post(server, "/translate", {"q": text, "source": "en", "target": "fr", "model": name})
+            _post(server, "/translate", {"q": text, **fields})
         after_translations = server.megabytes()
-        _post(server, "/attention", {"text": texts[0], "source": "en", "target": "fr", "model": name})
+        _post(server, "/attention", {"text": texts[0], "target_text": texts[0], **fields})
         return Serving(ready, at_ready, after_translations, server.megabytes())
 
 
