@@ -18,7 +18,6 @@ from benchmarks.corpora import ROOT
 from benchmarks.load.servers import Server, serving
 from service.bundle.load import load_bundle
 
-
 LONGEST = 24
 """Tokens of a translation: random weights do not know where to end."""
 
