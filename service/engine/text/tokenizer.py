@@ -82,9 +82,9 @@ class Tokenizer:
     @functools.cached_property
     def classes(self) -> TokenClasses:
         """Return the classes of tokens that values need."""
-        size = max(self._pieces) + 1
+        size = len(self._pieces)
         digits, openers, continuing = (np.zeros(size, bool) for _ in range(3))
-        for number, piece in self._pieces.items():
+        for number, piece in enumerate(self._pieces):
             byte = self._bytes.get(number)
             text = piece if byte is None else chr(byte)
             digits[number] = any(map(str.isdecimal, text)) if number not in self._specials else False
