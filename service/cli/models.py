@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
-from service.engine import BundleError, BundleMissing
+from service.engine import (
+    CPU,
+    MEBIBYTE,
+    BundleError,
+    BundleIncompatible,
+    BundleMissing,
+    ModelSettings,
+    expected_bytes,
+    place_among,
+)
 
 
 def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
@@ -39,7 +48,7 @@ def as_json(bundles: Sequence[Bundle]) -> str:
 
 def as_table(bundles: Sequence[Bundle]) -> str:
     """Return one line for each bundle, in columns."""
-    header = ("name", "version", "pair", "architecture", "precisions", "parameters", "best score")
+    header = ("name", "version", "pair", "architecture", "precisions", "parameters", "memory", "best score")
     rows = [header, *(_row(bundle) for bundle in bundles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -65,8 +74,18 @@ def _row(bundle: Bundle) -> tuple[str, ...]:
         manifest.architecture,
         ", ".join(manifest.graphs),
         f"{parameters / 1e6:.1f} M" if isinstance(parameters, int | float) else "",
+        _memory(bundle),
         _score(manifest.card),
     )
+
+
+def _memory(bundle: Bundle) -> str:
+    """Return the memory that the model is expected to need on the CPU, which a memory limit must leave room for."""
+    try:
+        placement = place_among([CPU], bundle.manifest.graphs, ModelSettings())
+    except BundleIncompatible:
+        return ""  # it has graphs for GPUs only
+    return f"{expected_bytes(bundle, placement) / MEBIBYTE:.0f} MiB"
 
 
 def _score(card: Mapping[str, Any]) -> str:

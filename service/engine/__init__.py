@@ -99,6 +99,8 @@ from service.engine.types import ValuePath as ValuePath
 from service.engine.types import WorkerState as WorkerState
 
 if TYPE_CHECKING:
+    from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE
+    from service.engine.lazy.memory import expected_bytes as expected_bytes
     from service.engine.lazy.memory import map_large_blocks as map_large_blocks
     from service.engine.lazy.memory import release_memory as release_memory
     from service.engine.loader import EngineHost as EngineHost
@@ -110,8 +112,10 @@ if TYPE_CHECKING:
     from service.engine.loader import open_translator as open_translator
     from service.engine.loader import own_process as own_process
     from service.engine.loader import own_providers as own_providers
+    from service.engine.model.device import CPU as CPU
     from service.engine.model.device import ModelSettings as ModelSettings
     from service.engine.model.device import Placement as Placement
+    from service.engine.model.device import place_among as place_among
     from service.engine.registry import Registry as Registry
     from service.engine.scheduling.requests import WorkerSettings as WorkerSettings
     from service.engine.scheduling.worker import Worker as Worker
@@ -135,6 +139,10 @@ _LOADED_LATER = {
     "open_translator": "service.engine.loader",
     "own_process": "service.engine.loader",
     "own_providers": "service.engine.loader",
+    "CPU": "service.engine.model.device",
+    "MEBIBYTE": "service.engine.lazy.memory",
+    "expected_bytes": "service.engine.lazy.memory",
+    "place_among": "service.engine.model.device",
     "map_large_blocks": "service.engine.lazy.memory",
     "release_memory": "service.engine.lazy.memory",
     "Worker": "service.engine.scheduling.worker",

@@ -17,6 +17,7 @@ from service.cli.find_model import ModelQuery
 from service.cli.main import cli
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from tests.support import log_state
+from tests.support.manifests import write_bundle
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -133,6 +134,14 @@ def test_texts_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken[0].texts == ("Hello.", "Bye.")
     assert taken[0].wanted == ModelQuery(None, None, "fr", ("m",))
     assert taken[0].split_sentences
+
+
+def test_models_are_listed_with_the_memory_that_they_need(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "transformer-en-fr")
+    answer = run("models", "--models-dir", str(tmp_path))
+    assert answer.exit_code == 0
+    assert "memory" in answer.stdout
+    assert " 16 MiB" in answer.stdout  # of a bundle whose files are nearly empty
 
 
 def test_models_as_json_is_json(tmp_path: Path) -> None:
