@@ -101,7 +101,7 @@ async function run(signal) {
     ...search, q: state.text, details: true, alternatives: alternatives(), ...searchFields(),
   }, signal);
   const second = translateSecond(state.text, asked, signal);
-  second.catch(() => {}); // reported below, after the translation itself
+  second.catch(() => {}); // its failure is reported below, after the translation itself
   const answer = await asked;
   $("translation").textContent = answer.translatedText;
   $("translation").lang = state.target;
@@ -115,7 +115,8 @@ async function run(signal) {
   if (state.source !== AUTO) suspect(signal);
   if (!sentences()[Number(state.sentence)]) state.sentence = "0";
   const seconds = number((performance.now() - began) / 1000, 2);
-  await second;
+  await second.catch(complain);
+  signal.throwIfAborted();
   const [one, other] = legs().map((leg) => model(leg)?.name);
   say(first
     ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: one, other, seconds })

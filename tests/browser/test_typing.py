@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.page_requests import posted
 
@@ -153,6 +153,25 @@ def test_both_models_translate_side_by_side(page: Page, bodies: list[tuple[str, 
     page.get_by_role("combobox", name="to", exact=True).select_option("de")
     expect(page.locator("#second")).to_be_hidden()
     expect(page.get_by_label("Show both models")).to_be_hidden()
+
+
+def test_a_failure_of_the_second_model_leaves_the_first_translation(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    busy = {"error": "The queue of the model is full.", "code": "overloaded"}
+
+    def answer(route: Route) -> None:
+        if "bahdanau" in (route.request.post_data or ""):
+            route.fulfill(status=503, json=busy)
+        else:
+            route.continue_()
+
+    page.route("**/translate", answer)
+    page.goto(f"{url}/#text=the+dog&both=1")
+    expect(page.locator("#translation")).to_have_text("THE DOG")
+    expect(page.get_by_role("alert")).to_have_text("The queue of the model is full.")
+    expect(page.get_by_role("alert")).to_have_attribute("lang", "en")
+    expect(page.locator("#target-words")).to_contain_text("DOG")
+    page.close()
 
 
 @pytest.mark.parametrize(
