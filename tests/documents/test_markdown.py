@@ -13,7 +13,7 @@ title: A title
 # Getting *started*
 
 This is **bold**, _italic_ and ~~struck~~ text over
-two lines, with `code_inline()` and [a link](https://example.org/a_b "Title").
+two lines, with `code_inline()`, `[^a-z]` and [a link](https://example.org/a_b "Title").
 See [the manual][manual] or <https://example.org>.
 
 > A quote that runs
@@ -39,6 +39,12 @@ A footnote[^1] and a box:
 - [ ] to do
 
 [^1]: The footnote.
+
+{{< shortcode >}}
+
+<div>
+{{< figure src="a" >}}
+</div>
 
 <details><summary>More <b>here</b></summary></details>
 
@@ -88,7 +94,7 @@ def test_words_are_translated_in_their_places() -> None:
         "title: A title",
         "# GETTING *STARTED*",
         "**BOLD**, _ITALIC_ AND ~~STRUCK~~",
-        "`code_inline()`",
+        "`code_inline()`, `[^a-z]`",
         '[A LINK](https://example.org/a_b "Title")',
         "[THE MANUAL][manual] OR <https://example.org>",
         "> A QUOTE THAT RUNS OVER TWO LINES.",

@@ -22,6 +22,7 @@ from service.documents.limits import check_characters
 
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
 FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link
+TEMPLATE = re.compile(r"\{\{|\{%")  # of Hugo, Jinja and the like, which HTML would escape
 LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 HEADING = re.compile(r".*?#{1,6}[ \t]+")
 
@@ -125,10 +126,12 @@ class Finder:
         found = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
         return Block(*place, found, compose)
 
-    def _html(self, first: int, last: int) -> Block:
-        """Return a block of HTML, whose text is translated as that of a page."""
+    def _html(self, first: int, last: int) -> Block | None:
+        """Return a block of HTML, whose text is translated as that of a page; None for one with templates in it."""
         start = self._lines[first][0]
         end = self._lines[last - 1][0] + len(self._lines[last - 1][1])
+        if TEMPLATE.search(self._text, start, end):
+            return None
         parts = [
             part if isinstance(part, str) else (markup.write(part, part.text, ()),)
             for part in markup.read(self._text[start:end])

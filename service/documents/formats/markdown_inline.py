@@ -54,7 +54,13 @@ def fragment_of(children: Sequence[Token]) -> tuple[str, list[Tags]]:
         else:
             _add(builder, child)
         number += 1
-    return builder.fragment, builder.things
+    tags = [(_original(before), None if after is None else _original(after)) for before, after in builder.things]
+    return _original(builder.fragment), tags
+
+
+def _original(text: str) -> str:
+    """Return the source of what the parser got with other signs; see service.documents.formats.markdown."""
+    return text.replace("\ue000", "[")
 
 
 def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
@@ -82,8 +88,7 @@ def _add_text(builder: FragmentBuilder[Tags], text: str) -> None:
     at = 0
     for found in KEPT.finditer(text):
         builder.text(text[at : found.start()])
-        original = found[0].replace("\ue000", "[")
-        builder.kept((original, None), original)
+        builder.kept((found[0], None), found[0])
         at = found.end()
     builder.text(text[at:])
 
