@@ -126,10 +126,10 @@ class Paragraph:
             elif isinstance(slot, Paragraph):
                 yield from slot.segments()
 
-    def write(self) -> None:
-        """Put the content together again, with the translations of its segments."""
+    def write(self) -> bool:
+        """Put the content together again, with the translations of its segments; return whether there are any."""
         if all(segment.translation is None for segment in self.segments()):
-            return
+            return False
         clear(self.holder)
         for slot in self.slots:
             if isinstance(slot, Segment):
@@ -143,6 +143,7 @@ class Paragraph:
             else:
                 slot.tail = None
                 self.holder.append(slot)
+        return True
 
 
 def content_of(holder: Element, dialect: Dialect) -> list[Content]:

@@ -25,12 +25,15 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 class Package:
     """The files of a packed document, unpacked in memory."""
 
-    def __init__(self, infos: list[zipfile.ZipInfo], contents: dict[str, bytes]) -> None:
+    def __init__(self, data: bytes, infos: list[zipfile.ZipInfo], contents: dict[str, bytes]) -> None:
+        self._data = data
         self._infos = infos
         self.contents: Mapping[str, bytes] = contents
 
     def packed(self, changed: Mapping[str, bytes]) -> bytes:
         """Return the zip file with some files replaced; names, order, dates and methods stay."""
+        if not changed:
+            return self._data
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             for info in self._infos:
@@ -60,7 +63,7 @@ def unpack(data: bytes, limits: Limits) -> Package:
         if isinstance(error, RecursionError):
             raise
         raise BrokenDocument("The document is damaged: it cannot be unpacked.") from None
-    return Package(infos, contents)
+    return Package(data, infos, contents)
 
 
 def _check_names(infos: list[zipfile.ZipInfo], limits: Limits) -> None:

@@ -66,7 +66,7 @@ def shown(paragraph: Paragraph) -> list[Any]:
 
 def test_a_document_without_translation_looks_the_same() -> None:
     data = saved(report())
-    assert looks(through("a.docx", data, lambda fragment: fragment)) == looks(data)
+    assert through("a.docx", data, lambda fragment: fragment) == data
     assert looks(through("a.docx", data, rebuilt)) == looks(data)
 
 

@@ -103,7 +103,7 @@ def texts(data: bytes) -> list[str]:
 
 def test_a_text_without_translation_reads_the_same() -> None:
     data = letter()
-    assert texts(through("a.odt", data, lambda fragment: fragment)) == texts(data)
+    assert through("a.odt", data, lambda fragment: fragment) == data
     assert texts(through("a.odt", data, rebuilt)) == texts(data)
 
 

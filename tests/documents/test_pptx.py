@@ -66,7 +66,7 @@ def looks(data: bytes) -> list[Any]:
 
 def test_a_presentation_without_translation_looks_the_same() -> None:
     data = talk()
-    assert looks(through("a.pptx", data, lambda fragment: fragment)) == looks(data)
+    assert through("a.pptx", data, lambda fragment: fragment) == data
     assert looks(through("a.pptx", data, rebuilt)) == looks(data)
 
 

@@ -36,6 +36,12 @@ def test_a_value_that_needs_quotes_gets_them() -> None:
     assert [*csv.reader(io.StringIO(written))] == [["a", "b"], ["x, y", "2"]]
 
 
+def test_quotes_in_a_table_with_tabs_may_be_part_of_the_text() -> None:
+    text = 'a\t"quoted"\n"He said\tno "end\n"x" and y\tz\n'
+    assert through("a.tsv", text.encode(), same).decode() == text
+    assert through("a.tsv", text.encode()).decode() == text.upper()
+
+
 def test_what_is_wrong_with_a_table_is_said() -> None:
     with pytest.raises(DocumentError, match="no column"):
         through("a.csv", TABLE.encode(), columns=("nope",))

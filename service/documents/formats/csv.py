@@ -19,6 +19,7 @@ from service.markup.document import escape
 SAMPLE = 10_000
 MOST_CELLS = 300_000
 SEPARATORS = ",;\t|"
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
 FORMULA = re.compile(r"\s*=")
 
 
@@ -53,8 +54,9 @@ def separator_of(text: str) -> str:
 
 def scan(text: str, separator: str) -> list[Cell]:
     """Return all cells; raise BrokenDocument for a quote that does not end."""
+    bare = r"[^\t\r\n]*" if separator == "\t" else ""  # tables with tabs often have quotes that mean nothing
     pattern = re.compile(
-        rf'("(?:[^"]|"")*"|[^"{re.escape(separator)}\r\n][^{re.escape(separator)}\r\n]*|)'
+        rf'("(?:[^"]|"")*"|[^"{re.escape(separator)}\r\n][^{re.escape(separator)}\r\n]*|{bare})'
         rf"({re.escape(separator)}|\r\n|\r|\n|\Z)"
     )
     cells: list[Cell] = []
@@ -64,7 +66,7 @@ def scan(text: str, separator: str) -> list[Cell]:
         if found is None:
             raise BrokenDocument(f"The table has a cell with a wrong quote in row {row + 1}.")
         raw, after = found.groups()
-        quoted = raw.startswith('"')
+        quoted = QUOTED.fullmatch(raw) is not None
         value = raw[1:-1].replace('""', '"') if quoted else raw
         cells.append(Cell(value, raw, quoted, after, row, column))
         at = found.end()
@@ -104,7 +106,8 @@ class TableDocument:
         for cell, lines in zip(self._translated, self._lines, strict=True):
             value = "\n".join(plain(next(waiting)) for _ in lines)
             if value != cell.value:
-                needs = cell.quoted or any(sign in value for sign in (self._separator, '"', "\n", "\r"))
+                signs = {self._separator, "\n", "\r", *('"' if self._separator != "\t" else "")}
+                needs = cell.quoted or any(sign in value for sign in signs)
                 cell.raw = '"' + value.replace('"', '""') + '"' if needs else value
         return self._encoding.encode("".join(cell.raw + cell.after for cell in self._cells))
 

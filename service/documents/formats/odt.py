@@ -57,24 +57,23 @@ class OdtDocument:
     def __init__(self, package: Package, roots: dict[str, Element]) -> None:
         self._package = package
         self._roots = roots
-        self._paragraphs: list[Paragraph] = []
-        for root in roots.values():
+        self._paragraphs: list[tuple[str, Paragraph]] = []
+        for name, root in roots.items():
             styles = Styles(root)
             dialect = Dialect(styles.role, _characters, put=_put)
             for paragraph in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
                 if not _is_left_alone(paragraph) and not styles.is_code(paragraph):
                     styles.simplify(paragraph)
-                    self._paragraphs.append(Paragraph.of(paragraph, dialect))
-        self._found = [segment for paragraph in self._paragraphs for segment in paragraph.segments()]
+                    self._paragraphs.append((name, Paragraph.of(paragraph, dialect)))
+        self._found = [segment for _, paragraph in self._paragraphs for segment in paragraph.segments()]
         self.segments: Sequence[str] = [segment.fragment for segment in self._found]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the document; all files without text keep their bytes."""
         for segment, translation in zip(self._found, translations, strict=True):
             segment.translation = None if translation == segment.fragment else translation
-        for paragraph in self._paragraphs:
-            paragraph.write()
-        return self._package.packed({name: xml_bytes(root) for name, root in self._roots.items()})
+        changed = {name for name, paragraph in self._paragraphs if paragraph.write()}
+        return self._package.packed({name: xml_bytes(self._roots[name]) for name in changed})
 
 
 class Styles:

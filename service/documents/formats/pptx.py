@@ -48,17 +48,19 @@ class PptxDocument:
     def __init__(self, package: Package, parts: dict[str, Element]) -> None:
         self._package = package
         self._parts = parts
-        self._found: list[Segment] = [
-            segment
-            for root in parts.values()
+        self._found: list[tuple[str, Segment]] = [
+            (name, segment)
+            for name, root in parts.items()
             for paragraph in list(root.iter(f"{A}p"))
             for segment in segments_of(paragraph, DIALECT)
         ]
-        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
+        self.segments: Sequence[str] = [segment.fragment for _, segment in self._found]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the presentation; all parts without text keep their bytes."""
-        for segment, translation in zip(self._found, translations, strict=True):
+        changed = set()
+        for (name, segment), translation in zip(self._found, translations, strict=True):
             if translation != segment.fragment:
                 segment.write(translation)
-        return self._package.packed({name: xml_bytes(root) for name, root in self._parts.items()})
+                changed.add(name)
+        return self._package.packed({name: xml_bytes(self._parts[name]) for name in changed})

@@ -1,0 +1,67 @@
+"""`translucent translate FILE`: where the translation goes, and what is refused before a model is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.cli.documents import DocumentOptions, are_documents, output_of, run
+from service.cli.find_model import ModelQuery
+from service.cli.translate import BulkOptions
+from service.documents.errors import UnsupportedDocument
+from service.documents.limits import Limits
+from service.engine import InvalidInput, InvalidOption
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+def options(*names: str, **values: object) -> BulkOptions:
+    return BulkOptions(ModelQuery("bahdanau-en-fr"), MODELS, names, **values)  # type: ignore[arg-type]
+
+
+def test_files_are_documents_and_anything_else_is_text(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("Go.\n")
+    assert are_documents([str(file)])
+    assert not are_documents(["I lost.", "nothing.txt"])
+    assert not are_documents([])
+    with pytest.raises(InvalidOption, match="not both"):
+        are_documents([str(file), "I lost."])
+
+
+def test_a_translation_lies_beside_its_document_and_overwrites_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.b.txt"
+    assert output_of(file, None, "fr") == tmp_path / "a.b.fr.txt"
+    assert output_of(file, tmp_path, "fr") == tmp_path / "a.b.fr.txt"
+    assert output_of(file, tmp_path / "x.txt", "fr") == tmp_path / "x.txt"
+    (tmp_path / "a.b.fr.txt").touch()
+    with pytest.raises(InvalidInput, match="exists"):
+        output_of(file, None, "fr")
+    with pytest.raises(InvalidInput, match="twice"):
+        output_of(file, file, "fr")
+
+
+def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.md").write_text("# Go.\n\n`code`\n")
+    (tmp_path / "b.txt").write_text("Go.\n")
+    names = [str(tmp_path / name) for name in ("a.md", "b.txt")]
+    run(options(*names), DocumentOptions(Limits()))
+    assert (tmp_path / "a.fr.md").read_text().startswith("# Va")
+    assert "`code`" in (tmp_path / "a.fr.md").read_text()
+    assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
+
+
+def test_what_is_refused_says_why(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.docm"):
+        (tmp_path / name).write_bytes(b"\xff\xff")
+    first, second, macros = (str(tmp_path / name) for name in ("a.txt", "b.txt", "c.docm"))
+    with pytest.raises(UnsupportedDocument, match="macros"):
+        run(options(macros), DocumentOptions(Limits()))
+    with pytest.raises(InvalidOption, match="folder"):
+        run(options(first, second, output=tmp_path / "x"), DocumentOptions(Limits()))
+    with pytest.raises(InvalidOption, match="--output"):
+        run(options(first, scores=tmp_path / "x"), DocumentOptions(Limits()))
+    with pytest.raises(InvalidInput, match=r"a\.txt: .*UTF-8"):
+        run(options(first), DocumentOptions(Limits()))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.txt", "b.txt", "c.docm"]
