@@ -201,6 +201,7 @@ class Registry:
                 except EngineError as error:
                     return Change(found.name, "refused", digest, error)
             return Change(found.name, "unchanged", digest)
+        translator: AnyTranslator | None = None
         try:
             if found.name in self._hanging:
                 raise EngineFailure(f"{found.path}: an earlier attempt to load it hangs; restart the server to end it.")
@@ -209,6 +210,8 @@ class Registry:
                 await self._in_time(translator.start(), found.path)
         except Exception as error:
             # A fault of one bundle must not affect requests to the others.
+            if translator is not None:
+                translator.retire()
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")

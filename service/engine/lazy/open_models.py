@@ -266,6 +266,8 @@ class OpenModels:
             model.state, model.error, model.opened_at = "open", None, self._clock()
             self._touch(model)
         _announce(model)
+        if model.retired and model.idle:
+            self._close(model)
         self._settled()
 
     async def _closing(self, model: ManagedModel) -> None:

@@ -223,6 +223,19 @@ async def test_a_replaced_model_is_closed_after_its_requests(monkeypatch: pytest
     await until(lambda: house.state("a") == "closed")
 
 
+async def test_a_model_that_is_retired_while_it_opens_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.01)
+    house = House(room=3)
+    house.gate.clear()
+    waiting = asyncio.create_task(house.request("a"))
+    await until(lambda: house.state("a") == "opening")
+    waiting.cancel()
+    house.models.retire(house.named["a"])
+    await asyncio.sleep(0.03)
+    house.gate.set()
+    await until(lambda: house.log == ["open a", "close a"])
+
+
 async def test_a_pinned_model_stays_open() -> None:
     house = House(room=2)
     await house.request("a")
