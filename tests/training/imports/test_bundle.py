@@ -153,6 +153,7 @@ max_tokens: 64
 """
 
 
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
 def test_a_small_model_is_distilled_from_an_import_and_starts_from_its_parameters(bundle: Path, tmp_path: Path) -> None:
     sentences, recipe, runs = tmp_path / "domain.en", tmp_path / "small.yaml", tmp_path / "runs"
     sentences.write_text("\n".join(ENGLISH[:240]), encoding="utf-8")
@@ -174,6 +175,7 @@ def test_a_small_model_is_distilled_from_an_import_and_starts_from_its_parameter
     assert (began["imported"], began["licence"]) == ("opus-mt-en-fr", "cc-by-4.0")
 
 
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
 @pytest.mark.parametrize(
     ("change", "message"),
     [
