@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service import markup
-from service.engine.types import SentenceDetail, Token
+from service.engine.types import SentenceDetail, Token, Translation
 from service.markup import Unit
 
 
@@ -175,3 +175,29 @@ def test_whatever_the_alignment_every_tag_is_there_and_nested(html: str, target:
         # Nothing but the spaces around elements without a word in them is added.
         text = "".join(part.text for part in markup.read(result) if isinstance(part, Unit))
         assert text.split() == target.split()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "see <code>ls <i>-l</i></code> now",
+        "<p>a <b><code>x</code> y</b><span translate=no>Z</span><i>w</i></p> <code>q</code>",
+        '<span translate="no">Do <b>not</b></span> translate',
+        "nothing here",
+        "&lt;dnt&gt;\ue0000&lt;/dnt&gt; <code>x</code>",
+    ],
+)
+def test_elements_that_are_not_translated_are_marked_and_come_back(document: str) -> None:
+    parts, elements = markup.mark(markup.read(document))
+    written = markup.write_all([parts], [Translation(unit.text) for unit in markup.units_of([parts])])
+    assert markup.unmark(written[0], elements) == document
+    assert all(("<dnt>" in unit.text) == bool(elements) for unit in markup.units_of([parts])[:1] if elements)
+
+
+def test_marked_elements_follow_their_mark() -> None:
+    [unit], elements = markup.mark(markup.read("see <code>ls -l</code> <b>now</b>"))
+    assert isinstance(unit, Unit)
+    mark = unit.text.split()[1]
+    details = [detail(unit.text, f"maintenant {mark}", "2-0 1-1")]
+    written = markup.write(unit, f"maintenant {mark}", details)
+    assert markup.unmark(written, elements) == "<b>maintenant</b> <code>ls -l</code>"

@@ -76,7 +76,10 @@ def job_runner(service: Service) -> JobRunner:
         settings.jobs_dir, Room(settings.jobs_limit, settings.jobs_max_mb * MIB), settings.job_retention_seconds
     )
     options = RunnerOptions(
-        limits_of(settings), Pace(window_seconds=settings.request_timeout_seconds), settings.jobs_running
+        limits_of(settings),
+        Pace(window_seconds=settings.request_timeout_seconds),
+        settings.jobs_running,
+        values=settings.values,
     )
     return JobRunner(store, ServiceEngine(service), options, service.metrics.document_finished)
 

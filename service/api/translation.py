@@ -126,13 +126,21 @@ async def _translate_html(
     translator: TranslatorPort, texts: Sequence[str], options: TranslationOptions, deadline: float
 ) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
-    documents = await TEXT_POOL.run(lambda: [markup.prepare(markup.read(text)) for text in texts])
+    marked = await TEXT_POOL.run(lambda: [_marked(text, options) for text in texts])
+    documents = [parts for parts, _ in marked]
     units = markup.units_of(documents)
     # Only the details have the alignment, which is needed only to put tags back.
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, found))
-    return [Translation(text) for text in written]
+    return [Translation(markup.unmark(text, elements)) for text, (_, elements) in zip(written, marked, strict=True)]
+
+
+def _marked(document: str, options: TranslationOptions) -> tuple[list[markup.Part], list[str]]:
+    """Return the parts of a document, and the elements in it that are kept as values."""
+    parts = markup.read(document)
+    parts, elements = (parts, []) if options.values == "off" else markup.mark(parts)
+    return markup.prepare(parts), elements
 
 
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:

@@ -6,6 +6,19 @@ and put back by the alignment of source and target tokens, always properly neste
 
 from service.markup.batch import prepare, units_of, write_all
 from service.markup.document import Node, Part, Unit, collapse_spaces, read
+from service.markup.marked import mark, unmark
 from service.markup.placing import write
 
-__all__ = ["Node", "Part", "Unit", "collapse_spaces", "prepare", "read", "units_of", "write", "write_all"]
+__all__ = [
+    "Node",
+    "Part",
+    "Unit",
+    "collapse_spaces",
+    "mark",
+    "prepare",
+    "read",
+    "units_of",
+    "unmark",
+    "write",
+    "write_all",
+]

@@ -34,6 +34,7 @@ class Node:
     close: str = ""
     children: list[Node] = field(default_factory=list)
     blanks: tuple[bool, bool] = (False, False)  # no width: whether there is white space before and after it
+    opaque: bool = False  # `open` is a whole element, which is not translated
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ class _Reader:
     def _keep(self) -> None:
         raw, self._kept = "".join(self._kept), []
         if self._inline:
-            self._point(raw)
+            self._siblings().append(Node(self._size, self._size, raw, opaque=True))
         else:
             self._block(raw)
 

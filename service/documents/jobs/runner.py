@@ -19,7 +19,7 @@ from service.documents.jobs.store import Claim, JobStore
 from service.documents.limits import Limits, check_segments
 from service.documents.registry import format_named
 from service.documents.translating import Pace, TextTranslator, sample, translate_segments
-from service.engine import BoundedPool, EngineError, TranslationOptions
+from service.engine import BoundedPool, EngineError, TranslationOptions, ValueHandling
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -65,6 +65,7 @@ class RunnerOptions:
     pace: Pace = field(default_factory=Pace)
     slots: int = 2  # jobs that run at one time in this process
     poll_seconds: float = POLL_SECONDS
+    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
 
 
 class JobRunner:
@@ -220,7 +221,7 @@ class JobRunner:
             translations = segments
         else:
             known = await progress.begin(" ".join(leg.info.digest for leg in legs))
-            search = TranslationOptions(beam_size=job.beam_size)
+            search = TranslationOptions(beam_size=job.beam_size, values=self._options.values)
             translations = await translate_segments(
                 legs, segments, search, pace=self._options.pace, known=known, on_window=progress.add
             )

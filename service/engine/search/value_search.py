@@ -208,7 +208,9 @@ class ValueSearch:
         edge_logprobs = np.where(outer, begun, np.where(free[:, :, None], model, forced))
         edge_logprobs = np.where(allowed, np.minimum(edge_logprobs, 0.0), _NOTHING).astype(np.float32)
 
-        reserved = ((start == ROOT) & ((values & arrays["whole"][at][:, None, None]) != 0))[:, :, None, :]
+        # The first token of a stand-in may not be used for anything else; that of a negative number is a dash.
+        first = (start == ROOT) & ~self._openers.take(token, mode="clip")[:, None]
+        reserved = (first & ((values & arrays["whole"][at][:, None, None]) != 0))[:, :, None, :]
         forbidden = ~free[:, :, None] | (same & (allowed[:, :, None, :] | reserved)).any(axis=3)
         forbidden |= with_digit & arrays["reserved"][at][:, None, None]
         forbidden |= is_end & (after != arrays["every"][at][:, None])[:, :, None]

@@ -85,7 +85,7 @@ def valued_sentence(text: str, values: Sequence[Value], target: Tokenizer) -> Va
     )
     constraints = ValueConstraints(
         forms=forms,
-        whole_words=tuple(not is_number_like(value) for value in values),
+        whole_words=tuple(not _may_continue(text, value) for value in values),
         digits_reserved=any(map(is_number_like, values)),
         classes=target.classes,
     )
@@ -94,6 +94,18 @@ def valued_sentence(text: str, values: Sequence[Value], target: Tokenizer) -> Va
 
 def _ends_sentence(text: str) -> bool:
     return text.rstrip().endswith((".", "!", "?", "…"))
+
+
+def _may_continue(text: str, value: Value) -> bool:
+    """Return whether letters may follow a value: the endings of ordinals and decades, and units without a space.
+
+    The source says so, except that 1 becomes "1er" in French without being asked.
+    """
+    if not is_number_like(value) or value.written[-1:].isalpha():
+        return False
+    following = text[value.end : value.end + 2]
+    ordinal = following[:1] == "." and following[1:].isspace()  # "5. Mai"
+    return value.written == "1" or ordinal or following[:1].isalnum() or following[:1] in ("-", "'", "’")
 
 
 def _is_short(value: Value, target: Tokenizer) -> bool:

@@ -86,11 +86,11 @@ def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Return whether letters and digits are a code: not a number with a unit (500mg) or a word (mid-2024)."""
+    """Return whether letters and digits are a code: not a number with a unit (500mg) or words (mid-2024)."""
     number = re.match(r"\d+", text)
     if number and UNIT.fullmatch(text, number.end()):
         return False
-    return re.fullmatch(r"[a-z]{2,}-\d+\w?", text) is None
+    return re.fullmatch(r"[a-z]{2,}-\d+\w?|\d+(?:-[a-z]{2,})+", text) is None
 
 
 def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:

@@ -48,6 +48,7 @@ def written(text: str, rules: ValueRules) -> list[str]:
             [("marked", '<span translate="no">Mr X</span>'), ("marked", "<dnt>ACME Inc</dnt>")],
         ),
         ("In the 1990s he took 500mg on the 21st.", [("number", "1990"), ("number", "500"), ("number", "21")]),
+        ("a 30-year-old in mid-2024", [("number", "30"), ("number", "2024")]),
         ("Save 50% now, or 50 % later", [("number", "50%"), ("number", "50 %")]),
         ("caf&eacute;", [("code", "caf&eacute;")]),
     ],
