@@ -38,6 +38,25 @@ class Extended(NamedTuple):
     rewards: npt.NDArray[np.float64]  # added for the rank alone
 
 
+class _View(NamedTuple):
+    """The automata of the sentences with values, which change only when a sentence joins or leaves."""
+
+    at: IntArray  # [n], their indices
+    start: IntArray  # [n, 1, E], as the others but for `ends`
+    token: IntArray
+    end: IntArray
+    values: IntArray
+    outer: Flags  # edges from the root
+    inside: Flags
+    digit: Flags  # the token has a digit
+    reserved: Flags  # the token is the first of a stand-in, and may not be used for anything else
+    order: npt.NDArray[np.float64]  # the penalty for a value that begins in place of something else
+    ends: IntArray  # [n, M]
+    every: IntArray  # [n, 1]
+    whole: IntArray  # [n, 1]
+    digits_reserved: Flags  # [n, 1, 1]
+
+
 class ValueSearch:
     """The values of B sentences with K hypotheses each; sentences without values take no part."""
 
@@ -64,6 +83,7 @@ class ValueSearch:
             "ends": np.zeros(nodes, np.int64),
         }
         self._digits = self._openers = self._continuing = np.zeros(0, bool)
+        self._view: _View | None = None
 
     def add(self, index: int, constraints: ValueConstraints | None) -> None:
         """Add sentence `index` with its values; None: it has none."""
@@ -72,6 +92,7 @@ class ValueSearch:
             for name, array in arrays.items():
                 arrays[name] = grow(array, index + 1)
         arrays["valued"][index] = constraints is not None
+        self._view = None
         if constraints is None:
             return
         self.active += 1
@@ -98,6 +119,7 @@ class ValueSearch:
             self.active -= int(np.count_nonzero(self._arrays["valued"][np.asarray(removed, np.int64)]))
         for array in self._arrays.values():
             array[holes] = array[movers]
+        self._view = None
 
     def complete(self, index: int, slot: int) -> bool:
         """Return whether a hypothesis has written all values of its sentence, if it ends here."""
@@ -113,16 +135,25 @@ class ValueSearch:
 
         `ids` and `logprobs` are [B, K, C]; a sentence without values uses the first `given` of C.
         """
-        size, width = len(ids), ids.shape[2]
-        at = self._arrays["valued"][:size].nonzero()[0]
-        edges = self._arrays["token"].shape[1]
-        shape = (size, self._beam_size, width + edges)
+        view = self._automata(len(ids))
+        at, width = view.at, ids.shape[2]
+        everyone = len(at) == len(ids)
+        own_logprobs, edge_logprobs, own_rewards = (
+            self._guided(view, ids, logprobs) if everyone else self._guided(view, ids[at], logprobs[at])
+        )
+        if everyone:
+            edge_ids = np.broadcast_to(view.token, edge_logprobs.shape)
+            return Extended(
+                np.concatenate((ids, edge_ids), axis=2),
+                np.concatenate((own_logprobs, edge_logprobs), axis=2),
+                own_rewards,
+            )
+        shape = (*ids.shape[:2], width + view.token.shape[2])
         all_ids, all_logprobs = np.zeros(shape, np.int64), np.full(shape, _NOTHING, np.float32)
         rewards = np.zeros(shape, np.float64)
         all_ids[:, :, :width] = ids
         all_logprobs[:, :, :given] = logprobs[:, :, :given]
-        own_logprobs, edge_logprobs, own_rewards = self._guided(at, ids[at], logprobs[at])
-        all_ids[at, :, width:] = self._arrays["token"][at][:, None]
+        all_ids[at, :, width:] = view.token
         all_logprobs[at, :, :width] = own_logprobs
         all_logprobs[at, :, width:] = edge_logprobs
         rewards[at] = own_rewards
@@ -130,34 +161,73 @@ class ValueSearch:
 
     def advance(self, parents: IntArray, tokens: IntArray) -> None:
         """Append its token to every row [B, K], which continues the row in slot `parents` of its sentence."""
-        arrays = self._arrays
-        at = arrays["valued"][: len(tokens)].nonzero()[0]
-        tokens, parents = tokens[at], parents[at]
-        met, node, opened = (np.take_along_axis(arrays[name][at], parents, 1) for name in ("met", "node", "opened"))
-        same = arrays["token"][at][:, None] == tokens[:, :, None]  # [n, K, E]
-        start, values, inside = (
-            arrays["start"][at][:, None],
-            arrays["values"][at][:, None],
-            arrays["inside"][at][:, None],
-        )
-        ends = arrays["ends"][at]
-        left = (values & ~met[:, :, None]) != 0
-        on = same & left & (start == node[:, :, None]) & (~inside | opened[:, :, None])
+        arrays, view = self._arrays, self._automata(len(tokens))
+        at = view.at
+        tokens = tokens[at]
+        met, node, opened = arrays["met"][at], arrays["node"][at], arrays["opened"][at]
+        if self._beam_size > 1:
+            parents = parents[at]
+            met, node, opened = (np.take_along_axis(array, parents, 1) for array in (met, node, opened))
+        same = (view.token == tokens[:, :, None]) & ((view.values & ~met[:, :, None]) != 0)  # [n, K, E]
+        on = same & (view.start == node[:, :, None]) & (~view.inside | opened[:, :, None])
+        closed: Flags | bool = False
+        if np.count_nonzero(node) or np.count_nonzero(on):
+            met, node, closed = self._followed(view, (met, node), same, on)
+        arrays["met"][at], arrays["node"][at] = met, node
+        arrays["opened"][at] = self._openers.take(tokens, mode="clip")
+        arrays["closed"][at] = closed
+
+    @staticmethod
+    def _followed(
+        view: _View, state: tuple[IntArray, IntArray], same: Flags, on: Flags
+    ) -> tuple[IntArray, IntArray, Flags]:
+        """Return the values and nodes after the edges `on`, and whether a value that no letter may follow has ended.
+
+        `same` are the edges with the chosen token whose values are left; all are [n, K, E].
+        """
+        met, node = state
         # A value ends where no edge goes on, and the token may begin another.
         leaves = (node != ROOT) & ~on.any(axis=2)
-        met = np.where(leaves, met | _lowest(np.take_along_axis(ends, node, 1) & ~met), met)
-        begins = same & leaves[:, :, None] & (start == ROOT) & ~inside & ((values & ~met[:, :, None]) != 0)
-        on |= begins
+        met = np.where(leaves, met | _lowest(np.take_along_axis(view.ends, node, 1) & ~met), met)
+        left = (view.values & ~met[:, :, None]) != 0
+        on = on | (same & leaves[:, :, None] & view.outer & ~view.inside & left)
         followed = on.any(axis=2)
-        node = np.where(followed, np.take_along_axis(arrays["end"][at], on.argmax(axis=2), 1), ROOT)
-        final = np.take_along_axis(ends, node, 1) & ~met
-        goes_on = ((start == node[:, :, None]) & ((values & ~met[:, :, None]) != 0)).any(axis=2)
+        node = np.where(followed, np.take_along_axis(view.end[:, 0], on.argmax(axis=2), 1), ROOT)
+        final = np.take_along_axis(view.ends, node, 1) & ~met
+        goes_on = ((view.start == node[:, :, None]) & left).any(axis=2)
         written = followed & (final != 0) & ~goes_on
         bit = np.where(written, _lowest(final), 0)
-        arrays["met"][at] = met | bit
-        arrays["node"][at] = np.where(written, ROOT, node)
-        arrays["opened"][at] = self._openers.take(tokens, mode="clip")
-        arrays["closed"][at] = (bit & arrays["whole"][at][:, None]) != 0
+        return met | bit, np.where(written, ROOT, node), (bit & view.whole) != 0
+
+    def _automata(self, size: int) -> _View:
+        """Return the automata of the running sentences."""
+        if self._view is not None:
+            return self._view
+        arrays = self._arrays
+        at = arrays["valued"][:size].nonzero()[0]
+        start, token, end, values, inside = (
+            arrays[name][at][:, None] for name in ("start", "token", "end", "values", "inside")
+        )
+        outer, whole = start == ROOT, arrays["whole"][at][:, None]
+        # The first token of a negative number is a dash, which has other uses.
+        reserved = outer & ~self._openers.take(token, mode="clip") & ((values & whole[:, :, None]) != 0)
+        self._view = _View(
+            at=at,
+            start=start,
+            token=token,
+            end=end,
+            values=values,
+            outer=outer,
+            inside=inside,
+            digit=self._digits.take(token, mode="clip"),
+            reserved=reserved,
+            order=IN_ORDER * np.log2(_lowest(values).clip(1)),
+            ends=arrays["ends"][at],
+            every=arrays["every"][at][:, None],
+            whole=whole,
+            digits_reserved=arrays["reserved"][at][:, None, None],
+        )
+        return self._view
 
     def _make_room(self, edges: int, nodes: int) -> None:
         for names, count in ((("start", "token", "end", "values", "inside"), edges), (("ends",), nodes)):
@@ -171,57 +241,72 @@ class ValueSearch:
                     )
 
     def _guided(
-        self, at: IntArray, ids: IntArray, logprobs: FloatArray
+        self, view: _View, ids: IntArray, logprobs: FloatArray
     ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.float64]]:
         """Return the log-probabilities of the model's candidates and of the edges, and the rewards of both.
 
         Arrays are those of the sentences with values alone: ids and logprobs [n, K, C], edges [n, K, E].
         """
-        arrays = self._arrays
-        met, node = arrays["met"][at], arrays["node"][at]  # [n, K]
-        start, inside, token = arrays["start"][at][:, None], arrays["inside"][at][:, None], arrays["token"][at]
-        values = arrays["values"][at][:, None]
-        at_root = node == ROOT
-        final = np.take_along_axis(arrays["ends"][at], node, 1) & ~met
-        ended = _lowest(final)
-        free = at_root | (final != 0)
-        after = met | ended  # the values written if the value here ends
-        inner = (start == node[:, :, None]) & ~at_root[:, :, None] & ((values & ~met[:, :, None]) != 0)
-        outer = (start == ROOT) & free[:, :, None] & ((values & ~after[:, :, None]) != 0)
-        outer &= ~inside | (at_root & arrays["opened"][at])[:, :, None]
-        allowed = inner | outer  # [n, K, E]
+        arrays, at = self._arrays, view.at
+        met, node, opened = arrays["met"][at], arrays["node"][at], arrays["opened"][at][:, :, None]  # [n, K]
+        closed = arrays["closed"][at]
+        outer = view.outer & ((view.values & ~met[:, :, None]) != 0) & (~view.inside | opened)
+        free, at_root, after, inner = None, None, met, None
+        if np.count_nonzero(node):
+            at_root = (node == ROOT)[:, :, None]
+            final = np.take_along_axis(view.ends, node, 1) & ~met
+            ended = _lowest(final)
+            free = at_root | (final != 0)[:, :, None]
+            after = met | ended  # the values written if the value here ends
+            closed = closed | ((ended & view.whole) != 0)
+            inner = (view.start == node[:, :, None]) & ~at_root & ((view.values & ~met[:, :, None]) != 0)
+            begins = view.outer & free & ((view.values & ~after[:, :, None]) != 0)
+            outer = np.where(at_root, outer, begins & ~view.inside)
+        allowed = outer if inner is None else inner | outer  # [n, K, E]
 
-        same = ids[:, :, :, None] == token[:, None, None, :]  # [n, K, C, E]
-        model = np.where(same, logprobs[:, :, :, None], np.float32(_NOTHING)).max(axis=2)  # [n, K, E]
         with_digit = self._digits.take(ids, mode="clip")  # [n, K, C]
-        is_end = ids == self._eos
-        # A digit that would continue the word before it asks for a longer number, not for another one.
         continues = self._continuing.take(ids, mode="clip")
-        asks = with_digit & at_root[:, :, None] & (~continues | arrays["opened"][at][:, :, None])
-        digit = np.where(asks, logprobs, _NOTHING).max(axis=2)[:, :, None] - INSTEAD
-        end = np.where(is_end, logprobs, _NOTHING).max(axis=2)[:, :, None] - LATE
-        order = IN_ORDER * np.log2(_lowest(values).clip(1))
-        digit_edge = self._digits.take(token, mode="clip")[:, None]
-        instead = np.maximum(np.where(digit_edge, digit, _NOTHING), end) - order
-        forced = np.where(model > _NOTHING, np.maximum(model, LEAST_INSIDE), 2 * LEAST_INSIDE)
-        begun = np.maximum(model, instead)
-        edge_logprobs = np.where(outer, begun, np.where(free[:, :, None], model, forced))
-        edge_logprobs = np.where(allowed, np.minimum(edge_logprobs, 0.0), _NOTHING).astype(np.float32)
-
-        # The first token of a stand-in may not be used for anything else; that of a negative number is a dash.
-        first = (start == ROOT) & ~self._openers.take(token, mode="clip")[:, None]
-        reserved = (first & ((values & arrays["whole"][at][:, None, None]) != 0))[:, :, None, :]
-        forbidden = ~free[:, :, None] | (same & (allowed[:, :, None, :] | reserved)).any(axis=3)
-        forbidden |= with_digit & arrays["reserved"][at][:, None, None]
-        forbidden |= is_end & (after != arrays["every"][at][:, None])[:, :, None]
-        closed = arrays["closed"][at] | ((ended & arrays["whole"][at][:, None]) != 0)
+        is_end = ids == self._eos
+        same = ids[:, :, :, None] == view.token[:, :, None, :]  # [n, K, C, E]
+        forbidden = (same & (allowed | view.reserved)[:, :, None, :]).any(axis=3)
+        forbidden |= with_digit & view.digits_reserved
+        forbidden |= is_end & (after != view.every)[:, :, None]
         forbidden |= closed[:, :, None] & continues
+        if free is not None:
+            forbidden |= ~free
         own = np.where(forbidden, np.float32(_NOTHING), logprobs)
 
-        rewards = np.empty((*ids.shape[:2], ids.shape[2] + token.shape[1]))
-        rewards[:] = REWARD * (np.bitwise_count(met) + ~at_root)[:, :, None]
-        rewards[:, :, ids.shape[2] :] += REWARD * outer
+        rewards = _rewards(np.bitwise_count(met) + (node != ROOT), outer, ids.shape[2])
+        if not np.count_nonzero(allowed):
+            return own, np.full(allowed.shape, _NOTHING, np.float32), rewards
+
+        model = np.where(same, logprobs[:, :, :, None], np.float32(_NOTHING)).max(axis=2)  # [n, K, E]
+        # A digit that would continue the word before it asks for a longer number, not for another one.
+        asks = with_digit & (~continues | opened)
+        if at_root is not None:
+            asks &= at_root
+        begun = np.maximum(model, _instead(view, logprobs, asks, is_end))
+        if inner is not None and free is not None:
+            forced = np.where(model > _NOTHING, np.maximum(model, LEAST_INSIDE), 2 * LEAST_INSIDE)
+            begun = np.where(outer, begun, np.where(free, model, forced))
+        edge_logprobs = np.where(allowed, np.minimum(begun, 0.0), _NOTHING).astype(np.float32)
         return own, edge_logprobs, rewards
+
+
+def _instead(view: _View, logprobs: FloatArray, asks: Flags, is_end: Flags) -> FloatArray:
+    """Return the log-probabilities of values in place of a digit that is asked for, or of the end, [n, K, E]."""
+    digit = np.where(asks, logprobs, _NOTHING).max(axis=2)[:, :, None] - INSTEAD
+    end = np.where(is_end, logprobs, _NOTHING).max(axis=2)[:, :, None] - LATE
+    instead: FloatArray = np.maximum(np.where(view.digit, digit, _NOTHING), end) - view.order
+    return instead
+
+
+def _rewards(begun: npt.NDArray[Any], outer: Flags, width: int) -> npt.NDArray[np.float64]:
+    """Return the rewards of `width` candidates and of the edges, for the values that each row has begun, [n, K]."""
+    rewards = np.zeros((*begun.shape, width + outer.shape[2]))
+    rewards += REWARD * begun[:, :, None]
+    rewards[:, :, width:] += REWARD * outer
+    return rewards
 
 
 def _lowest(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
