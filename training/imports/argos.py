@@ -1,7 +1,7 @@
 """Reads Argos Translate's packages (``.argosmodel``): LibreTranslate's own models.
 
-A package is a zip archive with ``metadata.json``, a SentencePiece model and a CTranslate2 folder. Only entries of those
-names are read, whatever else the archive holds, and none is unpacked outside a folder of our own.
+A package is a zip archive with ``metadata.json``, a SentencePiece model and a CTranslate2 folder. Only
+entries with those names are read, and they are unpacked only into a temporary folder of our own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LARGEST = 2 << 30
 def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedModel:
     """Read a package, packed or as an installation has it; raises ImportRefused in one sentence.
 
-    ``name``: the bundle's; None: ``argos-FROM-TO``.
+    ``name``: the name of the bundle; None: ``argos-FROM-TO``.
     """
     with unpacked(path) as folder:
         return read_unpacked(folder, path, name, licence)
@@ -61,7 +61,7 @@ def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | Non
         format="argos",
         origin=f"{path.name}, version {metadata.get('package_version', 'not stated')}",
     )
-    for file in ("README.md", "LICENSE"):  # where the licence may stand
+    for file in ("README.md", "LICENSE"):  # the files that may state the licence
         if (folder / file).is_file() and not (folder / "model" / file).exists():
             shutil.copy(folder / file, folder / "model" / file)
     try:
@@ -73,7 +73,7 @@ def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | Non
 def installed_packages() -> list[Path]:
     """Return the folders of all packages that Argos Translate or LibreTranslate has installed for this user.
 
-    ``ARGOS_PACKAGES_DIR`` names another place, as it does for Argos Translate.
+    ``ARGOS_PACKAGES_DIR`` may name another folder, as for Argos Translate.
     """
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     folder = Path(os.environ.get("ARGOS_PACKAGES_DIR") or Path(data) / "argos-translate" / "packages")
@@ -120,7 +120,7 @@ def _unpack(path: Path, target: Path) -> None:
 
 
 def _copy(packed: Any, file: Any, path: Path, entry: zipfile.ZipInfo) -> None:
-    """Copy an entry; the size that its header states may be a lie."""
+    """Copy an entry; the size in its header cannot be trusted."""
     left = entry.file_size
     while data := packed.read(1 << 20):
         left -= len(data)

@@ -1,4 +1,4 @@
-"""Writes the bundle of an imported model, through the same gate as those that were trained here."""
+"""Writes the bundle of an imported model; it passes the same parity gate as models that were trained here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ImportOptions:
     """How a bundle is made of an imported model."""
 
     text: Sequence[str] = ()
-    """Sentences of the source language, to find the scales of int8; none: every row finds its own, which is slower."""
+    """Sentences of the source language, for the scales of int8; none: every row has its own scale, which is slower."""
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     shortlist_text: Sequence[tuple[str, str]] = ()
@@ -85,12 +85,12 @@ def _pairs(model: ImportedModel, network: Network, options: ImportOptions) -> li
 
 
 def describe(model: ImportedModel) -> ModelDescription:
-    """Return what the exporter needs to know."""
+    """Return the description of the model for the exporter."""
     return ModelDescription(model.name, model.source_languages, model.targets, model.network, model.max_tokens)
 
 
 def subwords_of(model: ImportedModel) -> Subwords:
-    """Return how texts become ids."""
+    """Return the tokenizers of the model."""
     return Subwords(
         model.source.tokenizer, model.vocabulary_size, model.target.tokenizer, model.unknown, model.source_end
     )

@@ -1,4 +1,4 @@
-"""Sentences that an imported model is calibrated and compared with: the user's, or made up of its own subwords."""
+"""Sentences for the calibration and comparison of an imported model: the user's, or made up of its own subwords."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.networks.interface import Network
 
 PAIRS = 200
 LONGEST = 96
-"""Tokens of a sentence: enough to see every kind of activation, and quick with a large vocabulary."""
+"""Tokens of a sentence: enough for every kind of activation, and fast with a large vocabulary."""
 
 
 def encode_sources(model: ImportedModel, texts: Sequence[str]) -> list[list[int]]:
@@ -27,7 +27,7 @@ def encode_sources(model: ImportedModel, texts: Sequence[str]) -> list[list[int]
 
 
 def made_up_sources(model: ImportedModel, count: int = PAIRS) -> list[list[int]]:
-    """Return rows of subwords drawn at random, always the same ones, where there is no text."""
+    """Return random subwords with a fixed seed, for imports without text."""
     generator = np.random.default_rng(0)
     pieces = model.source.producible[model.source.producible != EOS]
     lengths = generator.integers(2, 33, count)
@@ -41,7 +41,7 @@ def _framed(model: ImportedModel, number: int, ids: Sequence[int]) -> list[int]:
 
 
 def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence[int]]) -> list[IdPair]:
-    """Return sources with the network's own greedy translations, each closed by </s>."""
+    """Return sources with the network's own greedy translations, each with </s> at its end."""
     found = translate_rows(model, network, sources)
     return [
         (np.array(source, np.uint16), np.array([*ids, EOS], np.uint16))

@@ -1,4 +1,4 @@
-"""Compares an imported bundle with the original in its own implementation: the user's proof that an import is right.
+"""Compares an imported bundle with the original in its own implementation, so that a user can check an import.
 
 The original runs in transformers or CTranslate2, which the user installs; nothing else of this project needs them.
 """
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One comparison and the bound that it should keep; without a bound it only informs."""
+    """One comparison and its limit; a comparison without a limit is only information."""
 
     what: str
     value: float
@@ -41,7 +41,7 @@ class Figure:
 
     @property
     def passed(self) -> bool:
-        """Return whether the bound is kept; not a number never is."""
+        """Return whether the value is within its limit; NaN never is."""
         if self.at_most is not None:
             return self.value <= self.at_most
         return self.at_least is None or self.value >= self.at_least
@@ -56,12 +56,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the original says about a given translation."""
+    """The original's scores of a given translation."""
 
     logprobs: Floats
     """[T], </s> counted."""
     attention: Floats | None
-    """Cross-attention [L, H, T, S] where the implementation gives it."""
+    """Cross-attention [L, H, T, S], if the implementation returns it."""
 
 
 class Original(Protocol):
@@ -76,7 +76,7 @@ class Original(Protocol):
         """Return a translation of each text."""
 
     def score(self, source: Ids, target: Ids) -> Scored:
-        """Return how likely a translation is; the target is closed by its end token."""
+        """Return the scores of a translation; the target ends with its end token."""
 
 
 def compare(
@@ -122,7 +122,7 @@ def against_references(ours: Sequence[str], theirs: Sequence[str], references: S
 
 
 def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str]) -> float:
-    """Return the share of texts that both cut into the same tokens."""
+    """Return the share of texts with the same tokens in both."""
     rows, same = model.rows[0], 0
     for text in texts:
         ids = model.source.tokenizer.encode(text, add_special_tokens=False).ids
@@ -162,7 +162,7 @@ def _scores(bundle: Path, model: ImportedModel, original: Original, pairs: Seque
 
 
 def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel) -> list[str]:
-    """Return the translations that the service gives, with the bundle's own search settings, one a text."""
+    """Return the service's translations with the bundle's own search settings, one for each text."""
     command = [sys.executable, "-m", "service", "translate", "--model", str(bundle), "--no-split-sentences"]
     command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
     found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)

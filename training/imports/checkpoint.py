@@ -15,14 +15,14 @@ from training.imports.errors import ImportRefused
 
 SAFETENSORS, SAFETENSORS_INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 FILES = (SAFETENSORS, SAFETENSORS_INDEX, PICKLE)
-"""The first that is there is read."""
+"""The first existing one is read."""
 
 
 def read_checkpoint(folder: Path) -> tuple[Path, dict[str, Tensor]]:
     """Return the file that was read and its tensors as float32, by name.
 
-    Nothing but tensors is unpickled. Raises ImportRefused for a folder without a checkpoint, for a file that is cut
-    off, and for one that would run code.
+    Only tensors are unpickled. Raises ImportRefused for a folder without a checkpoint, and for a file that is cut off
+    or would run code.
     """
     path = next((folder / name for name in FILES if (folder / name).is_file()), None)
     if path is None:

@@ -1,7 +1,7 @@
-"""Reads folders that CTranslate2 converted: ``model.bin``, vocabularies, and SentencePiece models beside them.
+"""Reads folders that CTranslate2 converted: ``model.bin``, vocabularies, and their SentencePiece models.
 
-CTranslate2's Transformer is ours: pre-norm or post-norm, sinusoidal positions, the output layer tied to the target's
-embeddings. What else it can be (relative or rotary positions, gated or root-mean-square variants) is refused.
+Our Transformer supports CTranslate2's with pre-norm or post-norm, sinusoidal positions, and an output layer that is
+tied to the target's embeddings. Other variants (relative or rotary positions, gates, RMS norms) are refused.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _SETTINGS = {
     "decoder/multi_query_attention",
 }  # fmt: skip
 _ZERO_ROW = -1
-"""Stands for a row of zeros, which is put behind the table."""
+"""Means a row of zeros, which is appended to the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ctranslate2Options:
-    """What the caller says about the model."""
+    """The caller's information about the model."""
 
     name: str
     source: Sequence[str]
@@ -59,13 +59,13 @@ class Ctranslate2Options:
     source_model: Path
     """The SentencePiece model of the source."""
     target_model: Path | None = None
-    """That of the target; None: the same."""
+    """The SentencePiece model of the target; None: that of the source."""
     licence: str | None = None
     credit: str | None = None
     decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
     format: Literal["ctranslate2", "argos"] = "ctranslate2"
     origin: str | None = None
-    """How the card calls the model; None: the folder's name."""
+    """The model's name in the card; None: the name of the folder."""
 
 
 def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel:
@@ -185,7 +185,7 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
 
 
 _BOTH = ("num_heads", "pre_norm", "activation", "scale_embeddings")
-"""Settings of which our Transformer has one for both sides."""
+"""Settings that must be equal on both sides, because our Transformer has only one of each."""
 
 
 def _refuse_other_networks(file: ModelFile, config: Mapping[str, Any], where: Path) -> None:

@@ -20,12 +20,12 @@ _BFLOAT16 = 5
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a ``model.bin`` holds."""
+    """The content of a ``model.bin``."""
 
     specification: str
     """The network's kind, such as ``TransformerSpec``."""
     weights: dict[str, npt.NDArray[np.float32]]
-    """By name, whatever they were stored as; aliases stand for themselves."""
+    """By name, as float32; aliases are entries of their own."""
     options: dict[str, float]
     """Single numbers, such as ``encoder/num_heads``; ``scale_embeddings`` is the factor, however it is stored."""
 

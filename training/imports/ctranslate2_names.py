@@ -1,4 +1,4 @@
-"""Where each tensor of a CTranslate2 Transformer goes in ours."""
+"""Converts the tensors of a CTranslate2 Transformer to ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.recipe import TransformerConfig
 def ctranslate2_state(
     file: ModelFile, network: TransformerConfig, vocabularies: tuple[Vocabulary, Vocabulary], where: Path
 ) -> StateArrays:
-    """Return our state dict; raises ImportRefused when a tensor is missing or left over."""
+    """Return our state dict; raises ImportRefused if a tensor is missing or left over."""
     kept = {name: array for name, array in file.weights.items() if "position_encodings" not in name}
     reader, state = TensorReader(kept, str(where)), StateArrays()
     for side, layers in (("encoder", network.encoder_layers), ("decoder", network.decoder_layers)):

@@ -1,7 +1,7 @@
-"""The error of an import that cannot be done."""
+"""The error of imports."""
 
 from __future__ import annotations
 
 
 class ImportRefused(ValueError):
-    """A model that cannot be imported; the message is one sentence: the file, what was found, what is accepted."""
+    """A model cannot be imported; the message has the file, what was found, and what is accepted."""

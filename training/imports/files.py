@@ -1,4 +1,4 @@
-"""The files that a model is imported from: JSON objects, checksums."""
+"""The files of an imported model: JSON objects, checksums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; raises ImportRefused for a file that is missing or holds none."""
+    """Return the JSON object in a file; raises ImportRefused if there is no such file or object."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -19,7 +19,7 @@ _SMALL = ("*.json", "*.spm", "README.md")
 def fetch_model(source: str, revision: str | None = None) -> Path:
     """Return the folder of a model: ``source`` itself where it is one, else the hub's files in the local cache.
 
-    Downloads are resumed, shown with a progress bar, and compared with the hub's checksums; what the cache holds is not
+    Downloads are resumed, shown with a progress bar, and compared with the hub's checksums; cached files are not
     fetched again. ``HF_ENDPOINT``, ``HF_HOME``, ``HF_TOKEN`` and ``HF_HUB_OFFLINE`` work as everywhere. Raises
     ImportRefused.
     """

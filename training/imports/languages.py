@@ -15,7 +15,7 @@ _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 def language_tag(code: str, where: str) -> str:
     """Return the shortest BCP 47 tag of a language code: ``fra`` is ``fr``, ``cmn_Hans`` is ``zh-Hans``.
 
-    Raises ImportRefused for what is no language code.
+    Raises ImportRefused for anything else.
     """
     code = code.strip()
     if not _TAG.fullmatch(code):

@@ -1,4 +1,4 @@
-"""The licence of an imported model: recorded where it is certain, asked for where it is not."""
+"""The licence of an imported model: it is recorded if it is certain; otherwise the caller has to give it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
 def opus_licence(folder: Path, given: str | None) -> str:
     """Return the licence of an OPUS-MT model.
 
-    The hub's converter wrote ``apache-2.0`` into every card, while OPUS-MT publishes its models under CC BY 4.0: where
-    the card says the former, or nothing, the caller has to say. Raises ImportRefused.
+    The hub's converter wrote ``apache-2.0`` into every card, while OPUS-MT publishes its models under CC BY 4.0: if
+    the card states the former or nothing, the caller has to give the licence. Raises ImportRefused.
     """
     if given:
         return given
@@ -42,7 +42,7 @@ def stated_licence(folder: Path, given: str | None) -> str:
 
 
 def card_licence(path: Path) -> str | None:
-    """Return the licence that a hub card's front matter states; None where it states none."""
+    """Return the licence in the front matter of a hub card; None if there is none."""
     if not path.is_file():
         return None
     match = _FRONT_MATTER.match(path.read_text(encoding="utf-8", errors="replace"))

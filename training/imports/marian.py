@@ -36,7 +36,7 @@ _BEAM_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class MarianOptions:
-    """What the caller says about the model."""
+    """The caller's information about the model."""
 
     name: str
     source: Sequence[str] = ()

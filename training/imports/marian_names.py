@@ -1,4 +1,4 @@
-"""Where each tensor of transformers' MarianMTModel goes in our Transformer."""
+"""Converts the tensors of transformers' MarianMTModel to our Transformer."""
 
 from __future__ import annotations
 

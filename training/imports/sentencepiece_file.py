@@ -35,7 +35,7 @@ class Piece:
 
     @property
     def matches_text(self) -> bool:
-        """Return whether text is ever cut into this piece."""
+        """Return whether text can be cut into this piece."""
         return self.kind in (PieceKind.NORMAL, PieceKind.USER_DEFINED)
 
     @property
@@ -46,7 +46,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class SentencePieceModel:
-    """What an import needs of a SentencePiece model."""
+    """The parts of a SentencePiece model that an import needs."""
 
     algorithm: Literal["unigram", "bpe"]
     pieces: tuple[Piece, ...]

@@ -1,4 +1,4 @@
-"""What every reader of a foreign format gives, and every import is made from."""
+"""The result of every reader of a foreign format, from which a bundle is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Positions = Literal["transformers", "marian"]
 
 @dataclass(frozen=True, slots=True)
 class TextSide:
-    """How the text of one side becomes ids."""
+    """The tokenizer of one side, and the ids of its texts."""
 
     tokenizer: Tokenizer
     producible: npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ class TextSide:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a model comes from, for its card."""
+    """The origin of a model, for its card."""
 
     format: Format
     name: str
@@ -39,7 +39,7 @@ class Origin:
     """SHA-256 of every file that was read, by name."""
     positions: str
     text_normalised: bool
-    """Whether typographic marks are made plain before the text is cut into subwords."""
+    """Whether typographic marks are replaced by plain ones before the text is cut into subwords."""
 
     def document(self, network: TransformerConfig) -> dict[str, Any]:
         """Return the card's ``imported`` section."""

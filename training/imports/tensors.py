@@ -1,4 +1,4 @@
-"""Takes tensors out of a checkpoint, each once, so that nothing is missed and nothing is left over."""
+"""Reads tensors from a checkpoint, each once, so that missing and unused ones are noticed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float32]
 
 
 class TensorReader:
-    """The tensors of a checkpoint that no parameter has been made of yet."""
+    """The tensors of a checkpoint that have not been read yet."""
 
     def __init__(self, tensors: Mapping[str, Array], where: str) -> None:
         self._tensors, self._where = dict(tensors), where

@@ -47,13 +47,13 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class SpecialPieces:
-    """How a checkpoint calls its special pieces."""
+    """The names of a checkpoint's special pieces."""
 
     pad: str = "<pad>"
     eos: str = "</s>"
     unk: str = "<unk>"
     begin: int | None = None
-    """The row that the decoder starts with; None: that of the padding."""
+    """The row of the decoder's first token; None: that of the padding."""
 
 
 def read_pieces(path: Path) -> dict[str, int]:
