@@ -1,0 +1,46 @@
+"""The formats by name, and what a server without their libraries does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.documents.errors import UnsupportedDocument
+from service.documents.registry import FORMATS, extension_of, format_of, known_extensions, supported_extensions
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_extension_belongs_to_one_format() -> None:
+    extensions = [extension for each in FORMATS for extension in each.extensions]
+    assert len(extensions) == len(set(extensions))
+    assert set(extensions) == set(supported_extensions())
+    for extension in extensions:
+        assert extension in format_of(f"Name.With.Dots{extension.upper()}").extensions
+
+
+@pytest.mark.parametrize("name", ["", "docx", "a.", ".docx", "../../x.exe", "a.docm", "a.doc", "a.txt\x00.exe"])
+def test_other_files_are_refused_with_what_is_accepted(name: str) -> None:
+    with pytest.raises(UnsupportedDocument, match="not supported"):
+        format_of(name)
+
+
+def test_paths_of_both_kinds_have_extensions() -> None:
+    assert extension_of("C:\\folder.x\\file.DOCX") == extension_of("/folder.x/file.docx") == ".docx"
+    assert {".docm", ".pdf", ".docx"} <= known_extensions()
+
+
+def test_a_server_starts_without_the_libraries_of_formats() -> None:
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('lxml', 'polib', 'markdown_it')))\n"  # None: they cannot be imported
+        "import service.api.app, service.cli.main, service.server.main\n"
+        "from service.documents.registry import format_of\n"
+        "from service.documents.format import ReadOptions\n"
+        "print(format_of('a.txt').read(b'Go.', ReadOptions('fr')).segments)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "['Go.']"), done.stderr
