@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.load import load_bundle
-from training.imports.check import compare, write_verdict
+from training.imports.check import Checked, compare, write_verdict
 from training.imports.errors import ImportRefused
 from training.imports.originals import OriginalFiles, open_original
 
@@ -27,6 +27,9 @@ def check(
         Path | None, typer.Option(help="For a CTranslate2 folder: the SentencePiece model of the source.")
     ] = None,
     target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Target language to compare, if there are several. [default: the first]")
+    ] = None,
 ) -> None:
     """Compare a bundle with the original in transformers or CTranslate2; writes the result into its card."""
     manifest = load_bundle(bundle).manifest
@@ -34,10 +37,10 @@ def check(
         raise ImportRefused(f"{bundle}: it was not made by `import`, so there is nothing to compare it with")
     texts = text.read_text(encoding="utf-8").splitlines()
     wanted = None if references is None else references.read_text(encoding="utf-8").splitlines()
-    files = OriginalFiles(source, revision, spm, target_spm)
+    files = OriginalFiles(source, revision, spm, target_spm, target)
     with open_original(manifest, files) as (model, original):
         figures = compare(bundle, model, original, texts, wanted)
-        write_verdict(bundle, original, figures, len(texts))
+        write_verdict(bundle, original, figures, Checked(model.targets[0].language, len(texts)))
     for figure in figures:
         typer.echo(str(figure))
     passed = all(figure.passed for figure in figures)

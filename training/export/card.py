@@ -203,8 +203,9 @@ def _checked(checked: dict[str, Any] | None) -> str:
         return "## Check\n\nNot compared with the original yet: `python -m training import check`.\n\n"
     lines = [f"| {figure['what']} | {figure['value']:.4g} | {_bound(figure)} |" for figure in checked["figures"]]
     verdict = "does" if checked["passed"] else "does NOT do"
+    into = f" into {checked['target']}" if "target" in checked else ""
     return (
-        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences: this bundle {verdict} "
+        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences{into}: this bundle {verdict} "
         "what the original does.\n\n| what | value | bound |\n| --- | ---: | --- |\n" + "\n".join(lines) + "\n\n"
     )
 

@@ -9,9 +9,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +77,24 @@ class Original(Protocol):
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return the scores of a translation; the target ends with its end token."""
+
+
+class Checked(NamedTuple):
+    """What was compared."""
+
+    target: str
+    sentences: int
+
+
+def towards(model: ImportedModel, target: str | None) -> ImportedModel:
+    """Return the model with the named target as the first, which is compared; raise ImportRefused if it has none."""
+    if target is None:
+        return model
+    first = [each for each in model.targets if each.language == target]
+    if not first:
+        languages = ", ".join(each.language for each in model.targets)
+        raise ImportRefused(f"{model.name} does not translate into {target}; choose one of {languages}")
+    return replace(model, targets=(*first, *(each for each in model.targets if each.language != target)))
 
 
 def compare(
@@ -164,6 +182,7 @@ def _scores(bundle: Path, model: ImportedModel, original: Original, pairs: Seque
 def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel) -> list[str]:
     """Return the service's translations with the bundle's own search settings, one for each text."""
     command = [sys.executable, "-m", "service", "translate", "--model", str(bundle), "--no-split-sentences"]
+    command += ["--values", "off"]  # the original knows no values
     command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
     found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
     if found.returncode:
@@ -171,12 +190,13 @@ def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel
     return found.stdout.removesuffix("\n").split("\n")
 
 
-def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], sentences: int) -> None:
+def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], checked: Checked) -> None:
     """Write the comparison into the bundle's card: ``card.imported.checked`` of its manifest, and its README."""
     document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["card"]["imported"]["checked"] = {
         "with": original.name,
-        "sentences": sentences,
+        "target": checked.target,
+        "sentences": checked.sentences,
         "passed": all(figure.passed for figure in figures),
         "figures": [{name: value for name, value in asdict(figure).items() if value is not None} for figure in figures],
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from service.bundle.manifest import Manifest
 from training.imports.argos import PIECES, read_unpacked, unpacked
-from training.imports.check import Original
+from training.imports.check import Original, towards
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.ctranslate2_original import Ctranslate2Original
 from training.imports.errors import ImportRefused
@@ -33,6 +33,8 @@ class OriginalFiles:
     """The SentencePiece model of the source, for a CTranslate2 folder."""
     target_pieces: Path | None = None
     """That of the target; None: the same."""
+    target: str | None = None
+    """The target language to compare; None: the model's first."""
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def open_original(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[Im
     opened = {"opus-mt": _marian, "ctranslate2": _ctranslate2, "argos": _argos}[imported["format"]]
     with opened(manifest, files) as (model, original):
         _refuse_others(imported["files"], model.origin.files, files.source)
-        yield model, original
+        yield towards(model, files.target), original
 
 
 def _refuse_others(recorded: Mapping[str, str], found: Mapping[str, str], source: str) -> None:
@@ -66,7 +68,7 @@ def _marian(manifest: Manifest, files: OriginalFiles) -> Iterator[tuple[Imported
         imported["text_normalised"],
         manifest.card["data"][0]["licence"],
     )
-    model = read_marian(folder, options)
+    model = towards(read_marian(folder, options), files.target)
     yield model, MarianOriginal(folder, model)
 
 

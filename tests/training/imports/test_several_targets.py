@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from service.api.app import create_app
 from service.api.state import Service
+from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
 from service.cli.main import cli
 from service.engine.registry import Registry
@@ -182,6 +184,27 @@ def test_the_command_line_translates_into_either_target(models: Path) -> None:
     found = CliRunner().invoke(cli, ["translate", CAT, "--models-dir", str(models)])
     assert found.exit_code == 2
     assert "--to: de, fr" in found.output
+
+
+def test_any_target_can_be_compared_with_the_original(models: Path, tmp_path: Path) -> None:
+    target, place = PAIRS[1]
+    bundle = tmp_path / NAME
+    shutil.copytree(models / NAME, bundle)
+    for name, number in (("text", 0), ("references", place)):
+        lines = [each[number] for each in SENTENCES[:6]]
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = ["--text", str(tmp_path / "text"), "--references", str(tmp_path / "references")]
+    CliRunner().invoke(app, ["import", "check", str(bundle), str(models.parent / NAME), *files, "--target", target])
+    checked = load_bundle(bundle).manifest.card["imported"]["checked"]
+    assert (checked["target"], checked["sentences"]) == (target, 6)
+    what = {figure["what"]: figure["value"] for figure in checked["figures"]}
+    assert what["texts with the same source tokens"] == 1
+    assert what["equal translations (int8 against the original)"] > 0.8
+    assert what["BLEU of the original"] > 80  # in the language that was named
+    refused = CliRunner().invoke(
+        app, ["import", "check", str(bundle), str(models.parent / NAME), *files, "--target", "it"]
+    )
+    assert "does not translate into it; choose one of fr, de" in str(refused.exception)
 
 
 def test_calibration_uses_the_token_of_every_target(models: Path) -> None:
