@@ -205,8 +205,10 @@ def _checked(checked: dict[str, Any] | None) -> str:
     verdict = "does" if checked["passed"] else "does NOT do"
     into = f" into {checked['target']}" if "target" in checked else ""
     return (
-        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences{into}: this bundle {verdict} "
-        "what the original does.\n\n| what | value | bound |\n| --- | ---: | --- |\n" + "\n".join(lines) + "\n\n"
+        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences{into}: this bundle "
+        f"{verdict} what the original does.\n\n| what | value | bound |\n| --- | ---: | --- |\n"
+        + "\n".join(lines)
+        + "\n\n"
     )
 
 
