@@ -88,7 +88,8 @@ async def _translated(
 ) -> list[str]:
     stripped = [OUTER_BLANKS.fullmatch(segment) for segment in segments]
     inner = [found[2] if found else "" for found in stripped]
-    documents = await TEXT_POOL.run(lambda: [markup.prepare(markup.read(text)) for text in inner])
+    marked = await TEXT_POOL.run(lambda: [markup.mark(markup.read(text)) for text in inner])
+    documents = [markup.prepare(parts) for parts, _ in marked]
     units = markup.units_of(documents)
     found: dict[int, Translation] = {}
     # Only the details have the alignment, which is needed only to put tags back.
@@ -100,6 +101,7 @@ async def _translated(
             found.update(zip(numbers, await _in_chunks(translator, texts, wanted, pace), strict=True))
     ordered = [found[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
+    written = [markup.unmark(text, elements) for text, (_, elements) in zip(written, marked, strict=True)]
     return [f"{blanks[1]}{text}{blanks[3]}" if blanks else text for blanks, text in zip(stripped, written, strict=True)]
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import polib
 import pytest
 from docx import Document
 from odf.opendocument import OpenDocumentText
@@ -140,10 +141,24 @@ MADE: dict[str, Callable[[], bytes]] = {
 }
 
 
+MESSAGES = {
+    "%d of %s files were copied to {folder}.": ("%d", "%s", "{folder}"),
+    "Press %1$s to close the window %2$s.": ("%1$s", "%2$s"),
+    "{{user}} sent you ${amount} on {date}": ("{{user}}", "${amount}", "{date}"),
+    "You have %(count)d new messages from %(name)s.": ("%(count)d", "%(name)s"),
+}
+
+
+def messages() -> bytes:
+    entries = "\n".join(f'msgid "{text}"\nmsgstr ""\n' for text in MESSAGES)
+    return f'msgid ""\nmsgstr ""\n\n{entries}'.encode()
+
+
 @pytest.fixture(scope="module")
 def translations() -> dict[str, str]:
     """Return the translation of each segment of all documents."""
-    segments = {segment for name, make in MADE.items() for segment in format_of(name).read(make(), OPTIONS).segments}
+    made = [*MADE.items(), ("messages.po", messages)]
+    segments = {segment for name, make in made for segment in format_of(name).read(make(), OPTIONS).segments}
 
     async def translated() -> list[str]:
         settings = EngineSettings(ModelSettings(device="cpu"), WorkerSettings(Budget()))
@@ -187,3 +202,12 @@ def test_at_least_95_percent_of_formatted_words_stay_formatted(name: str, transl
     assert (
         sum(isinstance(piece, str) and bool(piece.strip(" .!?")) for segment in found for piece in parse(segment)) >= 15
     )
+
+
+def test_each_placeholder_arrives_exactly_once(translations: dict[str, str]) -> None:
+    document = format_of("a.po").read(messages(), OPTIONS)
+    written = document.write([translations[segment] for segment in document.segments]).decode()
+    found = [entry.msgstr for entry in polib.pofile(written)]
+    assert len(found) == len(MESSAGES)
+    for new, placeholders in zip(found, MESSAGES.values(), strict=True):
+        assert [new.count(each) for each in placeholders] == [1] * len(placeholders), new
