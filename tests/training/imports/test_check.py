@@ -50,7 +50,7 @@ def test_a_ctranslate2_folder_is_compared_with_ctranslate2(folder: Path, tmp_pat
     assert checked["with"].startswith("CTranslate2 ")
     assert {each["what"]: each["value"] for each in checked["figures"]}["texts with the same source tokens"] == 1
     card = (bundle / "README.md").read_text(encoding="utf-8")
-    assert "over 40 sentences: this bundle does what the original does" in card
+    assert "over 40 sentences into fr: this bundle does what the original does" in card
     assert "| BLEU lost |" in card
     assert "--spm" in str(run("check", bundle, folder, "--text", text).exception)
     other = shutil.copy(folder / "source.spm", tmp_path / "target.spm")
