@@ -34,6 +34,7 @@ from service.engine import (
     ModelOpened,
     ModelState,
     OpeningFailed,
+    QualityMeasured,
     RequestRejected,
     RunFailed,
     SentenceFinished,
@@ -51,6 +52,7 @@ OPENING = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512)
 SURPRISAL = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 COVERAGE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+QUALITY = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 STAGES = frozenset({"tokenize", "encode", "score", "detokenize", "view"})
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 MODEL_CHANGES = ("added", "replaced", "unloaded", "refused")
@@ -196,6 +198,12 @@ class Metrics:
             SURPRISAL,
             "model",
         )
+        self._quality = self._histogram(
+            "sentence_quality",
+            "Probability that a reader would call a translated sentence usable; only for models that give a quality",
+            QUALITY,
+            "model",
+        )
         self._repeating = self._counter(
             "sentences_repeating", "Translations that repeat a sequence of four tokens", "model"
         )
@@ -336,6 +344,8 @@ class Metrics:
 
     def _record_rarer(self, event: EngineEvent) -> None:
         match event:
+            case QualityMeasured(model, quality):
+                self._quality.labels(model).observe(quality)
             case ValuesKept(model, path, sentences):
                 self._valued.labels(model, path).inc(sentences)
             case ModelOpened(model, seconds):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from service.detection import Detector
+from service.detection import Detector, has_evidence
 from service.engine.languages.tags import Languages
+
+FOREIGN = Path(__file__).parent / "data" / "sentences-of-ten-languages.tsv"
+ENGLISH = Path(__file__).parent.parent / "benchmarks" / "data" / "sentences.en-fr.tsv"
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,48 @@ def test_a_text_is_found_under_the_code_that_is_served(served: tuple[str, ...], 
     assert guesses[0].confidence > 60
     assert len({guess.language for guess in guesses}) == len(guesses) <= len(served)
     assert sum(guess.confidence for guess in guesses) == pytest.approx(100, abs=0.2)
+
+
+@pytest.fixture(scope="module")
+def english() -> Detector:
+    return detector_of("en", "fr")
+
+
+def detector_of(*served: str) -> Detector:
+    return Detector(Languages({code: (code,) for code in sorted(served)}).primary)
+
+
+def test_short_sentences_of_ten_languages_are_not_english(english: Detector) -> None:
+    rows = [line.split("\t") for line in FOREIGN.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 200
+    assert len({language for language, _ in rows}) == 10
+    checked = [(language, text) for language, text in rows if has_evidence(text)]
+    found = [english.other_than(text, "en") for _, text in checked]
+    assert sum(language is not None for language in found) >= 0.95 * len(rows)
+    named = sum(one == language for one, (language, _) in zip(found, checked, strict=True))
+    assert named >= 0.9 * len(rows)
+
+
+def test_english_sentences_are_english(english: Detector) -> None:
+    sentences = [line.split("\t")[0] for line in ENGLISH.read_text(encoding="utf-8").splitlines()]
+    assert sentences
+    assert [english.other_than(text, "en") for text in sentences] == [None] * len(sentences)
+
+
+def test_a_language_that_the_library_does_not_know_is_never_doubted() -> None:
+    assert detector_of("en", "tlh").other_than("Die Kinder spielen im Garten.", "tlh") is None
+
+
+def test_varieties_of_a_language_are_that_language() -> None:
+    assert detector_of("en", "zh-Hans").other_than("火车站在哪里？我想买一张票。", "zh-Hans") is None
+    assert detector_of("en", "pt-BR").other_than("Perdi as minhas chaves.", "pt-BR") is None
+
+
+@pytest.mark.parametrize("text", ["", "🎉", "Berlin", "OK", "Hi Tom!", "12:30", "Straßenbahnhaltestelle", "3 kg 5 m"])
+def test_single_words_and_names_are_no_evidence(text: str) -> None:
+    assert not has_evidence(text)
+
+
+@pytest.mark.parametrize("text", ["Bonjour le monde", "Ich habe Hunger.", "你好，请问火车站在哪里？"])
+def test_two_words_are_evidence(text: str) -> None:
+    assert has_evidence(text)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from service.detection import Detector, Guess
+from service.api.language_names import language_name
+from service.detection import Detector, Guess, Identifier, has_evidence
 from service.engine import BoundedPool, Languages
 
 POOL = BoundedPool("language detection", 2, 2048)
@@ -16,14 +18,41 @@ class LanguageDetection:
     def __init__(self) -> None:
         self._codes: frozenset[str] = frozenset()
         self._detector: Detector | None = None
+        self._identifier = Identifier()
 
     async def detect(self, texts: Sequence[str], known: Languages) -> list[list[Guess]]:
         """Return the guesses for each text, the most likely first; the first call loads the model."""
         detector = self._detector_of(known)
         return await POOL.run(lambda: [detector.detect(text) for text in texts])
 
+    async def other_languages(
+        self, texts: Sequence[str], doubted: Sequence[bool], source: str | None, known: Languages
+    ) -> list[str | None]:
+        """Return the language of each doubted text that is surely not in `source`, else None.
+
+        Without a source, return the language of each doubted text if it has enough words to tell.
+        """
+        chosen = [doubt and has_evidence(text) for text, doubt in zip(texts, doubted, strict=True)]
+        if not any(chosen):  # single words and names; the model is not loaded for them
+            return [None] * len(texts)
+        detector = self._detector_of(known)
+        return await POOL.run(
+            lambda: [
+                detector.other_than(text, source) if check else None for text, check in zip(texts, chosen, strict=True)
+            ]
+        )
+
     def _detector_of(self, known: Languages) -> Detector:
         codes = frozenset(known.targets)
         if self._detector is None or codes != self._codes:
-            self._codes, self._detector = codes, Detector(known.primary)
+            self._codes, self._detector = codes, Detector(known.primary, self._identifier)
         return self._detector
+
+
+def warning_of(language: str, source: str | None) -> dict[str, Any]:
+    """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
+    if source is None:
+        message = f"The text seems to be in {language_name(language)}, which is not translated here."
+        return {"code": "unknown_language", "message": message, "language": language}
+    message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
+    return {"code": "source_language", "message": message, "language": language}

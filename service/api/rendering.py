@@ -43,7 +43,7 @@ def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
 
 def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
     """Return one translated sentence; token positions are in the caller's own text and in the whole translation."""
-    rendered = {
+    rendered: dict[str, Any] = {
         "source": render_side(sentence.source_text, sentence.source_tokens),
         "target": render_side(sentence.target_text, sentence.target_tokens),
         "score": finite(sentence.score),
@@ -51,7 +51,10 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
         "alignment": render_pairs(sentence.alignment),
         "word_alignment": render_pairs(sentence.word_alignment),
         "finish_reason": sentence.finish_reason,
+        "quality": None if sentence.quality is None else finite(sentence.quality),
     }
+    if sentence.kept_source:
+        rendered["kept_source"] = True
     return rendered if sentence.values is None else {**rendered, "values": sentence.values}
 
 
@@ -63,6 +66,21 @@ def render_details(translation: Translation) -> dict[str, Any]:
             "sentences": [render_sentence(sentence) for sentence in translation.pivot.sentences]
         }
     return rendered
+
+
+def render_low_quality(translation: Translation) -> list[dict[str, Any]]:
+    """Return the sentences of a text that are below the minimal quality."""
+    return [
+        {
+            "source": each.source_text,
+            "target": each.target_text,
+            "start": each.start,
+            "quality": finite(each.quality),
+            "kept_source": each.kept_source,
+        }
+        for each in translation.qualities
+        if each.low and each.quality is not None
+    ]
 
 
 def render_pivot(pivot: PivotText) -> dict[str, Any]:

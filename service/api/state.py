@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from service.api.interface import RegistryPort, TranslatorPort
-from service.api.language_detection import LanguageDetection
+from service.api.language_detection import LanguageDetection, warning_of
 from service.detection import Guess
 from service.engine import Languages, ModelInfo
 from service.metrics import Metrics
@@ -50,6 +52,13 @@ class Service:
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
-    async def detect(self, texts: list[str] | tuple[str, ...]) -> list[list[Guess]]:
+    async def detect(self, texts: Sequence[str]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""
         return await self.detection.detect(texts, self.languages)
+
+    async def language_warnings(
+        self, texts: Sequence[str], doubted: Sequence[bool], source: str | None
+    ) -> list[list[dict[str, Any]]]:
+        """Return the warnings about the language of each doubted text; `source` is None if it was to be detected."""
+        found = await self.detection.other_languages(texts, doubted, source, self.languages)
+        return [[] if language is None else [warning_of(language, source)] for language in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from starlette.responses import JSONResponse
@@ -13,7 +14,7 @@ from service import markup
 from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
 from service.api.interface import TranslatorPort
-from service.api.rendering import render_details
+from service.api.rendering import render_details, render_low_quality
 from service.api.state import Service
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
@@ -43,6 +44,7 @@ class Outcome:
 
     translations: tuple[Translation, ...]
     guesses: tuple[Guess, ...] = ()
+    warnings: tuple[list[dict[str, Any]], ...] = ()  # of each text
 
 
 async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
@@ -67,7 +69,17 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
             done[number] = translation
 
     await deadline.wait_for(_together([translate_group(*group) for group in groups.items()]))
-    return Outcome(tuple(done), tuple(guesses))
+    warnings = await deadline.wait_for(_warnings(job, guesses, service)) if groups or guesses else []
+    return Outcome(tuple(done), tuple(guesses), tuple(warnings))
+
+
+async def _warnings(job: Job, guesses: Sequence[Guess], service: Service) -> list[list[dict[str, Any]]]:
+    """Return the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
+    if not service.settings.language_warnings:
+        return []
+    texts = await _detectable(job)
+    doubted = [not guess.confidence for guess in guesses] or [True] * len(texts)
+    return await service.language_warnings(texts, doubted, None if job.source == AUTO else job.source)
 
 
 def _by_pair(sources: Sequence[str], job: Job, known: Languages) -> dict[Pair, list[int]]:
@@ -101,8 +113,11 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 
 async def _guess(job: Job, service: Service) -> list[Guess]:
-    texts = await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
-    return [guesses[0] for guesses in await service.detect(texts)]
+    return [guesses[0] for guesses in await service.detect(await _detectable(job))]
+
+
+async def _detectable(job: Job) -> Sequence[str]:
+    return await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
 
 
 def _plain_texts(documents: Sequence[str]) -> list[str]:
@@ -133,7 +148,17 @@ async def _translate_html(
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, found))
-    return [Translation(markup.unmark(text, elements)) for text, (_, elements) in zip(written, marked, strict=True)]
+    waiting = iter(found)
+    qualities = [
+        tuple(
+            replace(each, start=None)
+            for translation in islice(waiting, len(markup.units_of([parts])))
+            for each in translation.qualities
+        )
+        for parts in documents
+    ]
+    texts = [markup.unmark(text, elements) for text, (_, elements) in zip(written, marked, strict=True)]
+    return [Translation(text, qualities=own) for text, own in zip(texts, qualities, strict=True)]
 
 
 def _marked(document: str, options: TranslationOptions) -> tuple[list[markup.Part], list[str]]:
@@ -167,4 +192,8 @@ def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
         ]
     if job.options.details:
         parts["details"] = [render_details(translation) for translation in translations]
+    if job.options.min_quality is not None:
+        parts["low_quality"] = [render_low_quality(translation) for translation in translations]
+    if any(outcome.warnings):
+        parts["warnings"] = [list(own) for own in outcome.warnings]
     return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from service.bundle.confidence import SIGNALS, Confidence
 from service.bundle.errors import BundleCorrupt, BundleIncompatible
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Manifest:
     raw: Mapping[str, Any]  # the document as written
     target_tokenizer: str | None = None  # the tokenizer of the target's text; None: tokenizer.json
     source_end: bool = True  # whether a source ends with </s>
+    confidence: Confidence | None = None  # None: the model gives no quality
 
     @property
     def is_large(self) -> bool:
@@ -204,6 +206,24 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     languages = [target["language"] for target in document.get("targets", ())]
     if len(set(languages)) < len(languages):
         yield "targets: a language stands in it twice"
+    yield from _contradictions_of_ids(document)
+    yield from _contradictions_of_confidence(document)
+    if document.get("target_tokenizer", TOKENIZER_NAME) not in document["files"]:
+        yield f"target_tokenizer: {document['target_tokenizer']} is not listed in files"
+    for precision, graphs in document["graphs"].items():
+        yield from _contradictions_of_graphs(precision, graphs, document["files"])
+    align, cross = document["attention"]["align"], document["attention"]["cross"]
+    if align["layer"] >= cross["layers"] or align["head"] >= cross["heads"]:
+        yield "attention.align: there is no such layer or head in attention.cross"
+
+
+def _contradictions_of_confidence(document: dict[str, Any]) -> Iterator[str]:
+    unknown = set(document.get("confidence", {}).get("coefficients", ())) - set(SIGNALS)
+    if unknown:
+        yield f"confidence.coefficients: {', '.join(sorted(unknown))}: no such signals; known: {', '.join(SIGNALS)}"
+
+
+def _contradictions_of_ids(document: dict[str, Any]) -> Iterator[str]:
     special = document["special_ids"]
     if len(set(special.values())) < len(special):
         yield "special_ids: they must differ from each other"
@@ -212,13 +232,6 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     prefixes = [number for target in document.get("targets", ()) for number in target["prefix"]]
     if max(prefixes, default=0) >= document["vocabulary_size"]:
         yield "targets: an id lies outside vocabulary_size"
-    if document.get("target_tokenizer", TOKENIZER_NAME) not in document["files"]:
-        yield f"target_tokenizer: {document['target_tokenizer']} is not listed in files"
-    for precision, graphs in document["graphs"].items():
-        yield from _contradictions_of_graphs(precision, graphs, document["files"])
-    align, cross = document["attention"]["align"], document["attention"]["cross"]
-    if align["layer"] >= cross["layers"] or align["head"] >= cross["heads"]:
-        yield "attention.align: there is no such layer or head in attention.cross"
 
 
 def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Mapping[str, str]) -> Iterator[str]:
@@ -260,6 +273,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         raw=document,
         target_tokenizer=document.get("target_tokenizer"),
         source_end=document.get("source_end", True),
+        confidence=Confidence.of(document["confidence"]) if "confidence" in document else None,
     )
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from tqdm import tqdm
 
 from service.bundle.alignment import pharaoh, white_space_words
+from service.bundle.confidence import SIGNALS
 from service.cli.find_model import ModelQuery, find_legs
 from service.cli.lines import (
     STANDARD,
@@ -39,6 +41,7 @@ from service.engine import (
     ModelSettings,
     Pair,
     SentenceDetail,
+    SentenceQuality,
     Translation,
     TranslationOptions,
     Translator,
@@ -52,6 +55,7 @@ from service.engine import (
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
 WINDOWS_IN_PROGRESS = 2
+SHOWN_LINES = 20  # numbers of lines in a note
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 
 
@@ -69,6 +73,10 @@ class BulkOptions:
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
+    quality: Path | None = None  # the expected usable share of each line, 0 to 1; empty where nothing is translated
+    signals: Path | None = None  # what the quality is computed from, as JSON, for `python -m training confidence`
+    min_quality: float | None = None
+    keep_source: bool = False  # sentences below min_quality stay as they are
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
     intra_threads: int = 1  # of ONNX Runtime, inside one run
@@ -92,6 +100,8 @@ class Line:
     text: str
     score: float = 0.0
     links: tuple[tuple[int, int], ...] = ()
+    qualities: tuple[SentenceQuality, ...] = ()
+    quality: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +111,27 @@ class Outputs:
     texts: LineWriter
     alignments: LineWriter
     scores: LineWriter
+    quality: LineWriter
+    signals: LineWriter
+    low: list[int] = field(default_factory=list)  # the sentences below the minimal quality in each line so far
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write the lines to each file."""
+        self.low.extend(sum(each.low for each in line.qualities) for line in lines)
         self.texts.write([line.text for line in lines])
         self.alignments.write([pharaoh(line.links) for line in lines])
         self.scores.write([f"{line.score:.6f}" for line in lines])
+        self.quality.write(["" if line.quality is None else f"{line.quality:.4f}" for line in lines])
+        self.signals.write([_signals(line) for line in lines])
+
+
+def _signals(line: Line) -> str:
+    """Return the sentences of a line as JSON: the length of each source, which is its weight, and its signals."""
+    rows = [
+        {"characters": len(each.source_text), "signals": dict(zip(SIGNALS, each.signals, strict=True))}
+        for each in line.qualities
+    ]
+    return json.dumps(rows)
 
 
 def run(options: BulkOptions) -> None:
@@ -156,7 +181,11 @@ def open_models(options: BulkOptions) -> OpenedModels:
     settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
     legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
     search = TranslationOptions(
-        beam_size=options.beam_size, values=options.values, details=bool(options.alignments or options.scores)
+        beam_size=options.beam_size,
+        values=options.values,
+        details=bool(options.alignments or options.scores),
+        min_quality=options.min_quality,
+        keep_source=options.keep_source,
     )
     return OpenedModels(legs, search, found[-1].bundle.manifest.decoding.length_penalty)
 
@@ -172,6 +201,15 @@ def _explain_pivot(options: BulkOptions, pairs: Sequence[Pair], names: Sequence[
     print(f"translucent: {source} → {pivot} → {target}, by {names[0]} and {names[1]}", file=sys.stderr)  # noqa: T201
 
 
+def low_quality_note(low: Sequence[int], options: BulkOptions) -> str:
+    """Return a line about the sentences below the minimal quality, from their number in each line."""
+    lines = [number for number, count in enumerate(low, start=1) if count]
+    shown = ", ".join(map(str, lines[:SHOWN_LINES])) + (", …" if len(lines) > SHOWN_LINES else "")
+    kept = " and were not translated" if options.keep_source else ""
+    where = f" (lines {shown})" if lines else ""
+    return f"{sum(low)} sentences are below a quality of {options.min_quality:g}{kept}{where}.\n"
+
+
 def check_options(options: BulkOptions) -> None:
     """Raise InvalidOption or InvalidInput for options that contradict each other."""
     if options.target_file and not (options.alignments or options.scores):
@@ -180,9 +218,15 @@ def check_options(options: BulkOptions) -> None:
         raise InvalidOption("--target-file translates nothing, so --output has no use.")
     if options.texts and options.input:
         raise InvalidOption("Give texts or --input, not both.")
+    if options.target_file and (options.quality or options.signals or options.min_quality is not None):
+        raise InvalidOption(
+            "The quality is that of the model's own translations, so it needs a call without --target-file."
+        )
     source = None if options.texts else options.input or STANDARD
     output = None if options.target_file else options.output or STANDARD
-    check_paths_differ((source, options.target_file), (output, options.alignments, options.scores))
+    check_paths_differ(
+        (source, options.target_file), (output, options.alignments, options.scores, options.quality, options.signals)
+    )
 
 
 async def _run(options: BulkOptions, opened: OpenedModels) -> None:
@@ -196,6 +240,8 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
             files.enter_context(LineWriter(options.output, "--output", to_standard_output=not options.target_file)),
             files.enter_context(LineWriter(options.alignments, "--alignments")),
             files.enter_context(LineWriter(options.scores, "--scores")),
+            files.enter_context(LineWriter(options.quality, "--quality")),
+            files.enter_context(LineWriter(options.signals, "--signals")),
         )
         try:
             await opened.start()
@@ -203,6 +249,8 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
                 await _stream(readers, outputs, _Work(opened, options.split_sentences, bar))
         finally:
             await opened.stop()
+        if options.min_quality is not None:
+            sys.stderr.write(low_quality_note(outputs.low, options))
 
 
 async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> None:
@@ -308,7 +356,7 @@ class _Work:
         if pivot is not None:
             first = _links(source, pivot.text, pivot.sentences)
             links = {(word, other) for word, middle in first for same, other in links if middle == same}
-        return Line(translation.text, score, tuple(sorted(links)))
+        return Line(translation.text, score, tuple(sorted(links)), translation.qualities, translation.quality)
 
 
 def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> set[tuple[int, int]]:

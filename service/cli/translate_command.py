@@ -89,6 +89,19 @@ Alignments = Annotated[
     typer.Option(help="File for the word alignment: source-target pairs i-j from 0, words separated by white space."),
 ]
 Scores = Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")]
+Quality = Annotated[
+    Path | None,
+    typer.Option(help="File for the quality of each line: the share of it, 0 to 1, that is expected to be usable."),
+]
+Signals = Annotated[Path | None, typer.Option(help="File for the signals of the quality, one line of JSON each.")]
+MinQuality = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="Sentences below this quality are counted at the end, or not translated."),
+]
+BelowMinQuality = Annotated[
+    Literal["mark", "keep_source"],
+    typer.Option(help="mark: translate the sentences below --min-quality and count them; keep_source: leave them."),
+]
 
 
 def translate(
@@ -106,6 +119,10 @@ def translate(
     alignments: Alignments = None,
     scores: Scores = None,
     columns: Columns = None,
+    quality: Quality = None,
+    signals: Signals = None,
+    min_quality: MinQuality = None,
+    below_min_quality: BelowMinQuality = "mark",
     models_dir: ModelsDir = None,
     device: Device = None,
     intra_threads: IntraThreads = None,
@@ -137,6 +154,10 @@ def translate(
         target_file=target_file,
         alignments=alignments,
         scores=scores,
+        quality=quality,
+        signals=signals,
+        min_quality=min_quality,
+        keep_source=below_min_quality == "keep_source",
         device=own.device,
         intra_threads=own.intra_threads,
         max_rows=own.max_rows,

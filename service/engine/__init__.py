@@ -41,6 +41,7 @@ from service.engine.events import LoadChanged as LoadChanged
 from service.engine.events import ModelClosed as ModelClosed
 from service.engine.events import ModelOpened as ModelOpened
 from service.engine.events import OpeningFailed as OpeningFailed
+from service.engine.events import QualityMeasured as QualityMeasured
 from service.engine.events import RequestRejected as RequestRejected
 from service.engine.events import RunFailed as RunFailed
 from service.engine.events import SentenceFinished as SentenceFinished
@@ -84,6 +85,7 @@ from service.engine.types import SearchOptions as SearchOptions
 from service.engine.types import Selector as Selector
 from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceJob as SentenceJob
+from service.engine.types import SentenceQuality as SentenceQuality
 from service.engine.types import SentenceResult as SentenceResult
 from service.engine.types import StreamedEnd as StreamedEnd
 from service.engine.types import StreamedPivot as StreamedPivot

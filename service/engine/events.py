@@ -126,6 +126,14 @@ class ValuesKept:
 
 
 @dataclass(frozen=True, slots=True)
+class QualityMeasured:
+    """A sentence was translated with this quality, 0 to 1."""
+
+    model: str
+    quality: float
+
+
+@dataclass(frozen=True, slots=True)
 class CallStage:
     """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
 
@@ -147,6 +155,7 @@ EngineEvent = (
     | StageDone
     | CoverageMeasured
     | ValuesKept
+    | QualityMeasured
     | CallStage
     | ModelOpened
     | OpeningFailed

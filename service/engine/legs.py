@@ -12,11 +12,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from service.engine.errors import InvalidOption
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.admission import QueueStatus, admission_error
+from service.engine.search.options import check_quality
 from service.engine.types import (
     ModelInfo,
     PivotText,
+    SentenceQuality,
     StreamedPivot,
     StreamEvent,
     Translation,
@@ -99,13 +102,37 @@ async def translate_in_legs(
     if len(legs) == 1:
         return await run(legs[0], texts, options)
     first, second = legs
+    _check_quality(legs, options)
     check_room(legs, deadline)
-    between = await run(first, texts, replace(options, alternatives=0))
-    found = await run(second, [translation.text for translation in between], options)
+    own = replace(options, min_quality=None)  # what counts is the quality of both legs together
+    between = await run(first, texts, replace(own, alternatives=0))
+    found = await run(second, [translation.text for translation in between], own)
     return [
-        replace(translation, pivot=_pivot_text(first.info, before))
+        replace(_through(before, translation, options.min_quality), pivot=_pivot_text(first.info, before))
         for before, translation in zip(between, found, strict=True)
     ]
+
+
+def _check_quality(legs: Sequence[Leg], options: TranslationOptions) -> None:
+    if options.keep_source:
+        raise InvalidOption("below_min_quality=keep_source is not possible through a pivot language; use mark.")
+    for leg in legs:
+        check_quality(options, leg.info.confidence is not None, leg.info.name)
+
+
+def _through(before: Translation, translation: Translation, min_quality: float | None) -> Translation:
+    """Return the second leg's translation with the qualities of both legs: each times that of the text before it."""
+
+    def both(quality: float | None) -> float | None:
+        return None if quality is None or before.quality is None else quality * before.quality
+
+    def marked(each: SentenceQuality) -> SentenceQuality:
+        quality = both(each.quality)
+        low = quality is not None and min_quality is not None and quality < min_quality
+        return replace(each, quality=quality, low=low)
+
+    sentences = tuple(replace(sentence, quality=both(sentence.quality)) for sentence in translation.sentences)
+    return replace(translation, qualities=tuple(map(marked, translation.qualities)), sentences=sentences)
 
 
 async def stream_in_legs(

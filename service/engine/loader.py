@@ -140,4 +140,5 @@ def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> Mode
         target_tokens=manifest.limits.target_tokens,
         attention=manifest.raw["attention"],
         card=manifest.card,
+        confidence=manifest.raw.get("confidence"),
     )

@@ -22,11 +22,26 @@ from service.engine.attention.attention_map import ScoredPair, build_map
 from service.engine.attention.quality_signals import coverage
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights
 from service.engine.errors import EmptyInput, InputTooLong
-from service.engine.events import CallStage, CoverageMeasured, EventListener, StageDone, ValuesKept, ignore_event
+from service.engine.events import (
+    CallStage,
+    CoverageMeasured,
+    EventListener,
+    QualityMeasured,
+    StageDone,
+    ValuesKept,
+    ignore_event,
+)
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, run_sentences, sentence_stages, within
-from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
+from service.engine.search.options import (
+    check_quality,
+    complete,
+    normalised_score,
+    over_vocabulary,
+    penalty_of,
+    search_options,
+)
 from service.engine.streaming import StreamSource, stream_segmented
 from service.engine.text.segmented_text import (
     SegmentationOptions,
@@ -36,6 +51,7 @@ from service.engine.text.segmented_text import (
     segment_text,
     word_links,
 )
+from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, for_target
 from service.engine.text.value_keeper import Source, ValueKeeper, sources_of
 from service.engine.thread_pools import TEXT_POOL, in_daemon_thread
@@ -213,6 +229,7 @@ class Translator:
         DeadlineExceeded or EngineFailure.
         """
         options = complete(options or TranslationOptions(), self._manifest.decoding)
+        check_quality(options, self._manifest.confidence is not None, self.name)
         self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
         self._touch()
         size = sum(map(len, texts))
@@ -372,11 +389,11 @@ class Translator:
         outcomes: list[SegmentResult] = []
         for result in results:
             best, *others = result.hypotheses
-            weights = None
+            weights, logprobs = None, best.logprobs
             if result.scores is not None:
                 best = over_vocabulary(best, result.scores, penalty_of(options))
                 weights = alignment_weights(result.scores.cross_attention, self._align)
-            outcomes.append(SegmentResult((best, *others), weights))
+            outcomes.append(SegmentResult((best, *others), weights, logprobs=logprobs))
         return outcomes
 
     async def _sentences(
@@ -467,12 +484,19 @@ class Translator:
     def _assemble(
         self, segmented_texts: Sequence[SegmentedText], outcomes: Sequence[SegmentResult], options: TranslationOptions
     ) -> list[Translation]:
-        translations = []
+        translations: list[Translation] = []
         first = 0
+        quality = QualityOptions(self._manifest.confidence, options.min_quality, options.keep_source)
+        threshold = self._align.threshold
         for segmented in segmented_texts:
             own = outcomes[first : first + len(segmented.segments)]
             first += len(own)
-            translations.append(assemble(segmented, own, self._tokenizers, self._align.threshold, options.alternatives))
+            translation = assemble(segmented, own, self._tokenizers, threshold, options.alternatives, quality)
+            translations.append(translation)
+        if self._warm.is_set():
+            for each in (each for translation in translations for each in translation.qualities):
+                if each.quality is not None:
+                    self._on_event(QualityMeasured(self.name, each.quality))
         return translations
 
     async def _timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:

@@ -49,6 +49,8 @@ class TranslationOptions:
     alternatives: int = 0  # number of further translations, best first, all different
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     details: bool = False  # also return tokens, scores and word alignment of each sentence
+    min_quality: float | None = None  # sentences below it are marked; None: no sentence is
+    keep_source: bool = False  # sentences below min_quality are not translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,21 @@ class SentenceDetail:
     finish_reason: FinishReason
     word_alignment: tuple[tuple[int, int], ...] = ()  # the same for words, which white space separates
     values: ValuePath | None = None  # how its values were kept; None: it has none
+    quality: float | None = None  # the probability that a reader would call it usable; None: the model gives none
+    kept_source: bool = False  # its quality is too low, so the target is its source, without log-probabilities
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceQuality:
+    """The quality of one sentence of a translation."""
+
+    source_text: str
+    target_text: str
+    start: int | None  # of target_text in Translation.text; None in HTML
+    quality: float | None  # 0 to 1; None: the model's manifest has no coefficients
+    signals: tuple[float, ...]  # the values of service.bundle.confidence.SIGNALS
+    low: bool = False  # below min_quality
+    kept_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,17 @@ class Translation:
     alternatives: tuple[str, ...] = ()
     sentences: tuple[SentenceDetail, ...] = ()  # their source is the caller's text, or that of `pivot` if there is one
     pivot: PivotText | None = None
+    qualities: tuple[SentenceQuality, ...] = ()  # of every sentence that was translated
+
+    @property
+    def quality(self) -> float | None:
+        """Return the share of the text that is expected to be usable: the mean over its sentences, by their length.
+
+        None if nothing was translated, or if the model gives no quality.
+        """
+        known = [(each.quality, len(each.source_text)) for each in self.qualities if each.quality is not None]
+        total = sum(length for _, length in known)
+        return sum(quality * length for quality, length in known) / total if total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +186,7 @@ class ModelInfo:
     card: Mapping[str, Any]  # the manifest's own model card
     source_languages: tuple[str, ...] = ()  # all source languages, if there are several
     target_languages: tuple[str, ...] = ()
+    confidence: Mapping[str, Any] | None = None  # the manifest's own section; None: it gives no quality
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

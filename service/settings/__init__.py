@@ -97,6 +97,12 @@ class Settings(DocumentSettings):
         pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
         max_length=64,
     )
+    language_warnings: bool = setting(
+        True,
+        "Whether an answer has `warnings` if a text seems to be in another language than the request says. It takes "
+        "less than a millisecond for each text",
+        "true or false",
+    )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
         "Where models run: `auto` uses the GPU if there is one and it works, `cuda` refuses to start without a GPU",

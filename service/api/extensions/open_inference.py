@@ -37,9 +37,10 @@ OUTPUTS = [
     {"name": "translation", "datatype": "BYTES", "shape": [-1]},
     {"name": "score", "datatype": "FP32", "shape": [-1]},
 ]
+QUALITY = {"name": "quality", "datatype": "FP32", "shape": [-1]}
 ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
 # The metadata list the required inputs and the default outputs; optional ones are among the properties.
-OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
+OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "quality, attention"}
 LANGUAGE_PARAMETERS = "source, target"
 METADATA = {
     "name": "transformer-en-fr",
@@ -169,7 +170,7 @@ def configuration(name: str) -> dict[str, Any]:
         "backend": "onnxruntime",
         "max_batch_size": 0,
         "input": [tensor(TEXT), tensor(TARGET_TEXT, optional=True)],
-        "output": [tensor(output) for output in (*OUTPUTS, ATTENTION)],
+        "output": [tensor(output) for output in (*OUTPUTS, QUALITY, ATTENTION)],
         "model_transaction_policy": {"decoupled": False},
     }
 

@@ -90,6 +90,8 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
         length_penalty=parameters.length_penalty,
         max_length=parameters.max_length,
         values=parameters.values or settings.values,
+        min_quality=parameters.min_quality,
+        keep_source=parameters.below_min_quality == "keep_source",
     )
     return Inference(
         id=request.id,
@@ -141,13 +143,17 @@ def with_data(tensor: Any, data: BinaryData) -> Any:
 
 
 async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:
-    """Return the requested output tensors, in that order."""
+    """Return the requested output tensors, in that order; raise ApiError if the model gives no quality."""
+    if "quality" in inference.outputs and translator.info.confidence is None:
+        raise invalid(f"{translator.info.name} gives no quality; leave the output out", "unsupported_output", "outputs")
     if inference.target_texts is None and "attention" not in inference.outputs:
         options = replace(inference.options, details="score" in inference.outputs)
         found = await translator.translate(inference.texts, options, deadline=deadline)
         tensors = [Tensor("translation", "BYTES", [translation.text for translation in found])]
         if options.details:
             tensors.append(numbers("score", [_score(translation) for translation in found]))
+        if "quality" in inference.outputs:
+            tensors.append(numbers("quality", [_quality(translation) for translation in found]))
     elif inference.target_texts is not None and "attention" not in inference.outputs:
         pairs = list(zip(inference.texts, inference.target_texts, strict=True))
         scored = await translator.score_batch(pairs, inference.options.length_penalty, deadline=deadline)
@@ -186,6 +192,11 @@ def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset
         described.append(entry)
     text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
     return b"".join([text, *behind]), len(text) if behind else None
+
+
+def _quality(translation: Translation) -> float:
+    """Return the quality of a text; 1 if there was nothing to translate."""
+    return 1.0 if translation.quality is None else translation.quality
 
 
 def _score(translation: Translation) -> float:

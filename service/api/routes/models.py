@@ -56,6 +56,7 @@ def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict
         "provider": info.provider,
         "limits": {"source_tokens": info.source_tokens, "target_tokens": info.target_tokens},
         "attention": dict(info.attention),
+        "confidence": None if info.confidence is None else dict(info.confidence),
         "card": dict(info.card),
     }
 

@@ -33,6 +33,10 @@ EXAMPLES = {
         "summary": "With tokens, scores and alignment, by greedy search",
         "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
     },
+    "min_quality": {
+        "summary": "Sentences that may be wrong are listed",
+        "value": {"q": "I lost. It rains cats and dogs.", "source": "en", "target": "fr", "min_quality": 0.5},
+    },
 }
 ANSWERS = {
     "text": {"value": {"translatedText": "J'ai perdu."}},
@@ -88,5 +92,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         values=fields.values or settings.values,
         alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
         details=fields.details,
+        min_quality=fields.min_quality,
+        keep_source=fields.below_min_quality == "keep_source",
     )
     return Job(texts, is_list, source, target, fields.model, options, html)

@@ -33,7 +33,7 @@ from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 Item = TypeVar("Item")
 NotEmpty = Annotated[list[Item], Field(min_length=1)]
 LARGEST_SIZE = 2**31
-OutputName = Literal["translation", "score", "attention"]
+OutputName = Literal["translation", "score", "quality", "attention"]
 OUTPUTS = get_args(OutputName)
 OUTPUTS_MESSAGE = f"outputs are {', '.join(OUTPUTS)}, each at most once"
 TENSOR_MESSAGES = {
@@ -160,6 +160,10 @@ class InferenceParameters(Fields):
     length_penalty: OptionalNumber = Field(None, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
     values: Values = Field(None, description=VALUES)
+    min_quality: OptionalNumber = Field(None, ge=0, le=1, description="Of the sentences; see `below_min_quality`")
+    below_min_quality: Literal["mark", "keep_source"] = Field(
+        "mark", description="`keep_source` leaves the sentences below `min_quality` in their own language"
+    )
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
@@ -190,7 +194,10 @@ class InferenceRequest(ReportsMissingFields):
     outputs: Annotated[
         Annotated[list[RequestedOutput], Field(json_schema_extra={"uniqueItems": True})] | None,
         Accepts("a list of objects"),
-    ] = Field(None, description="Default: `translation` and `score`; `attention` for one text at a time")
+    ] = Field(
+        None,
+        description="Default: `translation` and `score`; on request `quality`, and `attention` for one text at a time",
+    )
 
     @field_validator("parameters", mode="before")
     @classmethod
@@ -226,6 +233,11 @@ class InferenceRequest(ReportsMissingFields):
             raise refused("target_text must have as many elements as text", "target_text")
         if any(output.name == "attention" for output in self.outputs or ()) and len(texts) != 1:
             raise refused("attention is available for one text at a time", "outputs")
+        if any(output.name == "quality" for output in self.outputs or ()):
+            if targets is not None:
+                raise refused("quality is that of the model's own translations; leave target_text out", "outputs")
+            if any(output.name == "attention" for output in self.outputs or ()):
+                raise refused("quality and attention need a request each", "outputs")
         return self
 
     @property

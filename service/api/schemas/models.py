@@ -41,6 +41,9 @@ class ModelSchema(Schema):
     provider: str
     limits: dict[str, int]
     attention: dict[str, Any]
+    confidence: dict[str, Any] | None = Field(
+        description="How `quality` is computed, and how true it was on test sets; null: the model gives no quality"
+    )
     card: dict[str, Any]
 
 

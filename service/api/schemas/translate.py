@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from service.api.schemas.common import Count, Decoding, DetectionSchema, Flag, Lowered, Schema, SideSchema, Text, Texts
+from service.api.schemas.common import (
+    Count,
+    Decoding,
+    DetectionSchema,
+    Flag,
+    Lowered,
+    OptionalNumber,
+    Schema,
+    SideSchema,
+    Text,
+    Texts,
+)
 
 FORMATS = ("text", "html")
 
@@ -23,6 +34,14 @@ class TranslateRequest(Decoding):
     )
     alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
     details: Flag = Field(False, description="Also return tokens, scores and word alignment")
+    min_quality: OptionalNumber = Field(
+        None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"
+    )
+    below_min_quality: Literal["mark", "keep_source"] = Field(
+        "mark",
+        description="What happens to the sentences below `min_quality`: `mark` translates and lists them; "
+        "`keep_source` lists them too, and leaves them in their own language",
+    )
     api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 
 
@@ -51,6 +70,14 @@ class SentenceSchema(Schema):
         description="How the values of the sentence were kept: in the search, in a wider second search, or copied "
         "between the parts of the sentence, which were translated apart. Absent if it has none",
     )
+    quality: float | None = Field(
+        description="Probability, 0 to 1, that a reader would call the sentence usable; null if the model gives none",
+        ge=0,
+        le=1,
+    )
+    kept_source: bool = Field(
+        False, description="Below `min_quality` and not translated: `target` is the source, without log-probabilities"
+    )
 
 
 class PivotSchema(Schema):
@@ -72,6 +99,27 @@ class DetailsSchema(Schema):
     pivot: PivotSchema | None = Field(None, description="The first leg, if the text was translated in two")
 
 
+class LowQualitySchema(Schema):
+    """A sentence below `min_quality`."""
+
+    source: str = Field(description="The sentence")
+    target: str = Field(description="What `translatedText` has for it")
+    start: int | None = Field(description="First code point of `target` in `translatedText`; null for HTML")
+    quality: float = Field(ge=0, le=1)
+    kept_source: bool = Field(description="Whether it was left in its own language")
+
+
+class WarningSchema(Schema):
+    """Something that a reader of the translation should know."""
+
+    code: Literal["source_language", "unknown_language"] = Field(
+        description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
+        "for `source=auto`, in none that is served"
+    )
+    message: str = Field(description="A sentence for people")
+    language: str | None = Field(description="The language that the text seems to be in")
+
+
 class TranslateResponse(Schema):
     """The answer to one text; for a list of texts every field is a list of these values."""
 
@@ -84,3 +132,9 @@ class TranslateResponse(Schema):
     )
     alternatives: list[str] | list[list[str]] | None = Field(None, description="Only if requested")
     details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only if requested")
+    low_quality: list[LowQualitySchema] | list[list[LowQualitySchema]] | None = Field(
+        None, description="Only with `min_quality`: the sentences below it"
+    )
+    warnings: list[WarningSchema] | list[list[WarningSchema]] | None = Field(
+        None, description="Only if there are any, for one of the texts"
+    )

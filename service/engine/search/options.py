@@ -27,6 +27,21 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     return replace(options, beam_size=beam_size, length_penalty=length_penalty)
 
 
+def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
+    """Raise InvalidOption if min_quality is outside its range, or if the model gives no quality."""
+    if options.min_quality is None:
+        if options.keep_source:
+            raise InvalidOption("below_min_quality is keep_source, but there is no min_quality; send one from 0 to 1.")
+        return
+    if not 0 <= options.min_quality <= 1:
+        raise InvalidOption(f"min_quality is {options.min_quality}; it must be from 0 to 1.")
+    if not available:
+        raise InvalidOption(
+            f"min_quality needs a model that gives a quality, and {model} gives none; leave it out, or add the "
+            "coefficients with `python -m training confidence`."
+        )
+
+
 def penalty_of(options: TranslationOptions) -> float:
     """Return the length penalty of completed options."""
     assert options.length_penalty is not None, "complete() fills it in"

@@ -6,12 +6,13 @@ The functions have no side effects and read no clock; the translator decides whe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from service.bundle.alignment import Links, links, white_space_words
 from service.bundle.wrapping import Segment, Span, cut_sentence, join, outside, whole_text, wrap
 from service.engine.attention import alignment
 from service.engine.text.segmenter import split_sentences
+from service.engine.text.sentence_quality import QualityOptions, with_quality
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation, ValuePath
@@ -79,6 +80,7 @@ class SegmentResult:
     hypotheses: tuple[Hypothesis, ...]
     weights: FloatArray | None = None  # [T, S] of the alignment head for the best one, if details were requested
     values: ValuePath | None = None  # how the values of the segment were kept
+    logprobs: tuple[float, ...] = ()  # of the best one, from the search: the hypothesis may have those of scoring
 
 
 def segment_text(
@@ -220,6 +222,7 @@ def assemble(
     tokenizers: Tokenizers,
     threshold: float | None,
     alternatives: int,
+    quality: QualityOptions,
 ) -> Translation:
     """Return the best hypotheses joined with the text between them, with details if there are `weights`.
 
@@ -228,14 +231,22 @@ def assemble(
     located = [
         segmented.locate(number, result.hypotheses[0].ids, tokenizers.target) for number, result in enumerate(results)
     ]
-    joined = join(segmented.text, segmented.spans, [decoded.text for decoded in located])
+    qualities = [
+        quality.judge(segmented.text[segment.start : segment.end], decoded.text, len(segment.ids), result.logprobs)
+        for segment, result, decoded in zip(segmented.segments, results, located, strict=True)
+    ]
+    joined = join(segmented.text, segmented.spans, [each.target_text for each in qualities])
     details = tuple(
-        _detail(segmented, number, result, joined.starts[number], tokenizers, threshold)
+        with_quality(
+            _detail(segmented, number, result, joined.starts[number], tokenizers, threshold), qualities[number]
+        )
         for number, result in enumerate(results)
         if result.weights is not None
     )
     others = _alternatives(segmented, results, located, tokenizers.target) if alternatives else []
-    return Translation(joined.text, tuple(text for text in others if text != joined.text)[:alternatives], details)
+    placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
+    others = [text for text in others if text != joined.text][:alternatives]
+    return Translation(joined.text, tuple(others), details, qualities=placed)
 
 
 def _alternatives(

@@ -48,7 +48,7 @@ async def test_health_and_metadata_are_as_specified(client: httpx.AsyncClient, s
         assert metadata["inputs"] == [{"name": "text", "datatype": "BYTES", "shape": [-1]}]
         assert [output["name"] for output in metadata["outputs"]] == ["translation", "score"]
         assert metadata["properties"]["optional_inputs"] == "target_text"
-        assert metadata["properties"]["optional_outputs"] == "attention"
+        assert metadata["properties"]["optional_outputs"] == "quality, attention"
         config = (await client.get(f"{path}/config")).json()
         assert [(each["name"], each.get("optional", False)) for each in config["input"]] == [
             ("text", False),

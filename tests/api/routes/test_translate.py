@@ -131,7 +131,7 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.As
     assert sentence["source"]["tokens"][-1]["special"] == "</s>"
     assert "special" not in sentence["source"]["tokens"][0]
     assert set(sentence) == {
-        *("source", "target", "score", "token_logprobs", "alignment", "word_alignment", "finish_reason")
+        *("source", "target", "score", "token_logprobs", "alignment", "word_alignment", "finish_reason", "quality")
     }
     assert len((await post(client, q=["a", "b"], details="true")).json()["details"]) == 2
 

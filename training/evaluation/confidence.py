@@ -1,0 +1,222 @@
+"""Trains the confidence of a bundle: which of its translations a reader would call usable, from the search's signals.
+
+The bundle translates held-out pairs through ``translucent translate``, as it is served. A translation counts as usable
+if its chrF against the references is at least USABLE. A logistic regression over the signals gives the probability.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sacrebleu.metrics.chrf import CHRF
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
+
+from service.bundle.confidence import SIGNALS, VERSION, Confidence
+from training.data.reading import read_lines
+from training.data.split import sentence_hash
+from training.data.teachers import ask
+from training.evaluation.test_sets import TestSet
+from training.runs.folder import RunFolder
+
+USABLE = 60.0
+"""The chrF from which a translation counts as usable: the threshold closest to a reader's view (docs/confidence.md)."""
+NONSENSE_SHARE = 0.05
+"""Shuffled sentences, as a share of the training pairs: without them nothing shows what broken text looks like."""
+BINS = 10
+DIGITS = 4
+Array = npt.NDArray[np.float64]
+
+
+class ConfidenceError(ValueError):
+    """Pairs that nothing can be learnt from."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """One set of pairs, translated: the signals of each part of a line, and whether the line is usable."""
+
+    name: str
+    signals: list[Array]
+    """[parts, signals] of each line; a long sentence is translated in parts."""
+    weights: list[Array]
+    """[parts] of each line, which sum to 1: the share of its characters."""
+    usable: npt.NDArray[np.bool_]
+
+    def means(self) -> Array:
+        """Return the signals of whole lines, [lines, signals]."""
+        return np.array([own.T @ weights for own, weights in zip(self.signals, self.weights, strict=True)])
+
+    def qualities(self, confidence: Confidence) -> Array:
+        """Return the quality of each line as the service computes it: the mean of its parts, by their length."""
+        return np.array(
+            [
+                sum(confidence.quality(part) * weight for part, weight in zip(own, weights, strict=True))
+                for own, weights in zip(self.signals, self.weights, strict=True)
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Sentences of one language pair, each with all its references."""
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    nonsense: bool = field(default=False)
+
+
+def group(test: TestSet, most: int | None = None) -> References:
+    """Return distinct sources with all their references: at most ``most`` of them, those with the smallest hashes."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for source, reference in zip(test.sources, test.references, strict=True):
+        if source.strip():
+            found[source].append(reference)
+    chosen = sorted(found, key=sentence_hash)[:most]
+    return References(test.name, tuple(chosen), tuple(tuple(found[source]) for source in chosen))
+
+
+def development_of(run: Path, source_language: str) -> list[TestSet]:
+    """Return the held-out pairs of a run's corpora in one source language, one set a corpus."""
+    folder = RunFolder(run)
+    recipe = folder.load_recipe()
+    languages = {corpus.name: corpus.source_language or recipe.source_languages[0] for corpus in recipe.corpora}
+    rows: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for corpus, source, target in folder.load_development():
+        if languages.get(corpus, recipe.source_languages[0]) == source_language:
+            rows[corpus].append((source, target))
+    return [TestSet(f"development/{name}", *map(list, zip(*pairs, strict=True))) for name, pairs in rows.items()]
+
+
+def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE, seed: int = 1) -> References:
+    """Return a share of the sentences with the letters of each word shuffled, whose translations are never usable."""
+    chooser = random.Random(seed)
+    sources = [source for each in sets for source in each.sources]
+    chosen = chooser.sample(sources, max(1, round(share * len(sources)))) if sources else []
+    broken = [" ".join("".join(chooser.sample(word, len(word))) for word in source.split()) for source in chosen]
+    return References("nonsense", tuple(broken), (("",),) * len(broken), nonsense=True)
+
+
+def judge(bundle: Path, pair: tuple[str, str], sets: Sequence[References]) -> list[JudgedSet]:
+    """Translate every set with a bundle, all in one call, and compare with the references.
+
+    Raises TeacherError with the reason when the bundle cannot translate.
+    """
+    lines = [" ".join(source.split()) for each in sets for source in each.sources]
+    with tempfile.TemporaryDirectory() as name:
+        source, target, signals = (Path(name) / part for part in ("source", "target", "signals"))
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        ask(bundle, source, "--from", pair[0], "--to", pair[1], "--output", target, "--signals", signals)
+        translations = read_lines(target)
+        rows = [json.loads(line) for line in read_lines(signals)]
+    judged, first = [], 0
+    for each in sets:
+        last = first + len(each.sources)
+        judged.append(_judged(each, translations[first:last], rows[first:last]))
+        first = last
+    return judged
+
+
+def _judged(pairs: References, translations: Sequence[str], rows: Sequence[list[dict[str, Any]]]) -> JudgedSet:
+    metric = CHRF()
+    signals, weights, usable = [], [], []
+    for translation, references, parts in zip(translations, pairs.references, rows, strict=True):
+        if not parts:  # an address or an emoji: nothing was translated
+            continue
+        lengths = np.array([part["characters"] for part in parts], float)
+        signals.append(np.array([[part["signals"][name] for name in SIGNALS] for part in parts], float))
+        weights.append(lengths / lengths.sum())
+        score = 0.0 if pairs.nonsense else metric.sentence_score(translation, list(references)).score
+        usable.append(score >= USABLE)
+    return JudgedSet(pairs.name, signals, weights, np.array(usable, bool))
+
+
+def fit(sets: Sequence[JudgedSet]) -> Confidence:
+    """Return the coefficients; a set counts with the square root of its size, so that no register prevails.
+
+    Raises ConfidenceError if all translations are usable, or none.
+    """
+    known = [each for each in sets if len(each.usable)]
+    usable = np.concatenate([each.usable for each in known]) if known else np.zeros(0, bool)
+    if not usable.any() or usable.all():
+        raise ConfidenceError(f"Of {len(usable)} translations all or none are usable, so there is nothing to learn.")
+    values = np.concatenate([each.means() for each in known])
+    weights = np.concatenate([np.full(len(each.usable), len(each.usable) ** -0.5) for each in known])
+    scaler = StandardScaler().fit(values)
+    model = LogisticRegression(C=0.3, max_iter=2000)
+    model.fit(scaler.transform(values), usable, sample_weight=weights / weights.mean())
+    coefficients = model.coef_[0] / scaler.scale_
+    intercept = float(model.intercept_[0] - coefficients @ scaler.mean_)
+    return Confidence(round(intercept, DIGITS), tuple(round(float(value), DIGITS) for value in coefficients))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How well the qualities of a test set tell usable translations from others."""
+
+    test_set: str
+    sentences: int
+    usable: float
+    """Share of the translations."""
+    auc: float | None
+    """None if all translations are usable, or none."""
+    ece: float
+    """Expected calibration error over BINS bins of equal width."""
+
+
+def measure(name: str, usable: npt.NDArray[np.bool_], qualities: Array) -> Measured:
+    """Return the figures of one test set."""
+    auc = round(float(roc_auc_score(usable, qualities)), DIGITS) if usable.any() and not usable.all() else None
+    error = sum(count * abs(found - said) for said, found, count in reliability(usable, qualities)) / len(usable)
+    return Measured(name, len(usable), round(float(usable.mean()), DIGITS), auc, round(error, DIGITS))
+
+
+def reliability(usable: npt.NDArray[np.bool_], qualities: Array) -> list[tuple[float, float, int]]:
+    """Return (mean quality, share of usable translations, count) of each bin that is not empty."""
+    bins = np.minimum((qualities * BINS).astype(int), BINS - 1)
+    return [
+        (
+            round(float(qualities[bins == place].mean()), DIGITS),
+            round(float(usable[bins == place].mean()), DIGITS),
+            int((bins == place).sum()),
+        )
+        for place in range(BINS)
+        if (bins == place).any()
+    ]
+
+
+def section(confidence: Confidence, trained: Sequence[JudgedSet], tests: Sequence[JudgedSet]) -> dict[str, Any]:
+    """Return the manifest's section: the coefficients, what they were trained on, and what was measured."""
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "intercept": confidence.intercept,
+        "coefficients": dict(zip(SIGNALS, confidence.coefficients, strict=True)),
+        "trained_on": {
+            "metric": "chrF",
+            "at_least": USABLE,
+            "pairs": {each.name: len(each.usable) for each in trained},
+        },
+    }
+    known = [each for each in tests if len(each.usable)]
+    if known:
+        qualities = [each.qualities(confidence) for each in known]
+        together = np.concatenate([each.usable for each in known]), np.concatenate(qualities)
+        figures = [measure(each.name, each.usable, own) for each, own in zip(known, qualities, strict=True)]
+        document["measured"] = [_as_dict(each) for each in (*figures, measure("all", *together))]
+        document["reliability"] = [list(point) for point in reliability(*together)]
+    return document
+
+
+def _as_dict(figure: Measured) -> dict[str, Any]:
+    return {name: getattr(figure, name) for name in ("test_set", "sentences", "usable", "auc", "ece")}
