@@ -87,13 +87,13 @@ class Identifier:
 def has_evidence(text: str) -> bool:
     """Return whether a text is long enough to doubt its language: single words and names are in many languages.
 
-    It needs two words and LEAST_LETTERS letters. Letters of scripts without spaces count as words.
+    It needs two words of two letters, and LEAST_LETTERS letters. A word in a script without spaces counts twice.
     """
     letters = words = 0
     for word in text[:ENOUGH_CHARACTERS].split():
         own = [character for character in word if character.isalpha()]
         letters += len(own)
-        words += bool(own) + (max(own, default="") >= FIRST_IDEOGRAPH)
+        words += (len(own) >= 2) + (max(own, default="") >= FIRST_IDEOGRAPH)
         if words >= LEAST_WORDS and letters >= LEAST_LETTERS:
             return True
     return False

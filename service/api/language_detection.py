@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from service.api.language_names import language_name
 from service.detection import Detector, Guess, Identifier, has_evidence
 from service.engine import BoundedPool, Languages
 
@@ -47,12 +45,3 @@ class LanguageDetection:
         if self._detector is None or codes != self._codes:
             self._codes, self._detector = codes, Detector(known.primary, self._identifier)
         return self._detector
-
-
-def warning_of(language: str, source: str | None) -> dict[str, Any]:
-    """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
-    if source is None:
-        message = f"The text seems to be in {language_name(language)}, which is not translated here."
-        return {"code": "unknown_language", "message": message, "language": language}
-    message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
-    return {"code": "source_language", "message": message, "language": language}

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.api.interface import RegistryPort, TranslatorPort
-from service.api.language_detection import LanguageDetection, warning_of
+from service.api.language_detection import LanguageDetection
+from service.api.language_names import language_name
 from service.detection import Guess
 from service.engine import Languages, ModelInfo
 from service.metrics import Metrics
@@ -62,3 +63,12 @@ class Service:
         """Return the warnings about the language of each doubted text; `source` is None if it was to be detected."""
         found = await self.detection.other_languages(texts, doubted, source, self.languages)
         return [[] if language is None else [warning_of(language, source)] for language in found]
+
+
+def warning_of(language: str, source: str | None) -> dict[str, Any]:
+    """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
+    if source is None:
+        message = f"The text seems to be in {language_name(language)}, which is not translated here."
+        return {"code": "unknown_language", "message": message, "language": language}
+    message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
+    return {"code": "source_language", "message": message, "language": language}

@@ -20,6 +20,8 @@ from service.engine.events import (
 )
 from service.engine.registry import STATE_REASONS
 from service.engine.scheduling.admission import QueueStatus
+from service.engine.search.options import check_quality
+from service.engine.text.sentence_quality import with_quality
 from service.engine.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
@@ -28,6 +30,7 @@ from service.engine.types import (
     ModelState,
     ModelStateName,
     SentenceDetail,
+    SentenceQuality,
     StreamedEnd,
     StreamedSentence,
     StreamedToken,
@@ -70,6 +73,7 @@ class DummyTranslator:
     seconds: float = 0.0
     error: Exception | None = None
     say: Callable[[str], str] = str.upper  # its translation of a text
+    quality_of: Callable[[str], float] | None = None  # the quality of a text's translation; None: it gives none
     queue_status: QueueStatus = field(default_factory=QueueStatus)
     rows: int = 0
     most_weights: list[int | None] = field(default_factory=list)
@@ -103,6 +107,7 @@ class DummyTranslator:
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> list[Translation]:
+        check_quality(options, self.quality_of is not None, self.info.name)
         await self.work(texts, options, deadline, options.beam_size or 4)
         return [self.translation(text, options) for text in texts]
 
@@ -113,7 +118,14 @@ class DummyTranslator:
             *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
             *(((0, 0),), "eos"),
         )
-        return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
+        if self.quality_of is None:
+            return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
+        quality = self.quality_of(text)
+        low = options.min_quality is not None and quality < options.min_quality
+        kept = low and options.keep_source
+        found = SentenceQuality(text, text if kept else target, 0, quality, (), low, kept)
+        details = (with_quality(detail, found),) if options.details else ()
+        return Translation(found.target_text, more if options.alternatives else (), details, qualities=(found,))
 
     async def stream(
         self,
