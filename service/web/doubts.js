@@ -1,8 +1,9 @@
 // Signs that a translation should be checked. They are hints, not a judgement: a translation without any may be wrong.
 
 import { t, tn } from "./i18n.js";
+import { worstFirst } from "./quality.js";
 
-// A mean log-probability below this flags about half of the bad translations and one in ten of the good ones
+// For models that give no quality: a mean log-probability below this flags about half of the bad translations and one in ten of the good ones
 // (160 translations of 40 everyday sentences, read by a person).
 const UNSURE = -0.4;
 const numbers = (text) => text.match(/\d+/g) ?? [];
@@ -22,7 +23,14 @@ const joined = (words) => words.slice(0, 6).join(", ") + (words.length > 6 ? ", 
 export function doubtsOf(sentences) {
   const found = [];
   const several = sentences.length > 1;
-  const unsure = sentences.map((one, at) => [one.score, at + 1]).filter(([score]) => score < UNSURE).map(([, number]) => number);
+  const worst = worstFirst(sentences);
+  const unsure = sentences.map((one, at) => [one, at + 1])
+    .filter(([one]) => typeof one.quality !== "number" && one.score < UNSURE).map(([, number]) => number);
+  if (worst.length) {
+    found.push(several
+      ? t("Check these sentences first: {numbers}. They may be wrong.", { numbers: joined(worst) })
+      : t("This sentence may be wrong."));
+  }
   if (unsure.length) {
     found.push(several
       ? t("The model was unsure (sentence {numbers}). Check the translation before you use it.", { numbers: joined(unsure) })

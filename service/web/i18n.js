@@ -25,7 +25,7 @@ export function tn(one, many, count, values = {}) {
 
 // The name of a language in the language of the page; `english` is the server's name for it.
 export function nameOf(code, english) {
-  if (!code || language === "en") return english ?? code ?? "";
+  if (!code || (english && language === "en")) return english ?? "";
   const name = new Intl.DisplayNames([language], { type: "language", fallback: "none" }).of(code) ?? english ?? code;
   return name[0].toLocaleUpperCase(language) + name.slice(1);
 }

@@ -6,6 +6,7 @@ import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
 import { Live } from "./live.js";
 import { complain, say } from "./messages.js";
+import { showMarked } from "./quality.js";
 import { alternatives, fieldsOfSentence, searchFields } from "./requests.js";
 import { liveBox, showAlternatives, showDoubts, showPivot } from "./results.js";
 import { clearSecond, translateSecond } from "./second.js";
@@ -103,16 +104,15 @@ async function run(signal) {
   const second = translateSecond(state.text, asked, signal);
   second.catch(() => {}); // its failure is reported below, after the translation itself
   const answer = await asked;
-  $("translation").textContent = answer.translatedText;
+  showMarked($("translation"), answer.translatedText, answer.details?.sentences ?? []);
   $("translation").lang = state.target;
   $("copy-translation").hidden = false;
   showAlternatives(answer.alternatives ?? []);
   const { sentences: found = [], pivot: first } = answer.details ?? {};
   session.legs = first ? [first.sentences, found] : [found];
   session.between = first;
-  suspicion = undefined;
+  suspicion = suspicionOf(answer.warnings ?? [], search.source);
   showResults();
-  if (state.source !== AUTO) suspect(signal);
   if (!sentences()[Number(state.sentence)]) state.sentence = "0";
   const seconds = number((performance.now() - began) / 1000, 2);
   await second.catch(complain);
@@ -144,19 +144,10 @@ async function detect(signal) {
   showChoices();
 }
 
-// Say so if the text seems to be in another language than the chosen one. This is a hint, so a failure is no error.
-async function suspect(signal) {
-  if ((state.text.match(/\p{L}/gu) ?? []).length < 20) return; // too short to be recognised
-  const chosen = state.source;
-  try {
-    const [best] = await post("detect", { q: state.text }, signal);
-    if (signal.aborted || !best) return;
-    if (best.confidence === 0) suspicion = () => t("The language of this text was not recognised. This server may not translate it.");
-    else if (best.language !== chosen && best.confidence >= 80) {
-      suspicion = () => t("This looks like {language}, but it is translated from {source}.", { language: languageName(best.language), source: languageName(chosen) });
-    }
-    if (suspicion) showResults();
-  } catch { /* no hint then */ }
+// Say so if the text seems to be in another language than the chosen one; the server has looked.
+function suspicionOf(warnings, chosen) {
+  const found = warnings.find((one) => one.code === "source_language");
+  return found && (() => t("This looks like {language}, but it is translated from {source}.", { language: languageName(found.language), source: languageName(chosen) }));
 }
 
 async function watch(search, signal) {

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from service.access.keys import add_key
 from tests.support.page_requests import posted
@@ -552,8 +552,29 @@ def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     expect(page.locator("#doubts")).to_contain_text("This looks like German, but it is translated from English.")
     page.get_by_label("Text", exact=True).fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
     page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#doubts")).to_contain_text("The language of this text was not recognised")
+    expect(page.locator("#doubts")).to_contain_text("This looks like Spanish, but it is translated from English.")
     page.get_by_label("Text", exact=True).fill("I have 500 reasons.")
     page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#translation")).to_have_text("I HAVE 500 REASONS.")
     expect(page.locator("#doubts")).not_to_contain_text("Numbers differ")
+
+
+def test_a_sentence_of_low_quality_is_underlined(page: Page, url: str) -> None:
+    qualities = iter((0.1, 0.9))
+
+    def judged(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        body["details"]["sentences"][0]["quality"] = next(qualities)
+        route.fulfill(response=answer, json=body)
+
+    page.route("**/translate", judged)
+    translate(page, url, "the dog sleeps here")
+    expect(page.locator("#translation mark")).to_have_text("THE DOG SLEEPS HERE")
+    expect(page.locator("#translation mark")).to_have_attribute("title", "This sentence may be wrong.")
+    expect(page.locator("#doubts")).to_have_text("This sentence may be wrong.")
+    page.get_by_label("Text", exact=True).fill("the cat sleeps here")
+    page.get_by_label("Text", exact=True).press("Control+Enter")
+    expect(page.locator("#translation")).to_have_text("THE CAT SLEEPS HERE")
+    expect(page.locator("#translation mark")).to_have_count(0)
+    expect(page.locator("#doubts")).to_be_hidden()

@@ -14,7 +14,6 @@ from service.bundle.write import write_manifest
 from training.evaluation import confidence as of
 from training.evaluation.domains import public_sets
 from training.evaluation.reliability import draw
-from training.evaluation.test_sets import load_test
 
 Bundle = Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")]
 
@@ -26,7 +25,10 @@ def confidence(
     ] = None,
     pairs: Annotated[
         list[Path] | None,
-        typer.Option(help="More pairs that the model was not trained on: TSV, also .gz; of the first source language."),
+        typer.Option(
+            help="More pairs that the model was not trained on: TSV, also .gz. In a folder such as en-fr they serve "
+            "both directions; others are of the first source language."
+        ),
     ] = None,
     tests: Annotated[
         Path | None, typer.Option(help="Folder with test sets, with the layout of a mirror, to measure the result.")
@@ -42,8 +44,9 @@ def confidence(
     for source in manifest.source_languages:
         target = manifest.target_language
         own = [of.group(each) for each in of.development_of(run, source)] if run is not None else []
-        if source == manifest.source_language:
-            own += [of.group(load_test(path), most_pairs) for path in pairs or ()]
+        first = source == manifest.source_language
+        extra = [found for path in pairs or () if (found := of.pairs_of(path, source, target, first)) is not None]
+        own += [of.group(each, most_pairs) for each in extra]
         if not own:
             continue
         own.append(of.nonsense(own))

@@ -26,7 +26,7 @@ from service.bundle.confidence import SIGNALS, VERSION, Confidence
 from training.data.reading import read_lines
 from training.data.split import sentence_hash
 from training.data.teachers import ask
-from training.evaluation.test_sets import TestSet
+from training.evaluation.test_sets import TestSet, load_test
 from training.runs.folder import RunFolder
 
 USABLE = 60.0
@@ -97,6 +97,20 @@ def development_of(run: Path, source_language: str) -> list[TestSet]:
         if languages.get(corpus, recipe.source_languages[0]) == source_language:
             rows[corpus].append((source, target))
     return [TestSet(f"development/{name}", *map(list, zip(*pairs, strict=True))) for name, pairs in rows.items()]
+
+
+def pairs_of(path: Path, source: str, target: str, first: bool) -> TestSet | None:
+    """Return the pairs of a file in the direction from source to target; None if they are of other languages.
+
+    The name of the file's folder (``en-fr``) says which language comes first; without such a name, the file has the
+    first source language of the bundle.
+    """
+    loaded = load_test(path)
+    languages = path.resolve().parent.name
+    if languages == f"{target}-{source}":
+        return TestSet(loaded.name, loaded.references, loaded.sources)
+    named = len(languages.split("-")) == 2 and all(len(part) in (2, 3) for part in languages.split("-"))
+    return loaded if languages == f"{source}-{target}" or (first and not named) else None
 
 
 def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE, seed: int = 1) -> References:
