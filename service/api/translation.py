@@ -151,11 +151,16 @@ async def _translate_html(
     waiting = iter(found)
     qualities = [
         tuple(
-            replace(each, start=None)
+            replace(
+                each,
+                start=None,
+                source_text=markup.unmark(each.source_text, elements),
+                target_text=markup.unmark(each.target_text, elements),
+            )
             for translation in islice(waiting, len(markup.units_of([parts])))
             for each in translation.qualities
         )
-        for parts in documents
+        for parts, elements in marked
     ]
     texts = [markup.unmark(text, elements) for text, (_, elements) in zip(written, marked, strict=True)]
     return [Translation(text, qualities=own) for text, own in zip(texts, qualities, strict=True)]

@@ -14,19 +14,19 @@ def draw(curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:
 
     The same curves give the same bytes.
     """
-    figure = Figure(figsize=(5.4, 4.6), layout="constrained")
-    axes = figure.add_subplot()
-    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="perfect")
-    for marker, (name, points) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
-        axes.plot(
-            [point[0] for point in points], [point[1] for point in points], marker=marker, markersize=4, label=name
-        )
-    axes.set_xlabel("quality")
-    axes.set_ylabel("share of usable translations")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "translucent", "svg.fonttype": "none"}):
+    small = {"svg.hashsalt": "translucent", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
+    with matplotlib.rc_context(small):
+        figure = Figure(figsize=(5.4, 4.6), layout="constrained")
+        axes = figure.add_subplot()
+        axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="perfect")
+        for marker, (name, points) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
+            axes.plot(
+                [point[0] for point in points], [point[1] for point in points], marker=marker, markersize=4, label=name
+            )
+        axes.set_xlabel("quality")
+        axes.set_ylabel("share of usable translations")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        axes.legend(frameon=False)
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
