@@ -15,8 +15,9 @@ def draw(curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:
     The same curves give the same bytes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    small = {"svg.hashsalt": "translucent", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
-    with matplotlib.rc_context(small):
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "translucent", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
+    ):
         figure = Figure(figsize=(5.4, 4.6), layout="constrained")
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="perfect")

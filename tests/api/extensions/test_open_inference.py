@@ -54,7 +54,7 @@ async def test_health_and_metadata_are_as_specified(client: httpx.AsyncClient, s
             ("text", False),
             ("target_text", True),
         ]
-        assert [each["data_type"] for each in config["output"]] == ["TYPE_STRING", "TYPE_FP32", "TYPE_FP32"]
+        assert [each["data_type"] for each in config["output"]] == ["TYPE_STRING", *["TYPE_FP32"] * 3]
         assert config["max_batch_size"] == 0
         assert (await client.get(f"{path}/ready")).json() == {"name": "transformer-en-fr", "ready": True}
     service.draining = True
