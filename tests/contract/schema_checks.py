@@ -12,7 +12,14 @@ from schemathesis.core.failures import Failure
 # documents, and how fields depend on each other.
 REASONS = frozenset(
     {
-        *("unsupported_language", "unsupported_pair", "unsupported_format", "unknown_model", "model_changed"),
+        *(
+            "unsupported_language",
+            "unsupported_pair",
+            "unsupported_format",
+            "unknown_model",
+            "model_changed",
+            "unsupported_output",
+        ),
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
         *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required"),
         *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),
@@ -22,6 +29,8 @@ DEPENDENT = (
     "does not fit its",  # a tensor's shape and its data
     "as many elements",  # two tensors
     "one text at a time",
+    "quality is that of the model's own translations",  # the output quality with target_text
+    "quality and attention need a request each",
     "format bertviz holds one map",
     "format pharaoh holds one map",
     "view=contrast needs target_text",

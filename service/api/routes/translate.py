@@ -33,10 +33,6 @@ EXAMPLES = {
         "summary": "With tokens, scores and alignment, by greedy search",
         "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
     },
-    "min_quality": {
-        "summary": "Sentences that may be wrong are listed",
-        "value": {"q": "I lost. It rains cats and dogs.", "source": "en", "target": "fr", "min_quality": 0.5},
-    },
 }
 ANSWERS = {
     "text": {"value": {"translatedText": "J'ai perdu."}},
