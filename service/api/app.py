@@ -20,7 +20,19 @@ from service.api.middleware.access_rules import AccessRules
 from service.api.middleware.body_limit import BodyLimitMiddleware
 from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
-from service.api.routes import attention, detect, documents, health, languages, metrics, models, page, stream, translate
+from service.api.routes import (
+    attention,
+    detect,
+    documents,
+    glossaries,
+    health,
+    languages,
+    metrics,
+    models,
+    page,
+    stream,
+    translate,
+)
 from service.api.state import Service
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room
@@ -109,7 +121,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, stream, attention, languages, models, libretranslate),
+        *(translate, documents, detect, stream, attention, languages, glossaries, models, libretranslate),
         *(open_inference, repository, health, metrics, docs_page, page),
     )
     for family in families:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from service import engine
 from service.documents import errors as documents
+from service.glossaries import checks as glossaries
 
 STATUS: Mapping[type[engine.EngineError], int] = {
     engine.EngineError: 500,
@@ -22,6 +23,8 @@ STATUS: Mapping[type[engine.EngineError], int] = {
     engine.InputTooLong: 400,
     engine.TooManyWeights: 400,
     engine.InvalidOption: 400,
+    glossaries.InvalidGlossary: 400,
+    glossaries.UnknownGlossary: 400,
     documents.DocumentError: 400,
     documents.UnsupportedDocument: 400,
     documents.FormatNotInstalled: 501,

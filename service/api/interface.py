@@ -9,6 +9,7 @@ from service.bundle.repository import Change
 from service.engine import (
     AttentionMap,
     AttentionOptions,
+    Glossary,
     ModelInfo,
     ModelState,
     QueueStatus,
@@ -62,6 +63,7 @@ class TranslatorPort(Protocol):
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 

@@ -13,7 +13,7 @@ log = get_logger(__name__)
 
 
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:
-    """Load the changes in the folder of models, or one bundle; every change is logged and counted.
+    """Load the changes in the folder of models and the glossaries, or one bundle; every change is logged and counted.
 
     Raise BundleMissing. The load continues if the caller stops waiting.
     """
@@ -29,6 +29,8 @@ async def unload_model(service: Service, name: str) -> None:
 
 
 async def _reload(service: Service, name: str | None) -> list[Change]:
+    if name is None:
+        await asyncio.to_thread(service.glossaries.reload)
     try:
         changes = await service.registry.reload(name)
     except EngineError as error:

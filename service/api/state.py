@@ -10,7 +10,9 @@ from service.api.interface import RegistryPort, TranslatorPort
 from service.api.language_detection import LanguageDetection
 from service.api.language_names import language_name
 from service.detection import Guess
-from service.engine import Languages, ModelInfo
+from service.engine import Glossary, Languages, ModelInfo, Pair
+from service.glossaries.checks import Entries, GlossaryLimits, InvalidGlossary, glossary_of
+from service.glossaries.folder import GlossaryFolder
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import Tracing
@@ -26,8 +28,31 @@ class Service:
     draining: bool = False
     tracing: Tracing = field(default_factory=Tracing)
     detection: LanguageDetection = field(default_factory=LanguageDetection, init=False)
+    glossaries: GlossaryFolder = field(init=False)
     _models: list[ModelInfo] = field(default_factory=list, init=False)
     _languages: Languages = field(default_factory=lambda: Languages({}), init=False)
+
+    def __post_init__(self) -> None:
+        """Read the folder of glossaries."""
+        self.glossaries = GlossaryFolder(self.settings.glossaries_dir, self._glossary_limits)
+        self.glossaries.reload()
+
+    @property
+    def _glossary_limits(self) -> GlossaryLimits:
+        return GlossaryLimits(self.settings.glossary_term_limit, self.settings.glossary_character_limit)
+
+    def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[TranslatorPort]) -> Glossary | None:
+        """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary."""
+        if wanted is None:
+            return None
+        if len(legs) > 1:
+            raise InvalidGlossary(
+                f"A glossary works in one translation, and {pair[0]} to {pair[1]} is translated in two, through "
+                f"{self.settings.pivot}. Send two requests, each with its own glossary."
+            )
+        return (
+            self.glossaries.get(wanted, pair) if isinstance(wanted, str) else glossary_of(wanted, self._glossary_limits)
+        )
 
     @property
     def ready(self) -> bool:

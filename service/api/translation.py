@@ -19,6 +19,7 @@ from service.api.state import Service
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
 from service.engine import TEXT_POOL, Languages, Pair, Translation, TranslationOptions, translate_in_legs
+from service.glossaries.checks import Entries
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
@@ -36,6 +37,7 @@ class Job:
     model: str | None
     options: TranslationOptions
     html: bool = False
+    glossary: str | Entries | None = None  # the name of a glossary, or its entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
         context.record_legs([leg.info for leg in legs])
         if len(legs) > 1:
             service.metrics.request_pivoted(*pair)
-        translations = await _translate(legs, job, [job.texts[number] for number in numbers], deadline.at)
+        options = replace(job.options, glossary=service.glossary(job.glossary, pair, legs))
+        texts = [job.texts[number] for number in numbers]
+        translations = await _translate(legs, replace(job, options=options), texts, deadline.at)
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
 

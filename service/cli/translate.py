@@ -36,6 +36,7 @@ from service.engine import (
     Budget,
     EmptyInput,
     EngineSettings,
+    Glossary,
     InvalidInput,
     InvalidOption,
     ModelSettings,
@@ -51,6 +52,8 @@ from service.engine import (
     open_translator,
     translate_in_legs,
 )
+from service.glossaries.checks import GlossaryLimits, InvalidGlossary
+from service.glossaries.folder import glossary_in_file
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
@@ -70,6 +73,8 @@ class BulkOptions:
     output: Path | None = None  # None or -: standard output
     beam_size: int | None = None  # None: the beam size that the model was measured with
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
+    glossary: Path | None = None  # a file of terms
+    glossary_limits: GlossaryLimits = field(default_factory=GlossaryLimits)
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
@@ -179,15 +184,29 @@ def open_models(options: BulkOptions) -> OpenedModels:
         _explain_pivot(options, [leg.pair for leg in found], [leg.bundle.manifest.name for leg in found])
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
+    glossary = _glossary(options, [leg.pair for leg in found])
     legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
     search = TranslationOptions(
         beam_size=options.beam_size,
         values=options.values,
+        glossary=glossary,
         details=bool(options.alignments or options.scores),
         min_quality=options.min_quality,
         keep_source=options.keep_source,
     )
     return OpenedModels(legs, search, found[-1].bundle.manifest.decoding.length_penalty)
+
+
+def _glossary(options: BulkOptions, pairs: Sequence[Pair]) -> Glossary | None:
+    """Return the glossary of the wanted file; raise InvalidGlossary."""
+    if options.glossary is None:
+        return None
+    if len(pairs) > 1:
+        raise InvalidGlossary(
+            f"A glossary works in one translation, and this one goes through {pairs[0][1]}. Translate in two calls, "
+            "each with its own glossary."
+        )
+    return glossary_in_file(options.glossary, pairs[0], options.glossary_limits)
 
 
 def _explain_pivot(options: BulkOptions, pairs: Sequence[Pair], names: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ from service.cli.options import (
 )
 from service.documents.limits import limits_of
 from service.engine import EngineError, InvalidOption, UnsupportedPair
+from service.glossaries.checks import GlossaryLimits, InvalidGlossary
 from service.logs import configure_logging
 
 Texts = Annotated[
@@ -80,6 +81,13 @@ Values = Annotated[
         "[env: TRANSLUCENT_VALUES]"
     ),
 ]
+GlossaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary",
+        help="File of terms and their translations: TSV or CSV (two columns, or a first row of language tags), or TBX.",
+    ),
+]
 TargetFile = Annotated[
     Path | None,
     typer.Option(help="File of given translations, line by line, which are scored and aligned; nothing is translated."),
@@ -115,6 +123,7 @@ def translate(
     beam_size: BeamSize = None,
     split_sentences: SplitSentences = True,
     values: Values = None,
+    glossary: GlossaryFile = None,
     target_file: TargetFile = None,
     alignments: Alignments = None,
     scores: Scores = None,
@@ -151,6 +160,8 @@ def translate(
         beam_size=beam_size,
         split_sentences=split_sentences,
         values=own.values,
+        glossary=glossary,
+        glossary_limits=GlossaryLimits(own.glossary_term_limit, own.glossary_character_limit),
         target_file=target_file,
         alignments=alignments,
         scores=scores,
@@ -169,7 +180,7 @@ def translate(
             documents.run(options, documents.DocumentOptions(limits_of(own), chosen))
         else:
             bulk.run(options)
-    except (InvalidOption, UnsupportedPair) as error:
+    except (InvalidOption, InvalidGlossary, UnsupportedPair) as error:
         fail(error.message, WRONG)
     except EngineError as error:
         fail(error.message, FAILED)

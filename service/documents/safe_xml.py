@@ -11,8 +11,11 @@ MOST_BYTES = 32 * MIB  # in memory, the elements take ten times as much
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
 
 
-def parse_xml(data: bytes, name: str) -> etree._Element:
-    """Return the root of an XML file, which errors call `name`; raise BrokenDocument or UnsafeDocument."""
+def parse_xml(data: bytes, name: str, *, with_doctype: bool = False) -> etree._Element:
+    """Return the root of an XML file, which errors call `name`; raise BrokenDocument or UnsafeDocument.
+
+    `with_doctype`: accept the name of a document type; it is never loaded, and may declare nothing itself.
+    """
     if len(data) > MOST_BYTES:
         raise DocumentTooLarge(f"{name} has {len(data)} bytes of XML; the most are {MOST_BYTES}. Split the document.")
     parser = etree.XMLParser(
@@ -31,7 +34,10 @@ def parse_xml(data: bytes, name: str) -> etree._Element:
     except ValueError:
         raise BrokenDocument(f"{name} is not well-formed XML.") from None
     doctype = root.getroottree().docinfo
-    if doctype.doctype or doctype.internalDTD is not None:
+    if doctype.internalDTD is not None and with_doctype:
+        if any(True for _ in (*doctype.internalDTD.iterentities(), *doctype.internalDTD.iterelements())):
+            raise UnsafeDocument(f"{name} declares entities or elements, which is refused; remove them.")
+    elif doctype.doctype or doctype.internalDTD is not None:
         raise UnsafeDocument(f"{name} has a document type declaration, which is refused; remove it.")
     if depth_of(root) > DEEPEST:
         raise UnsafeDocument(f"{name} nests elements more than {DEEPEST} deep.")

@@ -55,6 +55,7 @@ from service.engine.events import tee as tee
 from service.engine.languages.default_model import in_order as in_order
 from service.engine.languages.pivot import Pair as Pair
 from service.engine.languages.tags import Languages as Languages
+from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
 from service.engine.legs import check_room as check_room
 from service.engine.legs import stream_in_legs as stream_in_legs
@@ -99,6 +100,8 @@ from service.engine.types import TranslationOptions as TranslationOptions
 from service.engine.types import ValueHandling as ValueHandling
 from service.engine.types import ValuePath as ValuePath
 from service.engine.types import WorkerState as WorkerState
+from service.engine.values.terms import Glossary as Glossary
+from service.engine.values.terms import Term as Term
 
 if TYPE_CHECKING:
     from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE

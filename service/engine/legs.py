@@ -26,6 +26,7 @@ from service.engine.types import (
     TranslationOptions,
     ValueHandling,
 )
+from service.engine.values.terms import Glossary
 
 
 class Leg(Protocol):
@@ -62,6 +63,7 @@ class StreamingLeg(Leg, Protocol):
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token."""
         ...
@@ -142,6 +144,7 @@ async def stream_in_legs(
     *,
     deadline: float | None = None,
     values: ValueHandling = "localize",
+    glossary: Glossary | None = None,
 ) -> AsyncIterator[StreamedPivot | StreamEvent]:
     """Yield the events of the last leg; with two legs, the first event is the text between them.
 
@@ -156,7 +159,7 @@ async def stream_in_legs(
         [between] = await first.translate([text], options, deadline=deadline)
         text = between.text
         yield StreamedPivot(_pivot_text(first.info, between))
-    async with aclosing(last.stream(text, max_length, deadline=deadline, values=values)) as events:  # type: ignore[type-var]
+    async with aclosing(last.stream(text, max_length, deadline=deadline, values=values, glossary=glossary)) as events:  # type: ignore[type-var]
         async for event in events:
             yield event
 

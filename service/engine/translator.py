@@ -72,6 +72,7 @@ from service.engine.types import (
     WorkerState,
 )
 from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.terms import Glossary
 
 Result = TypeVar("Result")
 
@@ -233,7 +234,7 @@ class Translator:
         self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
         self._touch()
         size = sum(map(len, texts))
-        segmentation = replace(self._segmentation, split=split, values=self._value_rules(options))
+        segmentation = replace(self._segmentation_for(options), split=split)
         segmented_texts = await self._timed(
             "tokenize",
             size,
@@ -292,8 +293,7 @@ class Translator:
 
         The view is over the tokens of the text itself, while the search replaces values by stand-ins.
         """
-        rules = self._value_rules(options)
-        if rules is None or not find_values(text, rules):
+        if not self._has_values(text, options):
             return None
         self._encode_sides(text)  # a text that is too long is refused before it is translated
         [own] = await self.translate([text], replace(options, alternatives=0), deadline=deadline, split=False)
@@ -306,17 +306,19 @@ class Translator:
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
 
         If the iterator is closed, the rows are freed.
         """
         options = complete(
-            TranslationOptions(beam_size=1, max_length=max_length, values=values), self._manifest.decoding
+            TranslationOptions(beam_size=1, max_length=max_length, values=values, glossary=glossary),
+            self._manifest.decoding,
         )
         self.check_room(deadline)
         self._touch()
-        segmentation = replace(self._segmentation, values=self._value_rules(options))
+        segmentation = self._segmentation_for(options)
         segmented = await self._timed(
             "tokenize",
             len(text),
@@ -357,12 +359,22 @@ class Translator:
         if self._warm.is_set():
             self._last_used[:] = [time.time()]
 
+    def _segmentation_for(self, options: TranslationOptions) -> SegmentationOptions:
+        """Return how texts are cut, and which of their parts are values."""
+        return replace(self._segmentation, values=self._value_rules(options), glossary=options.glossary)
+
     def _value_rules(self, options: TranslationOptions) -> ValueRules | None:
         """Return how values are found and written; None: they are text as any other."""
         if options.values == "off":
             return None
         localized = options.values != "keep"
         return ValueRules(self._segmentation.language, self._info.target_language, localized)
+
+    def _has_values(self, text: str, options: TranslationOptions) -> bool:
+        rules, glossary = self._value_rules(options), options.glossary
+        return (rules is not None and bool(find_values(text, rules))) or (
+            glossary is not None and bool(glossary.find(text, self._segmentation.language))
+        )
 
     async def _with_values(
         self,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from service.bundle.manifest import Step
 from service.engine.values.constraints import ValueConstraints
+from service.engine.values.terms import Glossary
 
 FinishReason = Literal["eos", "length"]
 ModelStateName = Literal[
@@ -48,6 +49,7 @@ class TranslationOptions:
     min_length: int = 0  # least tokens of a sentence, </s> not counted
     alternatives: int = 0  # number of further translations, best first, all different
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
+    glossary: Glossary | None = None  # how its terms are translated
     details: bool = False  # also return tokens, scores and word alignment of each sentence
     min_quality: float | None = None  # sentences below it are marked; None: no sentence is
     keep_source: bool = False  # sentences below min_quality are not translated

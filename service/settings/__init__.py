@@ -18,7 +18,7 @@ from pydantic_settings import SettingsConfigDict
 
 from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
 from service.settings.documents import DocumentSettings
-from service.settings.fields import PREFIX, setting, variable
+from service.settings.fields import PREFIX, optional, setting, variable
 from service.settings.renamed import RENAMED, conflicts, old_names, renaming_warnings, values_by_field
 
 __all__ = [
@@ -163,6 +163,19 @@ class Settings(DocumentSettings):
         "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
         "translates it like any text",
         "localize, keep or off",
+    )
+    glossaries_dir: Path | None = optional(
+        None,
+        "Folder of glossaries: NAME.en-fr.tsv or .csv (source term, target term), NAME.tsv or .csv with a first row of "
+        "language tags, or NAME.tbx. It is read again when the models are reloaded; see docs/glossaries.md",
+        "a folder",
+        shown="none",
+    )
+    glossary_term_limit: int = setting(
+        5000, "Most terms of one glossary, in a request or a file", "a whole number of at least 1", ge=1
+    )
+    glossary_character_limit: int = setting(
+        200, "Most characters of one term of a glossary", "a whole number from 1 to 1000", ge=1, le=1000
     )
     body_limit: int = setting(
         1_048_576,

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from service.api.state import Service
+from service.engine import Glossary
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -88,6 +89,7 @@ class GalleryTranslator(DummyTranslator):
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         target = words_of(text.upper())
         weights = weights_of(len(target), len(target), 7)

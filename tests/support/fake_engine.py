@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from service.bundle.repository import Change
+from service.engine import Glossary
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.events import (
     EventListener,
@@ -134,6 +135,7 @@ class DummyTranslator:
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         target = self.say(text)
         yield StreamedSentence(0, text, words_of(text), "")

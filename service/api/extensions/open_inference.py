@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -251,7 +252,10 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
     inference = read_inference(decode_json(body), data, service.settings)
     context.count(inference.texts, info.name)
-    translator = service.registry.resolve(*pair_of(inference, info), info.name)
+    pair = pair_of(inference, info)
+    translator = service.registry.resolve(*pair, info.name)
+    glossary = service.glossary(inference.glossary, pair, [translator])
+    inference = replace(inference, options=replace(inference.options, glossary=glossary))
     tensors = await context.deadline.wait_for(infer_with(translator, inference, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if inference.id is not None:

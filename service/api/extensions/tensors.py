@@ -26,6 +26,7 @@ from service.engine import (
     TranslationOptions,
     pairs_of,
 )
+from service.glossaries.checks import Entries
 from service.settings import Settings
 
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
@@ -45,6 +46,7 @@ class Inference:
     source: str | None = None  # language tags, of a model with several pairs
     target: str | None = None
     binary: frozenset[str] = field(default_factory=frozenset)  # the outputs wanted as bytes
+    glossary: str | Entries | None = None  # the name of a glossary, or its entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
         options=options,
         source=parameters.source,
         target=parameters.target,
+        glossary=parameters.glossary,
         binary=frozenset(output.name for output in wanted if output.is_binary(parameters.binary_data_output)),
     )
 

@@ -84,7 +84,10 @@ async def stream(
     if len(legs) > 1:
         service.metrics.request_pivoted(source, target)
     values = fields.values or service.settings.values
-    found = stream_in_legs(legs, fields.q, fields.max_length, deadline=context.deadline.at, values=values)
+    glossary = service.glossary(fields.glossary, (source, target), legs)
+    found = stream_in_legs(
+        legs, fields.q, fields.max_length, deadline=context.deadline.at, values=values, glossary=glossary
+    )
     first = await context.deadline.wait_for(anext(found))
     lines = _lines(first, found, legs[-1].info, context)
     return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)

@@ -91,4 +91,4 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         min_quality=fields.min_quality,
         keep_source=fields.below_min_quality == "keep_source",
     )
-    return Job(texts, is_list, source, target, fields.model, options, html)
+    return Job(texts, is_list, source, target, fields.model, options, html, fields.glossary)

@@ -6,12 +6,21 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
@@ -146,6 +155,69 @@ VALUES = (
     "exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: text as any other. "
     "Default: the server's setting"
 )
+
+
+def glossary_entries(value: object) -> object:
+    """Return the name of a glossary, or its entries from an object or a list of pairs, also as JSON in a form.
+
+    Raise pydantic's error for anything else.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise GLOSSARY_ERROR from None
+    if isinstance(value, str):
+        return value
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(pairs, list):
+        raise GLOSSARY_ERROR
+    return tuple(map(_glossary_entry, pairs))
+
+
+def _glossary_entry(pair: object) -> tuple[str, tuple[str, ...]]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise GLOSSARY_ERROR
+    source, target = pair
+    forms = target if isinstance(target, list) else [target]
+    if not isinstance(source, str) or not all(isinstance(form, str) for form in forms):
+        raise GLOSSARY_ERROR
+    return source, tuple(forms)
+
+
+GLOSSARY_ERROR = refused(
+    "glossary must be the name of a glossary, an object of source and target terms such as "
+    '{"contract": "Vertrag"}, or a list of pairs; a target may be a list of accepted forms',
+    "glossary",
+)
+GLOSSARY = (
+    "How terms are translated: the name of a glossary of `GET /glossaries`, an object "
+    '`{"source term": "target term"}`, or a list of pairs. A list in place of a target term gives further accepted '
+    "forms; the model chooses. In a form, JSON"
+)
+_TARGET = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+Glossary = Annotated[
+    Any,
+    PlainValidator(glossary_entries),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "additionalProperties": _TARGET},
+                {
+                    "type": "array",
+                    "items": {
+                        "type": "array",
+                        "prefixItems": [{"type": "string"}, _TARGET],
+                        "minItems": 2,
+                        "maxItems": 2,
+                    },
+                },
+                {"type": "null"},
+            ]
+        }
+    ),
+]
 
 
 class Decoding(Fields):

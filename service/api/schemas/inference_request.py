@@ -17,10 +17,12 @@ from pydantic import (
 )
 
 from service.api.schemas.common import (
+    GLOSSARY,
     VALUES,
     Accepts,
     Fields,
     Flag,
+    Glossary,
     OptionalNumber,
     OptionalWholeNumber,
     Schema,
@@ -164,6 +166,7 @@ class InferenceParameters(Fields):
     below_min_quality: Literal["mark", "keep_source"] = Field(
         "mark", description="`keep_source` leaves the sentences below `min_quality` in their own language"
     )
+    glossary: Glossary = Field(None, description=GLOSSARY)
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")

@@ -8,9 +8,11 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
+    GLOSSARY,
     VALUES,
     ErrorBody,
     Fields,
+    Glossary,
     OptionalWholeNumber,
     Schema,
     SideSchema,
@@ -37,6 +39,7 @@ class StreamRequest(Fields):
         None, ge=1, description="Most tokens of a sentence, including the end token"
     )
     values: Values = Field(None, description=VALUES)
+    glossary: Glossary = Field(None, description=GLOSSARY)
 
 
 class PivotEvent(Schema):

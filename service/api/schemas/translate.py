@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, SkipValidation
 
 from service.api.schemas.common import (
+    GLOSSARY,
     Count,
     Decoding,
     DetectionSchema,
     Flag,
+    Glossary,
     Lowered,
     OptionalNumber,
     Schema,
@@ -33,6 +35,7 @@ class TranslateRequest(Decoding):
         "text", description="`html`: tags are kept, and follow their words", json_schema_extra={"enum": [*FORMATS]}
     )
     alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
+    glossary: Glossary = Field(None, description=GLOSSARY)
     details: Flag = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"

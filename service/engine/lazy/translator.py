@@ -28,6 +28,7 @@ from service.engine.types import (
     TranslationOptions,
     ValueHandling,
 )
+from service.engine.values.terms import Glossary
 
 Load = Callable[[], Translator]
 GRACE_SECONDS = 1.0
@@ -234,11 +235,14 @@ class LazyTranslator:
         *,
         deadline: float | None = None,
         values: ValueHandling = "localize",
+        glossary: Glossary | None = None,
     ) -> AsyncIterator[StreamEvent]:
         """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
         async with (
             self._opened(deadline) as translator,
-            aclosing(translator.stream(text, max_length, deadline=deadline, values=values)) as events,  # type: ignore[type-var]
+            aclosing(
+                translator.stream(text, max_length, deadline=deadline, values=values, glossary=glossary)
+            ) as events,  # type: ignore[type-var]
         ):
             async for event in events:
                 yield event

@@ -54,6 +54,8 @@ class _View(NamedTuple):
     ends: IntArray  # [n, M]
     every: IntArray  # [n, 1]
     whole: IntArray  # [n, 1]
+    soft: IntArray  # [n, 1]
+    soft_nodes: Flags  # [n, M]
     digits_reserved: Flags  # [n, 1, 1]
 
 
@@ -81,6 +83,8 @@ class ValueSearch:
             "values": np.zeros(edges, np.int64),
             "inside": np.zeros(edges, bool),
             "ends": np.zeros(nodes, np.int64),
+            "soft": np.zeros(one, np.int64),  # bits of the values whose tokens may stand elsewhere
+            "soft_nodes": np.zeros(nodes, bool),
         }
         self._digits = self._openers = self._continuing = np.zeros(0, bool)
         self._view: _View | None = None
@@ -112,6 +116,7 @@ class ValueSearch:
         for name, column in zip(("start", "token", "end", "values", "inside"), columns, strict=True):
             arrays[name][index, :count] = column
         arrays["ends"][index, :nodes] = automaton.ends
+        arrays["soft"][index], arrays["soft_nodes"][index, :nodes] = automaton.soft, automaton.soft_nodes
 
     def remove(self, removed: list[int] | Any, holes: IntArray, movers: IntArray) -> None:
         """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
@@ -172,30 +177,34 @@ class ValueSearch:
         on = same & (view.start == node[:, :, None]) & (~view.inside | opened[:, :, None])
         closed: Flags | bool = False
         if np.count_nonzero(node) or np.count_nonzero(on):
-            met, node, closed = self._followed(view, (met, node), same, on)
+            continues = self._continuing.take(tokens, mode="clip")
+            met, node, closed = self._followed(view, (met, node), (same, continues), on)
         arrays["met"][at], arrays["node"][at] = met, node
         arrays["opened"][at] = self._openers.take(tokens, mode="clip")
         arrays["closed"][at] = closed
 
     @staticmethod
     def _followed(
-        view: _View, state: tuple[IntArray, IntArray], same: Flags, on: Flags
+        view: _View, state: tuple[IntArray, IntArray], chosen: tuple[Flags, Flags], on: Flags
     ) -> tuple[IntArray, IntArray, Flags]:
         """Return the values and nodes after the edges `on`, and whether a value that no letter may follow has ended.
 
-        `same` are the edges with the chosen token whose values are left; all are [n, K, E].
+        `chosen` are the edges with the chosen token whose values are left, [n, K, E] as `on`, and whether it continues
+        a word, [n, K].
         """
-        met, node = state
+        (met, node), (same, continues) = state, chosen
         # A value ends where no edge goes on, and the token may begin another.
         leaves = (node != ROOT) & ~on.any(axis=2)
-        met = np.where(leaves, met | _lowest(np.take_along_axis(view.ends, node, 1) & ~met), met)
+        ended = _lowest(np.take_along_axis(view.ends, node, 1) & ~met)
+        met = np.where(leaves & ~(continues & ((ended & view.soft) != 0)), met | ended, met)
         left = (view.values & ~met[:, :, None]) != 0
         on = on | (same & leaves[:, :, None] & view.outer & ~view.inside & left)
         followed = on.any(axis=2)
         node = np.where(followed, np.take_along_axis(view.end[:, 0], on.argmax(axis=2), 1), ROOT)
         final = np.take_along_axis(view.ends, node, 1) & ~met
         goes_on = ((view.start == node[:, :, None]) & left).any(axis=2)
-        written = followed & (final != 0) & ~goes_on
+        # A soft value ends with its word, which the next token decides.
+        written = followed & ((_lowest(final) & ~view.soft) != 0) & ~goes_on
         bit = np.where(written, _lowest(final), 0)
         return met | bit, np.where(written, ROOT, node), (bit & view.whole) != 0
 
@@ -224,13 +233,15 @@ class ValueSearch:
             order=IN_ORDER * np.log2(_lowest(values).clip(1)),
             ends=arrays["ends"][at],
             every=arrays["every"][at][:, None],
+            soft=arrays["soft"][at][:, None],
+            soft_nodes=arrays["soft_nodes"][at],
             whole=whole,
             digits_reserved=arrays["reserved"][at][:, None, None],
         )
         return self._view
 
     def _make_room(self, edges: int, nodes: int) -> None:
-        for names, count in ((("start", "token", "end", "values", "inside"), edges), (("ends",), nodes)):
+        for names, count in ((("start", "token", "end", "values", "inside"), edges), (("ends", "soft_nodes"), nodes)):
             for name in names:
                 before = self._arrays[name]
                 if count > before.shape[1]:
@@ -251,12 +262,13 @@ class ValueSearch:
         met, node, opened = arrays["met"][at], arrays["node"][at], arrays["opened"][at][:, :, None]  # [n, K]
         closed = arrays["closed"][at]
         outer = view.outer & ((view.values & ~met[:, :, None]) != 0) & (~view.inside | opened)
-        free, at_root, after, inner = None, None, met, None
+        free, ending, at_root, after, inner = None, None, None, met, None
         if np.count_nonzero(node):
             at_root = (node == ROOT)[:, :, None]
             final = np.take_along_axis(view.ends, node, 1) & ~met
             ended = _lowest(final)
-            free = at_root | (final != 0)[:, :, None]
+            ending = at_root | (final != 0)[:, :, None]
+            free = ending | np.take_along_axis(view.soft_nodes, node, 1)[:, :, None]
             after = met | ended  # the values written if the value here ends
             closed = closed | ((ended & view.whole) != 0)
             inner = (view.start == node[:, :, None]) & ~at_root & ((view.values & ~met[:, :, None]) != 0)
@@ -286,9 +298,9 @@ class ValueSearch:
         if at_root is not None:
             asks &= at_root
         begun = np.maximum(model, _instead(view, logprobs, asks, is_end))
-        if inner is not None and free is not None:
+        if inner is not None and ending is not None:
             forced = np.where(model > _NOTHING, np.maximum(model, LEAST_INSIDE), 2 * LEAST_INSIDE)
-            begun = np.where(outer, begun, np.where(free, model, forced))
+            begun = np.where(outer, begun, np.where(ending, model, forced))
         edge_logprobs = np.where(allowed, np.minimum(begun, 0.0), _NOTHING).astype(np.float32)
         return own, edge_logprobs, rewards
 

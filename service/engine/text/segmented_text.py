@@ -19,7 +19,8 @@ from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, 
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.stand_ins import CUT_KINDS
-from service.engine.values.value import Value, shifted
+from service.engine.values.terms import Glossary, with_terms
+from service.engine.values.value import Kind, Value, shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class SegmentationOptions:
     max_tokens: int  # the model's limit
     split: bool = True  # False: the whole text is one sentence
     values: ValueRules | None = None  # how values are found and written; None: they are text as any other
+    glossary: Glossary | None = None  # its terms are values too
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,21 @@ class SegmentedText:
             return self.valued[number].locate(ids, tokenizer, shift)
         return tokenizer.locate(ids, shift)
 
+    def reading_terms(self, number: int, tokenizers: Tokenizers) -> SegmentedText:
+        """Return the same text, but the model reads target terms in a segment, in the places of the source terms."""
+        segment, valued = self.segments[number], self.valued[number]
+        other = valued_sentence(valued.text, valued.values, tokenizers.target, reads_targets=True)
+        if not valued.has_terms or other is None:
+            return self
+        segments = list(self.segments)
+        segments[number] = Segment(segment.start, segment.end, tokenizers.source.encode(other.read))
+        return SegmentedText(self.text, tuple(segments), {**self.valued, number: other})
+
+    def with_segment_of(self, other: SegmentedText, number: int) -> SegmentedText:
+        """Return the same text with one segment as the other has it."""
+        segments = (*self.segments[:number], other.segments[number], *self.segments[number + 1 :])
+        return SegmentedText(self.text, segments, {**self.valued, number: other.valued[number]})
+
     @property
     def spans(self) -> list[Span]:
         """Return the ranges of the segments."""
@@ -91,7 +108,10 @@ def segment_text(
     `target` is the tokenizer of the other side, if that is another one.
     """
     check_text(text)
-    if segmentation.values is not None and (values := find_values(text, segmentation.values)):
+    values = () if segmentation.values is None else find_values(text, segmentation.values)
+    if segmentation.glossary is not None:
+        values = with_terms(values, segmentation.glossary.find(text, segmentation.language))
+    if values:
         return _with_values(text, values, Tokenizers(tokenizer, target or tokenizer), segmentation)
     spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
     segments = [
@@ -137,14 +157,15 @@ def _with_values(
 
 def cut_at_values(
     segmented: SegmentedText, numbers: Collection[int], tokenizer: Tokenizer, segmentation: SegmentationOptions
-) -> tuple[SegmentedText, list[int | None]]:
+) -> tuple[SegmentedText, list[int | str | None]]:
     """Return the text with some of its segments cut at their values, which are copied then.
 
-    Also return for each segment of the result its number before, or None if it is a part of one that was cut.
+    Also return for each segment of the result its number before, or None if it is a part of one that was cut, or its
+    translation if it is a term.
     """
     segments: list[Segment] = []
     valued: dict[int, ValuedSentence] = {}
-    before: list[int | None] = []
+    before: list[int | str | None] = []
     for number, segment in enumerate(segmented.segments):
         if number not in numbers:
             if number in segmented.valued:
@@ -154,12 +175,18 @@ def cut_at_values(
             continue
         values = segmented.valued[number].values
         copied = ((value.start + segment.start, value.end + segment.start) for value in values)
-        for span in outside(segmented.text, segment.start, segment.end, copied):
-            parts = list(
-                cut_sentence(segmented.text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
-            )
-            segments += parts
-            before += [None] * len(parts)
+        cut: list[tuple[Segment, str | None]] = [
+            (part, None)
+            for span in outside(segmented.text, segment.start, segment.end, copied)
+            for part in cut_sentence(segmented.text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
+        ]
+        for value in values:
+            if value.kind is Kind.TERM:
+                start, end = value.start + segment.start, value.end + segment.start
+                cut.append((Segment(start, end, tokenizer.encode(value.text)), value.written))
+        cut.sort(key=lambda part: part[0].start)
+        segments += [part for part, _ in cut]
+        before += [written for _, written in cut]
     return SegmentedText(segmented.text, tuple(segments), valued), before
 
 
@@ -207,7 +234,9 @@ def _wrapped(
 
 
 def _has_words(sentence: str, values: Sequence[Value]) -> bool:
-    """Return whether there is anything to translate: a letter outside of values."""
+    """Return whether there is anything to translate: a term, or a letter outside of values."""
+    if any(value.kind is Kind.TERM for value in values):
+        return True
     position = 0
     for value in values:
         if any(map(str.isalpha, sentence[position : value.start])):

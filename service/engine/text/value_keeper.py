@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from service.engine.text.segmented_text import SegmentationOptions, SegmentedText, SegmentResult, cut_at_values
 from service.engine.text.tokenizer import Tokenizers
-from service.engine.types import MAX_BEAM_SIZE, TranslationOptions
+from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
 from service.engine.values.constraints import ValueConstraints
 
 WIDER = 4  # times the beam of the first search, up to the widest
@@ -60,31 +60,32 @@ class ValueKeeper:
         for text, segmented in enumerate(texts):
             for number in segmented.valued:
                 own[text][number] = replace(own[text][number], values="search")
-        if wrong:
-            await self._search_again(texts, own, wrong, options)
         kept = list(texts)
-        lost = [place for place in wrong if not self._holds_all(texts, own, place)]
+        if wrong:
+            await self._search_again(kept, own, wrong, options)
+        lost = [place for place in wrong if not self._holds_all(kept, own, place)]
         if lost:
             await self._copy(kept, own, lost, options)
         return kept, [result for results_of_text in own for result in results_of_text]
 
     async def _search_again(
         self,
-        texts: Sequence[SegmentedText],
+        texts: list[SegmentedText],
         own: list[list[SegmentResult]],
         wrong: Sequence[tuple[int, int]],
         options: TranslationOptions,
     ) -> None:
-        """Replace wrong results by the better ones of a wider search."""
+        """Replace wrong results by the better ones of a wider search, in which the model reads the target terms."""
         beam_size = min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE)
-        sources = [sources_of(texts[text])[number] for text, number in wrong]
+        others = [texts[text].reading_terms(number, self.tokenizers) for text, number in wrong]
+        sources = [sources_of(other)[number] for other, (_, number) in zip(others, wrong, strict=True)]
         found = await self.translate(sources, replace(options, beam_size=beam_size))
-        for (text, number), result in zip(wrong, found, strict=True):
+        for (text, number), other, result in zip(wrong, others, found, strict=True):
             ids = result.hypotheses[0].ids
-            if texts[text].is_well_placed(number, ids, self.tokenizers.target) or (
-                not self._holds_all(texts, own, (text, number))
-                and texts[text].holds_all(number, ids, self.tokenizers.target)
+            if other.is_well_placed(number, ids, self.tokenizers.target) or (
+                not self._holds_all(texts, own, (text, number)) and other.holds_all(number, ids, self.tokenizers.target)
             ):
+                texts[text] = texts[text].with_segment_of(other, number)
                 own[text][number] = replace(result, values="retry")
 
     async def _copy(
@@ -100,8 +101,20 @@ class ValueKeeper:
             cut, before = cut_at_values(texts[text], numbers, self.tokenizers.source, self.segmentation)
             parts = [Source(segment.ids) for segment, old in zip(cut.segments, before, strict=True) if old is None]
             found = iter(await self.translate(parts, options) if parts else [])
-            own[text] = [replace(next(found), values="copied") if old is None else own[text][old] for old in before]
+            own[text] = [
+                own[text][old]
+                if isinstance(old, int)
+                else self._given(old)
+                if isinstance(old, str)
+                else replace(next(found), values="copied")
+                for old in before
+            ]
             texts[text] = cut
+
+    def _given(self, term: str) -> SegmentResult:
+        """Return a target term as the translation of its own segment."""
+        ids = self.tokenizers.target.word(term)
+        return SegmentResult((Hypothesis(ids, (0.0,) * len(ids), 0.0, "length"),), values="copied")
 
     def _holds_all(
         self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]

@@ -11,7 +11,7 @@ from service.engine.text.tokenizer import Decoded, Tokenizer
 from service.engine.types import Token
 from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints, places_of
 from service.engine.values.stand_ins import is_number_like, stand_ins
-from service.engine.values.value import DIGIT_KINDS, Value
+from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
 _OPENING = "("  # what follows it has no space before it
@@ -47,10 +47,17 @@ class ValuedSentence:
         parts: list[tuple[Span, str]] = []
         for place in places_of(self.constraints, ids, tokenizer.eos) or ():
             span = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
-            if decoded.text[slice(*span)] != self.values[place.value].written:
-                parts.append((span, self.values[place.value].written))
+            own = decoded.text[slice(*span)]
+            written = _written(self.values[place.value], own, span[0] == 0)
+            if own != written:
+                parts.append((span, written))
         text, replacements = _replaced(decoded.text, parts)
         return Decoded(text, _moved(decoded.tokens, replacements, text, shift))
+
+    @property
+    def has_terms(self) -> bool:
+        """Return whether one of its values is a term of a glossary."""
+        return any(value.kind is Kind.TERM for value in self.values)
 
     def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
         """Return whether a translation holds every value exactly once."""
@@ -69,27 +76,42 @@ class ValuedSentence:
         )
 
 
-def valued_sentence(text: str, values: Sequence[Value], target: Tokenizer) -> ValuedSentence | None:
-    """Return a sentence with its values, whose places are in it; None if it has too many of them."""
+def valued_sentence(
+    text: str, values: Sequence[Value], target: Tokenizer, *, reads_targets: bool = False
+) -> ValuedSentence | None:
+    """Return a sentence with its values, whose places are in it; None if it has too many of them.
+
+    `reads_targets`: whether the model reads target terms in the places of source terms, as stand-ins that it copies.
+    """
     if len(values) > MOST_VALUES:
         return None
-    replaced = [value.kind not in DIGIT_KINDS or not _is_short(value, target) for value in values]
+    replaced = [_needs_stand_in(value, target) for value in values]
     words = stand_ins(text, values, replaced)
     if words is None:
         return None
+    if reads_targets:
+        words = tuple(
+            value.written if value.kind is Kind.TERM else word for value, word in zip(values, words, strict=True)
+        )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
     read, _ = _replaced(text, parts)
-    forms = tuple(
-        _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
-        for value, word in zip(values, words, strict=True)
-    )
+    forms = tuple(_all_forms(text, value, word, target) for value, word in zip(values, words, strict=True))
     constraints = ValueConstraints(
         forms=forms,
         whole_words=tuple(not _may_continue(text, value) for value in values),
         digits_reserved=any(map(is_number_like, values)),
+        soft=tuple(value.kind is Kind.TERM for value in values),
         classes=target.classes,
     )
     return ValuedSentence(text, tuple(values), read, words, constraints)
+
+
+def _written(value: Value, own: str, begins: bool) -> str:
+    """Return a value as a translation holds it, where the search wrote `own`."""
+    if value.kind is not Kind.TERM:
+        return value.written
+    form = next((each for each in (value.written, *value.others) if each.casefold() == own.casefold()), value.written)
+    return form[:1].upper() + form[1:] if begins and own[:1].isupper() else form
 
 
 def _ends_sentence(text: str) -> bool:
@@ -108,6 +130,10 @@ def _may_continue(text: str, value: Value) -> bool:
     return value.written == "1" or ordinal or following[:1].isalnum() or following[:1] in ("-", "'", "’")
 
 
+def _needs_stand_in(value: Value, target: Tokenizer) -> bool:
+    return value.kind is not Kind.TERM and (value.kind not in DIGIT_KINDS or not _is_short(value, target))
+
+
 def _is_short(value: Value, target: Tokenizer) -> bool:
     """Return whether the model can write a value itself: a few whole pieces, the first of them visible."""
     tokens = target.word(value.written)
@@ -116,6 +142,16 @@ def _is_short(value: Value, target: Tokenizer) -> bool:
 
 def _follows_directly(text: str, start: int) -> bool:
     return start > 0 and not text[start - 1].isspace()
+
+
+def _all_forms(text: str, value: Value, word: str | None, target: Tokenizer) -> tuple[Form, ...]:
+    """Return the tokens of every form of a value; a term may follow an apostrophe, and may begin a sentence."""
+    if value.kind is not Kind.TERM:
+        return _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
+    written = dict.fromkeys((value.written, *value.others))
+    if text[:1].isupper() or value.text[:1].isupper():
+        written |= dict.fromkeys(each[:1].upper() + each[1:] for each in written)
+    return tuple(dict.fromkeys(form for each in written for form in _forms(each, True, target)))
 
 
 def _forms(written: str, inside: bool, target: Tokenizer) -> tuple[Form, ...]:

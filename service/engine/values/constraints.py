@@ -4,6 +4,9 @@ Each value has forms: sequences of tokens, for the start of a word and perhaps f
 make one trie. A hypothesis is at one of its nodes, with the set of the values that it has written. At the root any
 token may follow, except the reserved ones, which only values may hold. Inside a value only its next tokens may follow.
 A node may end one value and be on the way to another (1 and 12): the next token decides.
+
+A soft value, such as a term, consists of ordinary words. A hypothesis may leave it before its end or continue its last
+word ("pays" in "paysage"); the value is still to be written then.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ class ValueConstraints:
     whole_words: tuple[bool, ...]  # whether no letter may follow the value
     digits_reserved: bool  # whether tokens with digits may stand in values only
     classes: TokenClasses
+    soft: tuple[bool, ...] = ()  # whether the tokens of a value may stand outside of it too, as those of terms do
     strict: bool = False  # whether a value may begin wherever the model allows it at all (the second search)
 
     @property
@@ -89,6 +93,8 @@ class Automaton:
     edges: tuple[Edge, ...]
     ends: tuple[int, ...]
     whole_words: int  # bits of the values that no letter may follow
+    soft: int  # bits of the values whose tokens may stand elsewhere
+    soft_nodes: tuple[bool, ...]  # the nodes on the way to soft values alone
     every: int  # the bits of all values
 
 
@@ -114,7 +120,13 @@ def compile_values(constraints: ValueConstraints) -> Automaton:
         for (token, inside), end in node.following.items()
     )
     closed = sum(1 << number for number, whole in enumerate(constraints.whole_words) if whole)
-    return Automaton(edges, tuple(node.ends for node in nodes), closed, (1 << len(constraints.forms)) - 1)
+    soft = sum(1 << number for number, is_soft in enumerate(constraints.soft) if is_soft)
+    through = [0] * len(nodes)
+    for each in edges:
+        through[each.end] |= each.values
+    soft_nodes = tuple(bits != 0 and bits & ~soft == 0 for bits in through)
+    every = (1 << len(constraints.forms)) - 1
+    return Automaton(edges, tuple(node.ends for node in nodes), closed & ~soft, soft, soft_nodes, every)
 
 
 class Place(NamedTuple):
@@ -134,7 +146,10 @@ def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tu
     from_node: dict[int, dict[int, list[Edge]]] = {}
     for edge in automaton.edges:
         from_node.setdefault(edge.start, {}).setdefault(edge.token, []).append(edge)
-    openers = unpacked(constraints.classes.openers, constraints.classes.size)
+    openers, continuing = (
+        unpacked(flags, constraints.classes.size)
+        for flags in (constraints.classes.openers, constraints.classes.continuing)
+    )
     found: list[Place] = []
     met, node, first, previous = 0, ROOT, 0, -1
     for at, token in enumerate(ids):
@@ -143,14 +158,17 @@ def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tu
             opened = previous < 0 or bool(openers[previous])
             edges = [edge for edge in edges if not edge.inside or opened]
         elif not edges:
-            met = _end_value(automaton.ends[node] & ~met, met, (first, at), found)
+            final = automaton.ends[node] & ~met & ~(automaton.soft if continuing[token] else 0)
+            met = _end_value(final, met, (first, at), found)
             node = ROOT
             edges = [e for e in from_node[ROOT].get(token, ()) if e.values & ~met and not e.inside]
         if edges:
             first = at if node == ROOT else first
             node = edges[0].end
             final = automaton.ends[node] & ~met
-            if final and not any(e.values & ~met for other in from_node.get(node, {}).values() for e in other):
+            if final & -final & ~automaton.soft and not any(
+                e.values & ~met for other in from_node.get(node, {}).values() for e in other
+            ):
                 met = _end_value(final, met, (first, at + 1), found)
                 node = ROOT
         previous = token

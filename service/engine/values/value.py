@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -22,6 +22,7 @@ class Kind(StrEnum):
     MENTION = "mention"
     EMOJI = "emoji"
     MARKED = "marked"
+    TERM = "term"
 
 
 DIGIT_KINDS = frozenset({Kind.NUMBER, Kind.TIME, Kind.DATE})
@@ -37,8 +38,9 @@ class Value:
     end: int
     text: str  # exactly text[start:end]
     written: str  # as the target language writes it
+    others: tuple[str, ...] = ()  # further forms that may be written in its place
 
 
 def shifted(value: Value, by: int) -> Value:
     """Return the value at a place that is `by` further on."""
-    return Value(value.kind, value.start + by, value.end + by, value.text, value.written)
+    return replace(value, start=value.start + by, end=value.end + by)

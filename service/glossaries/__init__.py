@@ -1,0 +1,1 @@
+"""Glossaries: terms and how they are translated, from requests and from an operator's files."""

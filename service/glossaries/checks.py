@@ -1,0 +1,93 @@
+"""Makes a glossary of entries that a client or a file gives, or says what is wrong with them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from service.engine import Glossary, InvalidInput, Term
+
+SHOWN_CHARACTERS = 40  # of a term, in an error
+
+Entry = tuple[str, tuple[str, ...]]  # a source term and the accepted forms of its target term
+Entries = tuple[Entry, ...]
+
+
+class InvalidGlossary(InvalidInput):
+    """The glossary of a request, or a file of the operator, cannot be used."""
+
+    code = "invalid_glossary"
+
+    def __init__(self, message: str, logged: str | None = None) -> None:
+        """Keep the message for the caller, and what a log may say: the same without terms."""
+        super().__init__(message)
+        self.logged = logged or message
+
+
+class UnknownGlossary(InvalidGlossary):
+    """No glossary has this name, or not for this pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryLimits:
+    """The most terms of a glossary, and the most characters of a term."""
+
+    terms: int = 5000
+    characters: int = 200
+
+
+def glossary_of(entries: Iterable[Entry], limits: GlossaryLimits) -> Glossary:
+    """Return the glossary of some entries; raise InvalidGlossary for the first one that cannot be used."""
+    terms: dict[str, Term] = {}
+    for source, targets in entries:
+        term = Term(source.strip(), tuple(target.strip() for target in targets))
+        _check_term(term, limits)
+        earlier = terms.setdefault(_same(term.source), term)
+        if earlier.targets != term.targets:
+            raise InvalidGlossary(
+                f"The glossary has two translations of {_shown(term.source)}; keep one, or give both as a list of "
+                "accepted forms.",
+                "A term has two translations.",
+            )
+        if len(terms) > limits.terms:
+            raise InvalidGlossary(f"The glossary has more than {limits.terms} terms, which is the most accepted here.")
+    if not terms:
+        raise InvalidGlossary("The glossary has no terms; give at least one, or leave glossary out.")
+    return Glossary(tuple(terms.values()))
+
+
+def _check_term(term: Term, limits: GlossaryLimits) -> None:
+    shown = _shown(term.source)
+    if not any(map(str.isalnum, term.source)):
+        raise InvalidGlossary(
+            f"The glossary has a source term without a letter or digit: {shown}.",
+            "A source term has no letter or digit.",
+        )
+    if not term.targets or not all(term.targets):
+        raise InvalidGlossary(
+            f"The glossary has no translation of {shown}; a term cannot be left out. To keep it as it is, repeat it.",
+            "A term has no translation.",
+        )
+    for text in (term.source, *term.targets):
+        if len(text) > limits.characters:
+            raise InvalidGlossary(
+                f"The glossary has a term of {len(text)} characters ({_shown(text)}); the most is {limits.characters}.",
+                f"A term has more than {limits.characters} characters.",
+            )
+        if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+            raise InvalidGlossary(
+                f"The glossary entry of {shown} has a control character or a line break; remove it.",
+                "A term has a control character or a line break.",
+            )
+
+
+def _same(source: str) -> str:
+    """Return what two sources have in common if they match the same texts."""
+    return source if Term(source, ()).is_exact else " ".join(source.casefold().split())
+
+
+def _shown(text: str) -> str:
+    """Return a term for an error message: short, and without control characters."""
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in text[:SHOWN_CHARACTERS])
+    return f'"{shown}…"' if len(text) > SHOWN_CHARACTERS else f'"{shown}"'

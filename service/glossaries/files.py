@@ -1,0 +1,155 @@
+"""Reads the files of glossaries: tables of terms (TSV, CSV) and TermBase eXchange (TBX, ISO 30042).
+
+`NAME.en-fr.tsv` has a source term and its translation in the first two columns, as DeepL's files do; further columns
+are further accepted forms. `NAME.csv` or `NAME.tsv` has a first row of language tags, as Google's equivalent term sets
+do, and serves every pair of its columns. `NAME.tbx` serves every pair of its languages.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from service.documents.errors import DocumentError
+from service.engine import canonical
+from service.glossaries.checks import Entry, InvalidGlossary
+
+MOST_BYTES = 20 * 2**20
+ENDINGS = (".tsv", ".csv", ".tbx")
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
+_FILE = re.compile(
+    rf"(?P<name>[\w-]{{1,64}})(?:\.(?P<source>{_TAG.pattern})-(?P<target>{_TAG.pattern}))?\.(?:tsv|csv|tbx)"
+)
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+Pair = tuple[str, str]
+Entries = dict[Pair, list[Entry]]
+
+
+class FileName(NamedTuple):
+    """The name of a glossary and its language pair, if the name of the file has one."""
+
+    name: str
+    pair: Pair | None
+
+
+def read_name(path: Path) -> FileName:
+    """Return what the name of a file says; raise InvalidGlossary."""
+    found = _FILE.fullmatch(path.name)
+    if found is None:
+        raise InvalidGlossary(
+            "The file must be called NAME.tsv, NAME.csv or NAME.tbx, with a pair as in NAME.en-fr.tsv; a NAME has "
+            "letters, digits, _ and -."
+        )
+    pair = (canonical(found["source"]), canonical(found["target"])) if found["source"] else None
+    return FileName(found["name"], pair)
+
+
+def pair_of_name(path: Path) -> Pair | None:
+    """Return the language pair in the name of a file, if there is one."""
+    found = _FILE.fullmatch(path.name)
+    return (canonical(found["source"]), canonical(found["target"])) if found and found["source"] else None
+
+
+def names_languages(path: Path) -> bool:
+    """Return whether a file itself says its languages: TBX does, and a table whose first row is language tags."""
+    if path.suffix == ".tbx":
+        return True
+    with path.open("rb") as file:
+        first = file.readline(1000).decode("utf-8-sig", "replace")
+    cells = [cell.strip() for cell in first.split("," if path.suffix == ".csv" else "\t")]
+    return (
+        len(cells) > 1 and all(map(_TAG.fullmatch, cells)) and all(len(cell.partition("-")[0]) == 2 for cell in cells)
+    )
+
+
+def read_entries(path: Path, pair: Pair | None) -> Entries:
+    """Return the entries of a file by language pair; raise InvalidGlossary or OSError."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise InvalidGlossary(f"The file has more than {MOST_BYTES // 2**20} MiB.")
+    if path.suffix == ".tbx":
+        return _of_concepts(_tbx_concepts(data), pair)
+    rows = _rows(data, "\t" if path.suffix == ".tsv" else ",")
+    if pair is not None:
+        return {pair: [_entry(number, row) for number, row in rows]}
+    return _of_concepts(_table_concepts(rows), None)
+
+
+def _rows(data: bytes, delimiter: str) -> list[tuple[int, list[str]]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidGlossary("The file is not UTF-8.") from None
+    file = io.StringIO(text, newline="")
+    reader = csv.reader(file) if delimiter == "," else csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    try:
+        return [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise InvalidGlossary(f"Line {reader.line_num} is not a row of a table ({error}).") from None
+
+
+def _entry(number: int, row: Sequence[str]) -> Entry:
+    source, *targets = (cell.strip() for cell in row)
+    if not source or not targets or not targets[0]:
+        raise InvalidGlossary(f"Line {number} needs a source term and its translation, in two columns.")
+    return source, tuple(target for target in targets if target)
+
+
+Concept = Mapping[str, Sequence[str]]  # the terms of one concept, by language
+
+
+def _table_concepts(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Concept]:
+    header = [cell.strip() for cell in rows[0][1]] if rows else []
+    if len(header) < 2 or not all(map(_TAG.fullmatch, header)):
+        raise InvalidGlossary(
+            "The first row must name the language of each column, such as en and fr; or name the pair in the name of "
+            "the file, as in NAME.en-fr.csv."
+        )
+    languages = list(map(canonical, header))
+    for number, row in rows[1:]:
+        if len(row) > len(languages):
+            raise InvalidGlossary(f"Line {number} has more columns than the first row has languages.")
+        yield {language: [cell] for language, cell in zip(languages, row, strict=False) if cell.strip()}
+
+
+def _tbx_concepts(data: bytes) -> Iterator[Concept]:
+    """Yield the terms of each concept: termEntry, langSet in TBX 2, conceptEntry, langSec in TBX 3."""
+    for concept in _parsed(data).iter("{*}termEntry", "{*}conceptEntry"):
+        terms: dict[str, list[str]] = {}
+        for section in concept.iter("{*}langSet", "{*}langSec"):
+            tag = section.get(_XML_LANG, "")
+            found = (" ".join("".join(term.itertext()).split()) for term in section.iter("{*}term"))
+            if _TAG.fullmatch(tag):
+                terms.setdefault(canonical(tag), []).extend(filter(None, found))
+        yield terms
+
+
+def _parsed(data: bytes) -> Any:
+    """Return the root of an XML file, without entities, network or document type."""
+    try:
+        from service.documents.safe_xml import parse_xml
+    except ImportError:
+        raise InvalidGlossary('TBX needs the extra "documents": pip install "translucent[documents]".') from None
+    try:
+        return parse_xml(data, "The file", with_doctype=True)
+    except DocumentError as error:
+        raise InvalidGlossary(error.message) from None
+
+
+def _of_concepts(concepts: Iterable[Concept], pair: Pair | None) -> Entries:
+    """Return the entries of each pair; a source term gets the target terms of all its concepts as forms."""
+    found: dict[Pair, dict[str, dict[str, None]]] = {}
+    for concept in concepts:
+        for source, target in permutations(concept, 2):
+            if pair in (None, (source, target)):
+                own = found.setdefault((source, target), {})
+                for term in concept[source]:
+                    own.setdefault(term, {}).update(dict.fromkeys(concept[target]))
+    return {pair: [(term, tuple(forms)) for term, forms in own.items() if forms] for pair, own in found.items()}

@@ -1,0 +1,122 @@
+"""The glossaries of a folder, by name and language pair, which a server reads again when it reads its models again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from service.engine import Glossary, canonical
+from service.glossaries.checks import Entry, GlossaryLimits, InvalidGlossary, UnknownGlossary, glossary_of
+from service.glossaries.files import ENDINGS, Pair, names_languages, pair_of_name, read_entries, read_name
+from service.logs import get_logger
+
+log = get_logger(__name__)
+
+
+class NamedGlossary(NamedTuple):
+    """One glossary that is served, for one language pair."""
+
+    name: str
+    source: str
+    target: str
+    terms: int
+
+
+class GlossaryFolder:
+    """The glossaries of a folder; None: there is none."""
+
+    def __init__(self, folder: Path | None, limits: GlossaryLimits) -> None:
+        self._folder, self._limits = folder, limits
+        self._by_name: dict[str, dict[Pair, Glossary]] = {}
+
+    def reload(self) -> None:
+        """Read the folder; a file that cannot be used is logged, and its glossary is served as it was."""
+        if self._folder is None:
+            return
+        files: dict[str, list[Path]] = {}
+        refused: set[str] = set()
+        try:
+            paths = sorted(path for path in self._folder.iterdir() if path.suffix in ENDINGS)
+        except OSError as error:
+            log.error("glossaries cannot be read; see TRANSLUCENT_GLOSSARIES_DIR", reason=error.strerror)
+            return
+        for path in paths:
+            try:
+                files.setdefault(read_name(path).name, []).append(path)
+            except InvalidGlossary as error:
+                log.error("glossary refused", file=path.name, reason=error.message)
+        found: dict[str, dict[Pair, Glossary]] = {}
+        for name, own in files.items():
+            try:
+                found[name] = self._read(own)
+            except InvalidGlossary:
+                refused.add(name)
+        for name in refused & self._by_name.keys():
+            found[name] = self._by_name[name]
+        self._by_name = found
+        log.info("glossaries read", served=len(found), refused=len(refused))
+
+    def get(self, name: str, pair: Pair) -> Glossary:
+        """Return a glossary for a language pair; raise UnknownGlossary."""
+        own = self._by_name.get(name)
+        if own is None:
+            served = ", ".join(sorted(self._by_name)) or "none"
+            raise UnknownGlossary(f"There is no glossary of this name; GET /glossaries lists them: {served}.")
+        wanted = canonical(pair[0]), canonical(pair[1])
+        glossary = own.get(wanted) or own.get((_language(wanted[0]), _language(wanted[1])))
+        if glossary is None:
+            pairs = ", ".join(f"{source} to {target}" for source, target in sorted(own))
+            raise UnknownGlossary(f"The glossary {name} is for {pairs}, not for {pair[0]} to {pair[1]}.")
+        return glossary
+
+    def served(self) -> list[NamedGlossary]:
+        """Return every glossary and pair, in order."""
+        return [
+            NamedGlossary(name, *pair, len(glossary.terms))
+            for name, pairs in sorted(self._by_name.items())
+            for pair, glossary in sorted(pairs.items())
+        ]
+
+    def _read(self, paths: list[Path]) -> dict[Pair, Glossary]:
+        """Return a glossary from its files; raise InvalidGlossary, with the reason in the log."""
+        entries: dict[Pair, list[Entry]] = {}
+        for path in paths:
+            try:
+                for pair, some in read_entries(path, read_name(path).pair).items():
+                    glossary_of(some, self._limits)
+                    entries.setdefault(pair, []).extend(some)
+            except (InvalidGlossary, OSError) as error:
+                reason = error.logged if isinstance(error, InvalidGlossary) else str(error.strerror)
+                log.error("glossary refused", file=path.name, reason=reason)
+                raise InvalidGlossary("A file of the glossary cannot be used.") from None
+        try:
+            return {pair: glossary_of(some, self._limits) for pair, some in entries.items()}
+        except InvalidGlossary as error:
+            log.error("glossary refused", file=", ".join(path.name for path in paths), reason=error.logged)
+            raise
+
+
+def _language(tag: str) -> str:
+    """Return a language without its region: a glossary for fr serves fr-CA."""
+    return tag.partition("-")[0]
+
+
+def glossary_in_file(path: Path, pair: Pair, limits: GlossaryLimits) -> Glossary:
+    """Return the glossary of one file, for the command line; raise InvalidGlossary.
+
+    A table of two columns serves the wanted pair, whatever its name.
+    """
+    wanted = canonical(pair[0]), canonical(pair[1])
+    try:
+        own = pair_of_name(path)
+        if own not in (None, wanted):
+            raise InvalidGlossary(f"The file is for {own[0]} to {own[1]}, not for {wanted[0]} to {wanted[1]}.")
+        entries = read_entries(path, None if own is None and names_languages(path) else wanted)
+        found = entries.get(wanted) or entries.get((_language(wanted[0]), _language(wanted[1])))
+        if not found:
+            raise InvalidGlossary(f"The file has no terms from {wanted[0]} to {wanted[1]}.")
+    except OSError as error:
+        raise InvalidGlossary(f"The glossary {path} cannot be read: {error.strerror}.") from None
+    except InvalidGlossary as error:
+        raise InvalidGlossary(f"{path}: {error.message}") from None
+    return glossary_of(found, limits)
