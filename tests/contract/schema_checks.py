@@ -23,6 +23,7 @@ REASONS = frozenset(
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
         *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required"),
         *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),
+        "invalid_glossary",  # which glossaries there are, and which terms are the same
     }
 )
 DEPENDENT = (
@@ -35,6 +36,7 @@ DEPENDENT = (
     "format pharaoh holds one map",
     "view=contrast needs target_text",
     "two maps side by side",
+    "glossary must be the name",  # in a form, an object or a list is JSON in a string
     "one model translates this pair",  # leg, which only pairs with two models have
     "source=auto is only supported by /translate",  # source=auto elsewhere than at /translate
     "Content-Type",
