@@ -25,6 +25,7 @@ def tree(root: type[engine.EngineError] = engine.EngineError) -> Iterator[type[e
             engine.__name__,
             "service.bundle.errors",
             "service.documents.errors",
+            "service.glossaries.checks",
         ):  # not those of tests
             yield from tree(child)
 
