@@ -170,7 +170,7 @@ def test_the_last_line_of_a_start_says_which_address_to_open(host: str) -> None:
         assert server.lines[-1] == line
         assert line["open"] == f"http://127.0.0.1:{server.address[1]}/"
         answer = httpx.get(line["open"], timeout=10)
-        assert (answer.status_code, "<h1>" in answer.text) == (200, True)
+        assert (answer.status_code, "<h1" in answer.text) == (200, True)
 
 
 def test_log_lines_are_json_without_the_texts_of_users(server: ServerProcess) -> None:
