@@ -37,7 +37,7 @@ from service.api.state import Service
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room
 from service.documents.limits import MIB, limits_of
-from service.documents.translating import Pace
+from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -89,7 +89,7 @@ def job_runner(service: Service) -> JobRunner:
     )
     options = RunnerOptions(
         limits_of(settings),
-        Pace(window_seconds=settings.request_timeout_seconds),
+        WindowTimeouts(window_seconds=settings.request_timeout_seconds),
         settings.jobs_running,
         values=settings.values,
     )

@@ -145,8 +145,8 @@ async def _translate_html(
     translator: TranslatorPort, texts: Sequence[str], options: TranslationOptions, deadline: float
 ) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
-    marked = await TEXT_POOL.run(lambda: [_marked(text, options) for text in texts])
-    documents = [parts for parts, _ in marked]
+    keep_values = options.values != "off"
+    documents = await TEXT_POOL.run(lambda: [markup.prepare(text, keep_values=keep_values) for text in texts])
     units = markup.units_of(documents)
     # Only the details have the alignment, which is needed only to put tags back.
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
@@ -158,23 +158,15 @@ async def _translate_html(
             replace(
                 each,
                 start=None,
-                source_text=markup.unmark(each.source_text, elements),
-                target_text=markup.unmark(each.target_text, elements),
+                source_text=markup.unmark(each.source_text, document.elements),
+                target_text=markup.unmark(each.target_text, document.elements),
             )
-            for translation in islice(waiting, len(markup.units_of([parts])))
+            for translation in islice(waiting, len(markup.units_of([document])))
             for each in translation.qualities
         )
-        for parts, elements in marked
+        for document in documents
     ]
-    texts = [markup.unmark(text, elements) for text, (_, elements) in zip(written, marked, strict=True)]
-    return [Translation(text, qualities=own) for text, own in zip(texts, qualities, strict=True)]
-
-
-def _marked(document: str, options: TranslationOptions) -> tuple[list[markup.Part], list[str]]:
-    """Return the parts of a document, and the elements in it that are kept as values."""
-    parts = markup.read(document)
-    parts, elements = (parts, []) if options.values == "off" else markup.mark(parts)
-    return markup.prepare(parts), elements
+    return [Translation(text, qualities=own) for text, own in zip(written, qualities, strict=True)]
 
 
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:

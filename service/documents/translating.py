@@ -44,11 +44,11 @@ class TextTranslator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WindowTimeouts:
     """How long a window may take, and how long a document waits for an engine that is full or restarting."""
 
     window_seconds: float = 120.0
-    patience_seconds: float = 600.0
+    retry_seconds: float = 600.0
 
 
 def windows(segments: Sequence[str]) -> Iterator[list[str]]:
@@ -66,30 +66,30 @@ def windows(segments: Sequence[str]) -> Iterator[list[str]]:
 
 
 async def translate_window(
-    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, pace: Pace
+    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
 ) -> list[str]:
     """Return the fragments of a window in the language of one model; wait and try again while it is full or restarting.
 
-    Raise the errors of the engine, also Overloaded and NotReady after `pace.patience_seconds`.
+    Raise the errors of the engine, also Overloaded and NotReady after `timeouts.retry_seconds`.
     """
     began = time.monotonic()
     while True:
         try:
-            return await _translated(translator, segments, options, pace)
+            return await _translated(translator, segments, options, timeouts)
         except (Overloaded, NotReady, DeadlineExceeded) as error:
-            if time.monotonic() - began > pace.patience_seconds:
+            if time.monotonic() - began > timeouts.retry_seconds:
                 raise
             wait = error.retry_after if isinstance(error, Overloaded) else RETRY_SECONDS
             await asyncio.sleep(min(max(wait, 0.1), 10.0))
 
 
 async def _translated(
-    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, pace: Pace
+    translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
 ) -> list[str]:
     stripped = [OUTER_BLANKS.fullmatch(segment) for segment in segments]
     inner = [found[2] if found else "" for found in stripped]
-    marked = await TEXT_POOL.run(lambda: [markup.mark(markup.read(text)) for text in inner])
-    documents = [markup.prepare(parts) for parts, _ in marked]
+    keep_values = options.values != "off"
+    documents = await TEXT_POOL.run(lambda: [markup.prepare(text, keep_values=keep_values) for text in inner])
     units = markup.units_of(documents)
     found: dict[int, Translation] = {}
     # Only the details have the alignment, which is needed only to put tags back.
@@ -98,26 +98,25 @@ async def _translated(
         texts = [units[number].text for number in numbers]
         if texts:
             wanted = replace(options, details=tagged, alternatives=0)
-            found.update(zip(numbers, await _in_chunks(translator, texts, wanted, pace), strict=True))
+            found.update(zip(numbers, await _in_chunks(translator, texts, wanted, timeouts), strict=True))
     ordered = [found[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
-    written = [markup.unmark(text, elements) for text, (_, elements) in zip(written, marked, strict=True)]
     return [f"{blanks[1]}{text}{blanks[3]}" if blanks else text for blanks, text in zip(stripped, written, strict=True)]
 
 
 async def _in_chunks(
-    translator: TextTranslator, texts: Sequence[str], options: TranslationOptions, pace: Pace
+    translator: TextTranslator, texts: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
 ) -> list[Translation]:
     """Translate texts in one call if they are short; a long one is cut between sentences, into several calls."""
     if sum(map(len, texts)) <= 2 * WINDOW_CHARACTERS:
-        return await translator.translate(texts, options, deadline=time.monotonic() + pace.window_seconds)
+        return await translator.translate(texts, options, deadline=time.monotonic() + timeouts.window_seconds)
     language = translator.info.source_language
     results = []
     for text in texts:
         chunks = await TEXT_POOL.run(lambda text=text: chunked(text, language))  # type: ignore[misc]
         parts = []
         for chunk in chunks:
-            deadline = time.monotonic() + pace.window_seconds
+            deadline = time.monotonic() + timeouts.window_seconds
             parts += await translator.translate([chunk], options, deadline=deadline)
         results.append(joined(chunks, parts))
     return results
@@ -163,7 +162,7 @@ async def translate_segments(
     segments: Sequence[str],
     options: TranslationOptions,
     *,
-    pace: Pace | None = None,
+    timeouts: WindowTimeouts | None = None,
     known: dict[str, str] | None = None,
     on_window: Callable[[dict[str, str]], Awaitable[None]] | None = None,
 ) -> list[str]:
@@ -176,7 +175,7 @@ async def translate_segments(
     for window in windows(missing):
         translated: Sequence[str] = window
         for leg in legs:
-            translated = await translate_window(leg, translated, options, pace or Pace())
+            translated = await translate_window(leg, translated, options, timeouts or WindowTimeouts())
         new = dict(zip(window, translated, strict=True))
         done.update(new)
         if on_window is not None:

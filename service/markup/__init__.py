@@ -4,7 +4,7 @@ Tags that divide text (blocks) stay where they are. Tags inside a sentence (inli
 and put back by the alignment of source and target tokens, always properly nested.
 """
 
-from service.markup.batch import prepare, units_of, write_all
+from service.markup.batch import PreparedDocument, prepare, units_of, write_all
 from service.markup.document import Node, Part, Unit, collapse_spaces, read
 from service.markup.marked import mark, unmark
 from service.markup.placing import write
@@ -12,6 +12,7 @@ from service.markup.placing import write
 __all__ = [
     "Node",
     "Part",
+    "PreparedDocument",
     "Unit",
     "collapse_spaces",
     "mark",

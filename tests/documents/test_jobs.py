@@ -14,8 +14,8 @@ import pytest
 from service.documents.jobs.job import Job, from_json, new_id, to_json
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room, StoreFull
-from service.documents.translating import WINDOW_SEGMENTS, Pace
-from service.engine import ModelInfo, Overloaded, Translation, TranslationOptions, UnsupportedPair
+from service.documents.translating import WINDOW_SEGMENTS, WindowTimeouts, translate_segments
+from service.engine import ModelInfo, Overloaded, Translation, TranslationOptions, UnsupportedPair, ValueHandling
 from tests.support.fake_engine import DummyTranslator, info_of
 
 LONG = "".join(f"Sentence number {number}.\n" for number in range(60)).encode()
@@ -47,6 +47,16 @@ class Gate:
         return [Translation(text.upper()) for text in texts]
 
 
+class Echo(Gate):
+    """A translator that returns its texts."""
+
+    async def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> list[Translation]:
+        self.calls.append(tuple(texts))
+        return [Translation(text) for text in texts]
+
+
 class Models:
     """The engine of a runner, with one model."""
 
@@ -76,7 +86,7 @@ def runner_of(
     store: JobStore, translator: Gate | DummyTranslator, outcomes: list[tuple[str, str]] | None = None
 ) -> JobRunner:
     found = outcomes if outcomes is not None else []
-    options = RunnerOptions(pace=Pace(5.0, 5.0), slots=2, poll_seconds=0.02)
+    options = RunnerOptions(timeouts=WindowTimeouts(5.0, 5.0), slots=2, poll_seconds=0.02)
     return JobRunner(store, Models(translator), options, lambda *outcome: found.append(outcome))
 
 
@@ -322,3 +332,13 @@ def test_records_survive_their_file() -> None:
     for broken in ("", "[]", "{}", '{"id": 1', "null"):
         with pytest.raises(ValueError, match=r"."):
             from_json(broken)
+
+
+@pytest.mark.parametrize("values", ["localize", "off"])
+async def test_protected_elements_stay_whatever_becomes_of_values(values: ValueHandling) -> None:
+    echo = Echo()
+    segment = 'Open <span translate="no">README</span> now'
+    [written] = await translate_segments([echo], [segment], TranslationOptions(values=values))
+    assert written.count('<span translate="no">README</span>') == 1
+    [[text]] = echo.calls
+    assert ("dnt" in text) == (values != "off"), "without values the engine does not know the marks"

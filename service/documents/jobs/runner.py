@@ -18,7 +18,7 @@ from service.documents.jobs.job import Job
 from service.documents.jobs.store import Claim, JobStore
 from service.documents.limits import Limits, check_segments
 from service.documents.registry import format_named
-from service.documents.translating import Pace, TextTranslator, sample, translate_segments
+from service.documents.translating import TextTranslator, WindowTimeouts, sample, translate_segments
 from service.engine import BoundedPool, EngineError, TranslationOptions, ValueHandling
 from service.logs import describe_exception, get_logger
 
@@ -62,7 +62,7 @@ class RunnerOptions:
     """How jobs run."""
 
     limits: Limits = field(default_factory=Limits)
-    pace: Pace = field(default_factory=Pace)
+    timeouts: WindowTimeouts = field(default_factory=WindowTimeouts)
     slots: int = 2  # jobs that run at one time in this process
     poll_seconds: float = POLL_SECONDS
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
@@ -223,7 +223,7 @@ class JobRunner:
             known = await progress.begin(" ".join(leg.info.digest for leg in legs))
             search = TranslationOptions(beam_size=job.beam_size, values=self._options.values)
             translations = await translate_segments(
-                legs, segments, search, pace=self._options.pace, known=known, on_window=progress.add
+                legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
             )
         output = await DOCUMENTS.run(lambda: document.write(translations))
         done = replace(progress.job, state="done", segments_done=progress.job.segments, finished=self.store.clock())
