@@ -381,14 +381,18 @@ class _Work:
 def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> set[tuple[int, int]]:
     """Return the pairs of aligned words of two lines, by their numbers in the lines."""
     links: set[tuple[int, int]] = set()
+    source_words, target_words = _word_starts(source), _word_starts(target)
     for sentence in sentences:
-        sources = _places(source, sentence.source_text, sentence.source_start)
-        targets = _places(target, sentence.target_text, sentence.target_start)
+        sources = _numbers(source_words, sentence.source_text, sentence.source_start)
+        targets = _numbers(target_words, sentence.target_text, sentence.target_start)
         links.update((sources[i], targets[j]) for i, j in sentence.word_alignment)
     return links
 
 
-def _places(line: str, sentence: str, start: int) -> list[int]:
-    """Return the number in the line of each word of a sentence that begins at `start` of the line."""
-    begins = [begin for begin, _ in white_space_words(line)]
-    return [bisect_right(begins, start + begin) - 1 for begin, _ in white_space_words(sentence)]
+def _word_starts(text: str) -> list[int]:
+    return [start for start, _ in white_space_words(text)]
+
+
+def _numbers(words: Sequence[int], sentence: str, start: int) -> list[int]:
+    """Return the number of each word of a sentence, which begins at `start`, among the `words` of its line."""
+    return [bisect_right(words, start + begin) - 1 for begin in _word_starts(sentence)]

@@ -131,8 +131,6 @@ _SPACED_PERCENT = frozenset(
     ]
 )
 
-_PARTS = re.compile(r"(\d+(?:[,.'’ \u00a0\u202f\u2009]\d{3})*)(?:([.,])(\d+))?")
-
 
 def language_of(tag: str) -> str:
     """Return the language of a tag: en of en-GB."""
