@@ -40,7 +40,8 @@ def are_documents(arguments: Sequence[str]) -> bool:
 
 def run(options: BulkOptions, own: DocumentOptions) -> None:
     """Translate documents; raise InvalidInput, DocumentError, BundleError or DeviceUnavailable."""
-    if options.input or options.target_file or options.alignments or options.scores:
+    files = (options.input, options.target_file, options.alignments, options.scores, options.quality, options.signals)
+    if any(files) or options.min_quality is not None:
         raise InvalidOption("Documents take --output and --columns, not the options for files of lines.")
     paths = [Path(each) for each in options.texts]
     for path in paths:

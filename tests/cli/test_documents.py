@@ -52,6 +52,14 @@ def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
 
 
+@pytest.mark.parametrize("given", [{"quality": Path("q")}, {"signals": Path("s")}, {"min_quality": 0.0}])
+def test_options_for_lines_are_refused_where_they_would_do_nothing(tmp_path: Path, given: dict[str, object]) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("Go.\n")
+    with pytest.raises(InvalidOption, match="files of lines"):
+        run(options(str(file), **given), DocumentOptions(Limits()))
+
+
 def test_what_is_refused_says_why(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "c.docm"):
         (tmp_path / name).write_bytes(b"\xff\xff")
