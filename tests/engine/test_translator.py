@@ -226,8 +226,9 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
 
 
 async def test_a_large_model_is_warm_without_a_scoring_run(translator: Translator, worker: MirrorWorker) -> None:
-    card = {**translator._manifest.card, "parameters": LARGE_PARAMETERS + 1}
-    translator._manifest = replace(translator._manifest, card=card)
+    manifest = translator._pair.manifest
+    card = {**manifest.card, "parameters": LARGE_PARAMETERS + 1}
+    translator._pair = replace(translator._pair, manifest=replace(manifest, card=card))
     await translator.start()
     assert translator.ready
     assert worker.jobs
@@ -308,7 +309,8 @@ async def test_the_row_of_a_token_that_no_step_reads_is_not_known(
     """Where alignments are read at the step after a token's own, the last token has no such step."""
     options = AttentionOptions(tokens=tokens)  # type: ignore[arg-type]
     assert (await translator.attention("I lost.", None, options)).step == "produce"
-    monkeypatch.setattr(translator, "_align", replace(translator._align, step="consume"))
+    pair = translator._pair
+    monkeypatch.setattr(translator, "_pair", replace(pair, align=replace(pair.align, step="consume")))
     found = await translator.attention("I lost.", None, options)
     assert found.step == "consume"
     assert np.isnan(found.weights[-1]).all()

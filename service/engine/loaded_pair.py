@@ -1,0 +1,115 @@
+"""A loaded model as it translates one of its language pairs: the parts that its calls share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from service.bundle.manifest import AlignmentHead, Manifest
+from service.engine.attention.selection import relocated
+from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
+from service.engine.languages.tags import canonical
+from service.engine.scheduling.interface import SentenceWorker
+from service.engine.text.segmented_text import SegmentationOptions
+from service.engine.text.tokenizer import Tokenizers, for_target
+from service.engine.thread_pools import TEXT_POOL
+from service.engine.types import ModelInfo, TranslationOptions, WeightSelection
+from service.engine.values.finder import ValueRules
+
+Result = TypeVar("Result")
+
+LONG_TEXT = 2_000  # characters; a longer text is tokenised in a thread, so that the event loop keeps responding
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPair:
+    """The manifest, tokenizers and worker of a model, for one source and one target language."""
+
+    manifest: Manifest
+    info: ModelInfo
+    tokenizers: Tokenizers
+    worker: SentenceWorker
+    on_event: EventListener
+    align: AlignmentHead  # as it stands in the scores, which hold no other head
+    segmentation: SegmentationOptions
+    warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Manifest,
+        info: ModelInfo,
+        tokenizers: Tokenizers,
+        worker: SentenceWorker,
+        on_event: EventListener,
+        wrap_tokens: int | None,
+    ) -> LoadedPair:
+        """Combine the parts; sentences of more than `wrap_tokens` are wrapped (None: by the model's own limit)."""
+        limit = manifest.limits.source_tokens
+        return cls(
+            manifest=manifest,
+            info=info,
+            tokenizers=for_target(tokenizers, manifest, info.target_language),
+            worker=worker,
+            on_event=on_event,
+            align=relocated(manifest.attention.align),
+            segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
+        )
+
+    def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
+        """Return the model for another of its pairs; itself for a pair that it does not have."""
+        source = own_tag(source_language, self.info.sources)
+        target = own_tag(target_language, self.info.targets)
+        unchanged = (source, target) == (self.info.source_language, self.info.target_language)
+        if source is None or target is None or source == target or unchanged:
+            return self
+        return replace(
+            self,
+            info=replace(self.info, source_language=source, target_language=target),
+            segmentation=replace(self.segmentation, language=source),
+            tokenizers=for_target(self.tokenizers, self.manifest, target),
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the bundle's name."""
+        return self.info.name
+
+    @property
+    def wanted(self) -> WeightSelection:
+        """Return the weights that every scoring returns: those of the aligning head."""
+        align = self.manifest.attention.align
+        return WeightSelection((align.layer, align.head))
+
+    def segmentation_for(self, options: TranslationOptions) -> SegmentationOptions:
+        """Return how texts are cut, and which of their parts are values."""
+        return replace(self.segmentation, values=self.value_rules(options), glossary=options.glossary)
+
+    def value_rules(self, options: TranslationOptions) -> ValueRules | None:
+        """Return how values are found and written; None: they are text as any other."""
+        if options.values == "off":
+            return None
+        return ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+
+    def report(self, event: EngineEvent) -> None:
+        """Report an event of a call; the warm-up, whose translation is cut off early, has none."""
+        if self.warm.is_set():
+            self.on_event(event)
+
+    async def timed(self, stage: str, size: int, work: Callable[[], Result]) -> Result:
+        """Do work on texts of `size` characters, long ones in a thread."""
+        began = time.monotonic()
+        result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
+        ended = time.monotonic()
+        self.on_event(StageDone(self.name, stage, ended - began))
+        self.on_event(CallStage(stage, began, ended, {}, self.name))
+        return result
+
+
+def own_tag(language: str, tags: tuple[str, ...]) -> str | None:
+    """Return how a model itself writes a language tag; None if it does not have that language."""
+    wanted = canonical(language)
+    return next((tag for tag in tags if canonical(tag) == wanted), None)
