@@ -7,20 +7,35 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from service.bundle.manifest import Step
+from training.network_config import BahdanauConfig, Section, TransformerConfig
+
+__all__ = [
+    "BahdanauConfig",
+    "CleaningConfig",
+    "CorpusConfig",
+    "GuidedAlignmentConfig",
+    "GuidedHead",
+    "NetworkConfig",
+    "OptimisationConfig",
+    "Recipe",
+    "RecipeError",
+    "TransformerConfig",
+    "ValidationConfig",
+    "VocabularyConfig",
+    "load_recipe",
+    "parse_recipe",
+    "transformer_config",
+]
 
 
 class RecipeError(ValueError):
     """A recipe cannot be used; the message has the key and the accepted values."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CorpusConfig(_Section):
+class CorpusConfig(Section):
     """One source of sentence pairs: a named corpus, a local TSV, or a pair of line-aligned files."""
 
     name: str
@@ -91,7 +106,7 @@ class CorpusConfig(_Section):
         return self
 
 
-class CleaningConfig(_Section):
+class CleaningConfig(Section):
     """The conditions for a pair to be used in training."""
 
     max_ratio: float = Field(3.0, ge=1)
@@ -100,7 +115,7 @@ class CleaningConfig(_Section):
     """Short pairs such as "Go." / "Vas-y !" may have any ratio."""
 
 
-class VocabularyConfig(_Section):
+class VocabularyConfig(Section):
     """The joint subword vocabulary (byte-pair encoding)."""
 
     size: int = Field(8000, ge=300, le=65_535)
@@ -116,90 +131,10 @@ class VocabularyConfig(_Section):
     parameter can be copied. The path is relative to the working directory, as for ``start_from``."""
 
 
-class TransformerConfig(_Section):
-    """arXiv 1706.03762, section 3."""
-
-    kind: Literal["transformer"]
-    encoder_layers: int = Field(6, ge=1)
-    decoder_layers: int = Field(6, ge=1)
-    width: int = Field(512, ge=8)
-    """d_model."""
-    heads: int = Field(8, ge=1)
-    feed_forward: int = Field(2048, ge=1)
-    """d_ff."""
-    dropout: float = Field(0.1, ge=0, lt=1)
-    """After each sub-layer and after embeddings plus positions (section 5.4)."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
-    """On attention weights (not in the paper's text, in its code)."""
-    activation_dropout: float = Field(0.0, ge=0, lt=1)
-    """Inside the feed-forward network (not in the paper's text, in its code)."""
-    norm: Literal["pre", "post"] = "post"
-    """The position of LayerNorm: after the residual sum as in the paper, or before the sub-layer."""
-    norm_epsilon: float = Field(1e-5, gt=0, lt=0.1)
-    """Added to the variance in every LayerNorm."""
-    activation: Literal["relu", "swish", "gelu"] = "relu"
-    """Between the two products of the feed-forward network; Marian's default is ``swish`` (x · sigmoid(x))."""
-    positions: Literal["interleaved", "halves", "marian"] = "interleaved"
-    """The layout of the sinusoids of section 3.5: sine and cosine alternate as in the paper; or the first half has the
-    sines and the second half the cosines (transformers' MarianMT, CTranslate2); or the same with Marian's rates, which
-    are spread over d / 2 - 1 steps instead of d / 2."""
-    scale_embedding: bool = True
-    """Multiply embeddings by √d (section 3.4)."""
-    share_embeddings: bool = True
-    """One table for source, target and output (section 3.4); otherwise the source has its own table."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> TransformerConfig:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
-        return self
-
-
-class BahdanauConfig(_Section):
-    """arXiv 1409.0473, appendix A, and common variants."""
-
-    kind: Literal["bahdanau"]
-    embedding: int = Field(620, ge=4)
-    encoder_hidden: int = Field(1000, ge=4)
-    """Units of one direction."""
-    decoder_hidden: int = Field(1000, ge=4)
-    attention_size: int = Field(1000, ge=4)
-    """Width of the alignment model's hidden layer."""
-    output_size: int = Field(500, ge=4)
-    """Width after maxout in the deep output layer; with ``tie_embeddings`` it must equal ``embedding``."""
-    cell: Literal["gru", "lstm"] = "gru"
-    conditional: bool = False
-    """Read the previous word before attention (Nematus' conditional GRU, 1703.04357), so that attention depends on it;
-    in the paper, attention comes first. Only for a GRU with one decoder layer."""
-    encoder_layers: int = Field(1, ge=1)
-    decoder_layers: int = Field(1, ge=1)
-    bidirectional: bool = True
-    score: Literal["additive", "dot", "general", "concat", "scaled_dot"] = "additive"
-    attention: Literal["global", "local", "hard", "none"] = "global"
-    """``local`` is local-p of arXiv 1508.04025; ``none`` is the plain encoder–decoder with one fixed context."""
-    window: int = Field(10, ge=1)
-    """D of local attention: positions on each side of the predicted centre."""
-    dropout: float = Field(0.2, ge=0, lt=1)
-    """On embeddings, encoder outputs and the deep output layer."""
-    tie_embeddings: bool = False
-    """Share source, target and output embeddings (needs a joint vocabulary)."""
-
-    @model_validator(mode="after")
-    def _sizes_fit(self) -> BahdanauConfig:
-        if self.tie_embeddings and self.output_size != self.embedding:
-            raise ValueError(f"tie_embeddings needs output_size {self.output_size} == embedding {self.embedding}")
-        if self.conditional and (self.cell != "gru" or self.decoder_layers != 1):
-            raise ValueError("conditional needs cell gru and decoder_layers 1")
-        outputs = self.encoder_hidden * (2 if self.bidirectional else 1)
-        if self.attention != "none" and self.score in ("dot", "scaled_dot") and outputs != self.decoder_hidden:
-            raise ValueError(f"score {self.score} needs encoder outputs ({outputs}) == decoder_hidden")
-        return self
-
-
 NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminator="kind")]
 
 
-class GuidedHead(_Section):
+class GuidedHead(Section):
     """One cross-attention head that is trained with given links."""
 
     layer: int = Field(ge=0)
@@ -209,7 +144,7 @@ class GuidedHead(_Section):
     that reads the token, which is easier to learn and gives better alignments."""
 
 
-class GuidedAlignmentConfig(_Section):
+class GuidedAlignmentConfig(Section):
     """Guided alignment (Garg et al. 2019, 1909.02074; Chen et al. 2016); the command `links` makes its links."""
 
     weight: float = Field(0.05, gt=0)
@@ -217,7 +152,7 @@ class GuidedAlignmentConfig(_Section):
     heads: tuple[GuidedHead, ...] = Field(min_length=1)
 
 
-class OptimisationConfig(_Section):
+class OptimisationConfig(Section):
     """The optimisation of the parameters."""
 
     batch_tokens: int = Field(4096, ge=8)
@@ -247,7 +182,7 @@ class OptimisationConfig(_Section):
     ``auto`` measures some updates when a run begins and chooses the fastest, also for the run when it is resumed."""
 
 
-class ValidationConfig(_Section):
+class ValidationConfig(Section):
     """The validation of the model during training."""
 
     every_updates: int = Field(1000, ge=1)
@@ -260,7 +195,7 @@ class ValidationConfig(_Section):
     kept, too."""
 
 
-class Recipe(_Section):
+class Recipe(Section):
     """A whole run."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")

@@ -16,7 +16,8 @@ from training.export.architecture import GRAPH_KINDS
 
 
 @pytest.fixture(
-    scope="module", params=["pre-norm", "post-norm", "score-additive", "attention-local", "deep-lstm", "conditional"]
+    scope="module",
+    params=["pre-norm", "post-norm", "score-additive", "attention-local", "deep-lstm", "conditional", "convolutional"],
 )
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return write_quantised(VARIANTS[request.param], tmp_path_factory.mktemp("half"))

@@ -12,9 +12,11 @@ from tests.support.tiny_networks import VARIANTS
 PAIRS = id_pairs(24, longest=22)
 
 
-@pytest.fixture(
-    scope="module", params=["pre-norm", "post-norm", "score-additive", "score-dot", "deep-lstm", "tied", "conditional"]
-)
+VARIATIONS = ["pre-norm", "post-norm", "no-positions", "score-additive", "score-dot", "score-gaussian", "deep-lstm"]
+VARIATIONS += ["tied", "conditional", "narrow-monotonic", "d2l", "convolutional"]
+
+
+@pytest.fixture(scope="module", params=VARIATIONS)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return write_quantised(VARIANTS[request.param], tmp_path_factory.mktemp("parity"))
 

@@ -24,12 +24,13 @@ def bahdanau(**changes: object) -> BahdanauConfig:
     return BahdanauConfig.model_validate({"kind": "bahdanau", **sizes, **changes})
 
 
+SCORES = ("additive", "dot", "general", "concat", "scaled_dot", "gaussian")
 VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     "post-norm": transformer(),
     "pre-norm": transformer(norm="pre", encoder_layers=3, decoder_layers=1),
     "all-dropouts": transformer(dropout=0.2, attention_dropout=0.2, activation_dropout=0.2),
-    **{f"score-{score}": bahdanau(score=score) for score in ("additive", "dot", "general", "concat", "scaled_dot")},
-    **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "hard", "none")},
+    **{f"score-{score}": bahdanau(score=score) for score in SCORES},
+    **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "monotonic", "hard", "none")},
     "local-general": bahdanau(attention="local", score="general", window=2),
     "local-concat": bahdanau(attention="local", score="concat", window=2),
     "lstm": bahdanau(cell="lstm"),
@@ -39,6 +40,23 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     "one-direction": bahdanau(bidirectional=False, encoder_hidden=10),
     "one-direction-none": bahdanau(bidirectional=False, attention="none"),
     "tied": bahdanau(tie_embeddings=True),
+    "no-positions": transformer(positions="none"),
+    "narrow-monotonic": bahdanau(attention="monotonic", score="dot", window=1),
+    "local-gaussian": bahdanau(attention="local", score="gaussian", window=2),
+    "reinforce": bahdanau(attention="hard", score="general", hard_gradient="reinforce"),
+    "d2l": bahdanau(
+        bidirectional=False,
+        encoder_hidden=10,
+        encoder_layers=2,
+        decoder_layers=2,
+        start="copy",
+        output="linear",
+        layer_dropout=0.1,
+    ),
+    "copy-both-ways-lstm": bahdanau(cell="lstm", encoder_layers=2, decoder_layers=2, start="copy"),
+    "linear-tied": bahdanau(output="linear", embedding=10, tie_embeddings=True),
+    "convolutional": bahdanau(encoder="convolutional", encoder_layers=2),
+    "convolutional-none": bahdanau(encoder="convolutional", kernel=5, attention="none"),
 }
 
 

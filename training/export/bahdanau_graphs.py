@@ -22,7 +22,8 @@ from training.export.graph_blocks import (
 from training.export.output_layer import SITE, OutputLayer
 from training.export.precision import Arithmetic, Operand
 from training.export.recurrent_attention_graphs import Attention, Source
-from training.export.recurrent_cells import Cell, advance, encode_layer
+from training.export.recurrent_cells import Cell, advance
+from training.export.recurrent_encoder_graphs import encode
 from training.recipe import BahdanauConfig
 
 
@@ -34,16 +35,14 @@ class BahdanauGraphs:
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
         self.config, self.arithmetic = config, arithmetic
-        self.directions = 2 if config.bidirectional else 1
-        self.memory_size = config.encoder_hidden * self.directions
         self.attention = Attention(config, arithmetic)
         self.target_table = SOURCE if config.tie_embeddings else TARGET
-        self.output = OutputLayer(arithmetic, SOURCE if config.tie_embeddings else "output", config.output_size)
+        self.output = OutputLayer(arithmetic, SOURCE if config.tie_embeddings else "output", config.logits_size)
 
     @property
     def memory(self) -> Arrays:
         """Return the annotations and the source's part of the score, or the one fixed context."""
-        return self.attention.memory(self.memory_size)
+        return self.attention.memory(self.config.memory_size)
 
     @property
     def state(self) -> Arrays:
@@ -68,7 +67,7 @@ class BahdanauGraphs:
         """Build one step of N = B · K rows."""
         dtype = self.arithmetic.dtype
         tokens = graph.input("tokens", INT64, ["B", "K"])
-        graph.input("lengths", INT32, ["N"])
+        past = graph.input("lengths", INT32, ["N"])
         graph.input("total_length", INT32, [1])
         lengths = graph.input("source_lengths", INT64, ["B"])
         candidates = graph.input("candidates", INT64, [1])
@@ -77,7 +76,11 @@ class BahdanauGraphs:
         rows = graph.op("Shape", tokens)  # [B, K]
         source = self.attention.source(graph, memory, lengths, rows)
         embedded = self.arithmetic.lookup(graph, self.target_table, graph.reshape(tokens, -1))  # [N, E]
-        context, following, _ = self._advance(graph, embedded, state, source)
+        step = ""
+        if self.config.attention == "monotonic":  # the number of tokens that the row has
+            shape = graph.op("Concat", rows, graph.integers(1), axis=0)
+            step = graph.op("Reshape", graph.op("Cast", past, to=dtype), shape)  # [B, K, 1]
+        context, following, _ = self._advance(graph, embedded, state, source, step)
         for (name, axes), tensor in zip(self.state, following, strict=True):
             graph.output(f"next_{name}", tensor, dtype, axes)
         top = following[self.config.decoder_layers - 1]
@@ -97,7 +100,7 @@ class BahdanauGraphs:
         tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
         hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])
         self.arithmetic.operand(graph, SITE, hidden)
-        read = Hidden(hidden, self.arithmetic.dtype, self.config.output_size)
+        read = Hidden(hidden, self.arithmetic.dtype, self.config.logits_size)
         forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
         weights = graph.op("Transpose", self.arithmetic.to_float(graph, weights), perm=[1, 2, 0, 3])  # [B, 1, T, S]
         attention = graph.op("Unsqueeze", weights, graph.integers(1))
@@ -109,22 +112,23 @@ class BahdanauGraphs:
         values = self.arithmetic.lookup(graph, SOURCE, by_time)  # [S, B, E]
         valid = valid_positions(graph, lengths, source, axis=1)
         valid = graph.op("Unsqueeze", graph.op("Transpose", valid, perm=[1, 0]), graph.integers(2))  # [S, B, 1]
-        final: list[str] = []
-        for layer in range(self.config.encoder_layers):
-            values, final = encode_layer(graph, self.arithmetic, self.config, layer, values, valid)
-        operand = self.arithmetic.operand(graph, "final", final[-1])
-        initial = graph.op("Tanh", self.arithmetic.product(graph, "bridge", operand))  # [B, D]
-        zeros = graph.op("Mul", initial, self.arithmetic.number(graph, 0.0))
-        state = [initial] + [zeros] * (len(self.state) - 1)
+        encoded = encode(graph, self.arithmetic, self.config, values, valid)
+        if self.config.start == "copy":
+            state = encoded.final
+        else:
+            operand = self.arithmetic.operand(graph, "final", encoded.summary)
+            initial = graph.op("Tanh", self.arithmetic.product(graph, "bridge", operand))  # [B, D]
+            zeros = graph.op("Mul", initial, self.arithmetic.number(graph, 0.0))
+            state = [initial] + [zeros] * (len(self.state) - 1)
         if self.config.attention == "none":
-            return [graph.op("Concat", *final, axis=-1) if len(final) > 1 else final[0]], state
-        annotations = graph.op("Transpose", values, perm=[1, 0, 2])  # [B, S, M]
+            return [encoded.context], state
+        annotations = graph.op("Transpose", encoded.annotations, perm=[1, 0, 2])  # [B, S, M]
         return self.attention.prepare(graph, annotations), state
 
     def _advance(
-        self, graph: GraphBuilder, embedded: str, state: list[str], source: Source
+        self, graph: GraphBuilder, embedded: str, state: list[str], source: Source, step: str
     ) -> tuple[str, list[str], str]:
-        """Return one step: embedded [N, E] → context [N, M], next states, weights [B, K, S]."""
+        """Return one step: embedded [N, E] → context [N, M], next states, weights [B, K, S]; ``step``: its number."""
         depth = self.config.decoder_layers
         units, gates = self.config.decoder_hidden, Cell.gates(self.config)
         word = self.arithmetic.operand(graph, "embedded", embedded)
@@ -132,7 +136,7 @@ class BahdanauGraphs:
             state = [self._transition(graph, word, state[0])]
         top = self.arithmetic.operand(graph, "state", state[depth - 1])
         parts = graph.split(self.arithmetic.product(graph, STATE, top), [gates * units, *self.attention.query_sizes()])
-        context, weights = self.attention.attend(graph, top.tensor, parts[1:], source)
+        context, weights = self.attention.attend(graph, top.tensor, parts[1:], source, step)
         seen = self.arithmetic.operand(graph, "context", context)
         operands = [seen] if self.config.conditional else [word, seen]
         hidden, cells = [], []
@@ -164,14 +168,27 @@ class BahdanauGraphs:
         dtype = self.arithmetic.dtype
         inside = [body.input(body.fresh("state"), dtype, ["B", self.config.decoder_hidden]) for _ in state]
         inputs = body.input(body.fresh("embedded"), dtype, ["B", self.config.embedding])
-        context, following, weights = self._advance(body, inputs, inside, source)
+        sequences, step = [embedded], ""
+        if self.config.attention == "monotonic":
+            step = body.input(body.fresh("step"), dtype, [1, 1, 1])
+            sequences.append(self._steps(graph, embedded))
+        context, following, weights = self._advance(body, inputs, inside, source, step)
         results = [following[self.config.decoder_layers - 1], context, weights]
-        outer = graph.scan(body, state, [embedded], (following, results))
+        outer = graph.scan(body, state, sequences, (following, results))
         tops, contexts, all_weights = outer[len(state) :]
         return tops, contexts, all_weights
 
+    def _steps(self, graph: GraphBuilder, embedded: str) -> str:
+        """Return 0 … T-1 as [T, 1, 1, 1] for [T, B, E]."""
+        zero, one = graph.constant(np.array(0, np.int64)), graph.constant(np.array(1, np.int64))
+        count = graph.op("Squeeze", graph.op("Shape", embedded, start=0, end=1))
+        numbers = graph.op("Cast", graph.op("Range", zero, count, one), to=self.arithmetic.dtype)
+        return graph.reshape(numbers, -1, 1, 1, 1)
+
     def _deep_output(self, graph: GraphBuilder, state: str, embedded: str, context: str) -> str:
-        """Return maxout(U s + V E y + C c) of appendix A.2.2, [..., output_size]."""
+        """Return maxout(U s + V E y + C c) of appendix A.2.2, [..., output_size], or the state if output is linear."""
+        if self.config.output == "linear":
+            return state
         names = ("top", state), ("embedded", embedded), ("context", context)
         operands = [self.arithmetic.operand(graph, site, tensor) for site, tensor in names]
         mixed = self.arithmetic.product(graph, "deep_output", *operands)

@@ -91,15 +91,9 @@ def _keys(config: BahdanauConfig, state: StateArrays) -> Matrix | None:
 def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameters:
     """Return the parameters in the layout of the graphs, where one matrix has all products with the same input."""
     result = Parameters()
-    order = gate_order(config, config.encoder_hidden)
-    for layer in range(config.encoder_layers):
-        cells = [f"_l{layer}{direction}" for direction in _directions(config)]
-        inputs = [_cell(state, "encoder.rnn.", "ih", cell, order) for cell in cells]
-        result.matrices[f"encoder.{layer}.input"] = joined(*inputs)
-        for direction, cell in enumerate(cells):
-            hidden = _cell(state, "encoder.rnn.", "hh", cell, order)
-            result.matrices[f"encoder.{layer}.hidden_{direction}"] = hidden
-    result.matrices["bridge"] = linear(state, "bridge")
+    _encoder(config, state, result)
+    if config.start == "bridge":
+        result.matrices["bridge"] = linear(state, "bridge")
     order = gate_order(config, config.decoder_hidden)
     if config.conditional:
         for kind, name in TRANSITION.items():
@@ -114,9 +108,10 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
     keys = _keys(config, state)
     if keys is not None:
         result.matrices["keys"] = keys
-    deep, pairs = linear(state, "deep_output.mix"), pair_order(config.output_size)
-    assert deep.bias is not None
-    result.matrices["deep_output"] = Matrix(np.ascontiguousarray(deep.weight[:, pairs]), deep.bias[pairs])
+    if config.output == "deep":
+        deep, pairs = linear(state, "deep_output.mix"), pair_order(config.output_size)
+        assert deep.bias is not None
+        result.matrices["deep_output"] = Matrix(np.ascontiguousarray(deep.weight[:, pairs]), deep.bias[pairs])
     for energy, name in _energies(config).items():
         result.vectors[energy] = state[f"{name}.weight"].reshape(-1, 1)
     result.tables[SOURCE] = state["source_embedding.weight"]
@@ -127,15 +122,39 @@ def bahdanau_parameters(config: BahdanauConfig, state: StateArrays) -> Parameter
     return result
 
 
+def _convolutions(config: BahdanauConfig) -> dict[str, str]:
+    """Return the matrices of a convolutional encoder: their names in the graphs, with the network's own names."""
+    layers = {f"encoder.{i}.convolution": f"encoder.layers.{i}" for i in range(config.encoder_layers)}
+    return {"encoder.project": "encoder.project", **layers}
+
+
+def _encoder(config: BahdanauConfig, state: StateArrays, result: Parameters) -> None:
+    """Add the encoder's matrices."""
+    if config.encoder == "convolutional":
+        for matrix, name in _convolutions(config).items():
+            result.matrices[matrix] = linear(state, name)
+        return
+    order = gate_order(config, config.encoder_hidden)
+    for layer in range(config.encoder_layers):
+        cells = [f"_l{layer}{direction}" for direction in _directions(config)]
+        inputs = [_cell(state, "encoder.rnn.", "ih", cell, order) for cell in cells]
+        result.matrices[f"encoder.{layer}.input"] = joined(*inputs)
+        for direction, cell in enumerate(cells):
+            hidden = _cell(state, "encoder.rnn.", "hh", cell, order)
+            result.matrices[f"encoder.{layer}.hidden_{direction}"] = hidden
+
+
 def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArrays:
     """Return the inverse of ``bahdanau_parameters``; the biases of suppressed tokens become zero."""
     state: StateArrays = {}
     _put_encoder(config, parameters, state)
     _put_decoder(config, parameters, state)
-    put_linear(state, "bridge", parameters.matrices["bridge"])
-    pairs, deep = np.argsort(pair_order(config.output_size)), parameters.matrices["deep_output"]
-    assert deep.bias is not None
-    put_linear(state, "deep_output.mix", Matrix(deep.weight[:, pairs], deep.bias[pairs]))
+    if config.start == "bridge":
+        put_linear(state, "bridge", parameters.matrices["bridge"])
+    if config.output == "deep":
+        pairs, deep = np.argsort(pair_order(config.output_size)), parameters.matrices["deep_output"]
+        assert deep.bias is not None
+        put_linear(state, "deep_output.mix", Matrix(deep.weight[:, pairs], deep.bias[pairs]))
     for energy, name in _energies(config).items():
         state[f"{name}.weight"] = parameters.vectors[energy].reshape(1, -1)
     tables = parameters.tables
@@ -149,6 +168,10 @@ def bahdanau_state(config: BahdanauConfig, parameters: Parameters) -> StateArray
 
 
 def _put_encoder(config: BahdanauConfig, parameters: Parameters, state: StateArrays) -> None:
+    if config.encoder == "convolutional":
+        for matrix, name in _convolutions(config).items():
+            put_linear(state, name, parameters.matrices[matrix])
+        return
     order = gate_order(config, config.encoder_hidden)
     for layer in range(config.encoder_layers):
         inputs = parameters.matrices[f"encoder.{layer}.input"]

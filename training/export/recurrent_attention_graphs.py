@@ -1,4 +1,4 @@
-"""Attention of a recurrent decoder as graph nodes, for every score: global, local, hard or none."""
+"""Attention of a recurrent decoder as graph nodes, for every score: global, local, monotonic, hard or none."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Attention:
             arrays.append(("keys", ["B", "S", self._config.attention_size]))
         if self._config.score == "general":
             arrays.append(("keys", ["B", self._config.decoder_hidden, "S"]))
-        if self._config.score == "concat":
+        if self._config.score in ("concat", "gaussian"):
             arrays.append(("keys", ["B", 1, "S"]))
         return arrays
 
@@ -64,6 +64,10 @@ class Attention:
         """Return the memory arrays from annotations [B, S, M]."""
         if self._config.score in ("dot", "scaled_dot"):
             return [annotations]
+        if self._config.score == "gaussian":  # ‖h‖² / 2
+            squared = graph.op("ReduceSumSquare", annotations, graph.integers(-1), keepdims=1)  # [B, S, 1]
+            halved = graph.op("Mul", squared, self._arithmetic.number(graph, 0.5))
+            return [annotations, graph.op("Transpose", halved, perm=[0, 2, 1])]
         if self._config.score == "concat":  # a vector, stored as floats
             keys = graph.op("MatMul", annotations, self._arithmetic.vector(graph, KEY_ENERGY))  # [B, S, 1]
             return [annotations, graph.op("Transpose", keys, perm=[0, 2, 1])]
@@ -96,23 +100,28 @@ class Attention:
         even = graph.op("Unsqueeze", graph.op("Div", valid, numbers), graph.integers(1))
         return Source(memory, rows, "", "", "", even)
 
-    def attend(self, graph: GraphBuilder, state: str, queries: Sequence[str], source: Source) -> tuple[str, str]:
-        """Return context [N, M] and weights [B, K, S] from the state [N, D] and its products."""
+    def attend(
+        self, graph: GraphBuilder, state: str, queries: Sequence[str], source: Source, step: str
+    ) -> tuple[str, str]:
+        """Return context [N, M] and weights [B, K, S] from the state [N, D], its products and the step's number.
+
+        ``step`` is in the graph's float type, [B, K, 1]; only monotonic attention reads it.
+        """
         if self._config.attention == "none":
             shared = graph.op("Unsqueeze", source.memory[0], graph.integers(1))  # [B, 1, M]
             spread = graph.op("Expand", shared, self._shape(graph, source, 1))  # [B, K, M]
-            size = self._config.encoder_hidden * (2 if self._config.bidirectional else 1)
-            return graph.reshape(spread, -1, size), source.even
+            return graph.reshape(spread, -1, self._config.memory_size), source.even
         scores = self._scores(graph, state, queries, source)
         if self._config.attention == "local":
             weights = self._local(graph, scores, queries[-1], source)
+        elif self._config.attention == "monotonic":
+            weights = self._softmax(graph, scores, self._inside(graph, step, source)[0])
         elif self._config.attention == "hard":
             weights = self._hard(graph, scores, source)
         else:
             weights = self._softmax(graph, scores, source.valid)
-        size = self._config.encoder_hidden * (2 if self._config.bidirectional else 1)
         context = graph.op("MatMul", weights, source.memory[0])  # [B, K, M]
-        return graph.reshape(context, -1, size), weights
+        return graph.reshape(context, -1, self._config.memory_size), weights
 
     def _shape(self, graph: GraphBuilder, source: Source, *rest: int) -> str:
         return graph.op("Concat", source.rows, graph.integers(*rest), axis=0)
@@ -132,7 +141,13 @@ class Attention:
         if self._config.score == "general":
             return graph.op("MatMul", query, source.memory[1])
         alpha = 1 / math.sqrt(self._config.decoder_hidden) if self._config.score == "scaled_dot" else 1.0
-        return graph.fused("FusedMatMul", query, source.memory[0], transB=1, alpha=alpha)
+        products = graph.fused("FusedMatMul", query, source.memory[0], transB=1, alpha=alpha)
+        if self._config.score != "gaussian":
+            return products
+        # -‖q - h‖² / 2 = q h - ‖h‖² / 2 - ‖q‖² / 2
+        squared = graph.op("ReduceSumSquare", query, graph.integers(-1), keepdims=1)  # [B, K, 1]
+        own = graph.op("Mul", squared, self._arithmetic.number(graph, 0.5))
+        return graph.op("Sub", graph.op("Sub", products, source.memory[1]), own)
 
     def _softmax(self, graph: GraphBuilder, scores: str, allowed: str) -> str:
         low = self._arithmetic.number(graph, float("-inf"))
@@ -144,18 +159,26 @@ class Attention:
         energy = self._arithmetic.vector(graph, "attention.centre.energy")
         share = graph.op("Sigmoid", graph.op("MatMul", graph.op("Tanh", hidden), energy))  # [N, 1]
         share = graph.op("Reshape", share, self._shape(graph, source, 1))  # [B, K, 1]
-        distance = graph.op("Sub", source.places, graph.op("Mul", source.lengths, share))  # [B, K, S]
-        away = graph.op("Abs", distance)
-        known = graph.op("Where", source.valid, away, number(graph, float("inf")))
-        nearest = graph.op("Equal", away, graph.op("ReduceMin", known, graph.integers(-1), keepdims=1))
-        near = graph.op("LessOrEqual", away, number(graph, float(self._config.window)))
-        inside = graph.op("And", source.valid, graph.op("Or", near, nearest))
+        inside, distance = self._inside(graph, graph.op("Mul", source.lengths, share), source)
         ratio = graph.op("Div", distance, number(graph, float(self._config.window)))
         bell = graph.op("Exp", graph.op("Mul", graph.op("Mul", ratio, ratio), number(graph, -2.0)))
         shaped = graph.op("Mul", self._softmax(graph, scores, inside), bell)
         total = graph.op("ReduceSum", shaped, graph.integers(-1), keepdims=1)
         least = 1e-12 if self._arithmetic.dtype == TensorProto.FLOAT else 6e-8
         return graph.op("Div", shaped, graph.op("Max", total, number(graph, least)))
+
+    def _inside(self, graph: GraphBuilder, centre: str, source: Source) -> tuple[str, str]:
+        """Return the positions within the window, or the nearest one, bool [B, K, S], and all distances.
+
+        ``centre`` is [B, K, 1].
+        """
+        number = self._arithmetic.number
+        distance = graph.op("Sub", source.places, centre)  # [B, K, S]
+        away = graph.op("Abs", distance)
+        known = graph.op("Where", source.valid, away, number(graph, float("inf")))
+        nearest = graph.op("Equal", away, graph.op("ReduceMin", known, graph.integers(-1), keepdims=1))
+        near = graph.op("LessOrEqual", away, number(graph, float(self._config.window)))
+        return graph.op("And", source.valid, graph.op("Or", near, nearest)), distance
 
     def _hard(self, graph: GraphBuilder, scores: str, source: Source) -> str:
         """Return the weights of hard attention: one position has all of the weight."""

@@ -42,7 +42,9 @@ def advance(graph: GraphBuilder, cell: Cell, gates: tuple[str, str], state: tupl
 def encode_layer(
     graph: GraphBuilder, arithmetic: Arithmetic, config: BahdanauConfig, layer: int, values: str, valid: str
 ) -> tuple[str, list[str]]:
-    """Run one layer over time: values [S, B, E], bool [S, B, 1] → [S, B, O], final hidden state of each direction.
+    """Run one layer over time: values [S, B, E], bool [S, B, 1] → [S, B, O], final states of each direction.
+
+    The final states are the hidden state and an LSTM's cell of the first direction, then those of the second one.
 
     Both directions advance in one Scan, the second one from the end. A state does not change in padding, so the
     backward direction begins with zeros at the last token of its row.
@@ -72,4 +74,4 @@ def encode_layer(
     results = graph.scan(body, [zeros] * len(states), inputs + [valid] * directions, (following, hidden_now), reverse)
     outputs = results[len(states) :]
     joined = graph.op("Concat", *outputs, axis=-1) if directions > 1 else outputs[0]
-    return joined, results[: len(states) : kinds]
+    return joined, results[: len(states)]

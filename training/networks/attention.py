@@ -97,6 +97,18 @@ class ProductScore(nn.Module):
         return torch.bmm(keys, query[:, :, None]).squeeze(-1) * self.scale
 
 
+class GaussianScore(nn.Module):
+    """The score -‖s - h‖² / 2, whose softmax is Nadaraya and Watson's kernel regression with a Gaussian kernel."""
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """Return h itself, [B, S, Q]."""
+        return memory
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Return the scores [B, S] of [B, Q] and [B, S, Q]."""
+        return -0.5 * (query[:, None, :] - keys).square().sum(-1)
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head scaled dot-product attention: 1706.03762, section 3.2."""
 

@@ -29,6 +29,17 @@ State = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """The random choices of a training step that have no gradient of their own; REINFORCE gives them one."""
+
+    log_probability: Tensor
+    """[B, T]: of the position that each step chose."""
+    entropy: Tensor
+    """[B, T]: of the distribution that it was chosen from, in nats."""
+    entropy_weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decoded:
     """The result of the decoder for T target positions at once."""
 
@@ -38,6 +49,8 @@ class Decoded:
     """[B, L, H, T, S]: row t belongs to the step that produces target token t."""
     decoder_attention: Tensor | None
     """[B, L, H, T, T], if the network has one."""
+    choices: Choices | None = None
+    """Only while a network that needs REINFORCE is trained."""
 
 
 class Network(Protocol):

@@ -1,4 +1,4 @@
-"""Attention of a recurrent decoder: global, local, hard, or none."""
+"""Attention of a recurrent decoder: global, local, monotonic, hard, or none."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from training.networks.attention import (
     AdditiveScore,
     Attended,
     ConcatScore,
+    GaussianScore,
     ProductScore,
     masked_softmax,
     valid_positions,
 )
 from training.recipe import BahdanauConfig
 
+Score = AdditiveScore | ConcatScore | GaussianScore | ProductScore
 
-def make_score(config: BahdanauConfig, memory_size: int) -> AdditiveScore | ConcatScore | ProductScore:
+
+def make_score(config: BahdanauConfig, memory_size: int) -> Score:
     """Return the alignment model that the recipe names."""
     query = config.decoder_hidden
     if config.score == "additive":
         return AdditiveScore(query, memory_size, config.attention_size)
     if config.score == "concat":
         return ConcatScore(query, memory_size)
+    if config.score == "gaussian":
+        return GaussianScore()
     return ProductScore(query, memory_size, projected=config.score == "general", scaled=config.score == "scaled_dot")
 
 
@@ -48,6 +53,7 @@ class RecurrentAttention(nn.Module):
     def __init__(self, config: BahdanauConfig, memory_size: int) -> None:
         super().__init__()
         self.kind, self.window = config.attention, config.window
+        self.sampled = config.attention == "hard" and config.hard_gradient == "reinforce"
         self.score = make_score(config, memory_size) if config.attention != "none" else None
         self.centre = LocalCentre(config.decoder_hidden, config.attention_size) if self.kind == "local" else None
 
@@ -56,8 +62,8 @@ class RecurrentAttention(nn.Module):
         assert self.score is not None  # `none` has no keys
         return self.score.keys(memory)
 
-    def forward(self, query: Tensor, memory: Tensor, keys: Tensor, lengths: Tensor) -> Attended:
-        """Return context [B, M] and weights [B, S], from [B, Q], [B, S, M], [B, S, …] and [B].
+    def forward(self, query: Tensor, memory: Tensor, keys: Tensor, lengths: Tensor, step: Tensor) -> Attended:
+        """Return context [B, M] and weights [B, S], from [B, Q], [B, S, M], [B, S, …], [B] and the step's number [B].
 
         ``none``: memory is the one fixed context [B, 1, M], and the weights are uniform over the source.
         """
@@ -67,26 +73,44 @@ class RecurrentAttention(nn.Module):
         scores = self.score(query, keys)  # [B, S]
         if self.centre is not None:
             weights = self._local(scores, self.centre(query, lengths), valid)
+        elif self.kind == "monotonic":
+            weights = masked_softmax(scores, self._inside(step[:, None].float(), valid)[0])
         elif self.kind == "hard":
             weights = self._hard(scores, valid)
         else:
             weights = masked_softmax(scores, valid)
         return Attended(torch.bmm(weights[:, None, :], memory).squeeze(1), weights)
 
+    def choices(self, query: Tensor, keys: Tensor, lengths: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the log-probability of the ``chosen`` positions, one-hot [B, S], and the entropy, each [B]."""
+        assert self.score is not None
+        valid = valid_positions(lengths, keys.shape[1])
+        log_weights = self.score(query, keys).masked_fill(~valid, -1e9).log_softmax(-1)
+        return (log_weights * chosen).sum(-1), -(log_weights.exp() * log_weights).sum(-1)
+
+    def _inside(self, centre: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the positions within the window, or the nearest one, bool [B, S], and all distances [B, S]."""
+        distance = torch.arange(valid.shape[1], device=valid.device) - centre  # [B, S]
+        nearest = distance.abs() == distance.abs().masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
+        return valid & ((distance.abs() <= self.window) | nearest), distance
+
     def _local(self, scores: Tensor, centre: Tensor, valid: Tensor) -> Tensor:
         """Return the softmax within the window times a Gaussian around its centre (1508.04025, equation 10).
 
         It is normalised again, so that rows sum to one as everywhere else.
         """
-        distance = torch.arange(scores.shape[1], device=scores.device) - centre  # [B, S]
-        nearest = distance.abs() == distance.abs().masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
-        inside = valid & ((distance.abs() <= self.window) | nearest)
+        inside, distance = self._inside(centre, valid)
         shaped = masked_softmax(scores.float(), inside) * torch.exp(-2 * (distance / self.window) ** 2)  # σ = D / 2
         return shaped / shaped.sum(-1, keepdim=True).clamp_min(1e-12)
 
     def _hard(self, scores: Tensor, valid: Tensor) -> Tensor:
-        """Return one position for each step, which training samples by straight-through Gumbel-softmax (1611.01144)."""
-        if self.training:
-            return functional.gumbel_softmax(scores.masked_fill(~valid, float("-inf")), hard=True)
-        best = scores.masked_fill(~valid, float("-inf")).argmax(-1)
+        """Return one position for each step, one-hot [B, S]; training samples it.
+
+        ``straight_through``: by Gumbel-softmax (1611.01144), whose gradient is that of the soft sample. ``reinforce``:
+        without a gradient; ``choices`` has what REINFORCE needs.
+        """
+        masked = scores.masked_fill(~valid, float("-inf"))
+        if self.training and not self.sampled:
+            return functional.gumbel_softmax(masked, hard=True)
+        best = torch.multinomial(masked.softmax(-1), 1).squeeze(-1) if self.training else masked.argmax(-1)
         return functional.one_hot(best, scores.shape[1]).to(scores.dtype)

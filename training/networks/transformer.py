@@ -19,8 +19,10 @@ def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -
     """Return the position table [length, width] of section 3.5.
 
     ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, but
-    all sines come before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)).
+    all sines come before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)). ``none``: 0.
     """
+    if layout == "none":
+        return torch.zeros(length, width)
     positions = torch.arange(length)[:, None]
     last = 2 * max((width + 1) // 2 - 1, 1)
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / (last if layout == "marian" else width)))

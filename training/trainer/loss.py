@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from training.networks.interface import Choices
+
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """The logits are a small model's largest array, so their gradient is computed in place, in one pass."""
@@ -77,3 +79,17 @@ def guided_cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:
     """
     linked = wanted.sum().clamp_min(1.0)
     return -(wanted * weights.clamp_min(1e-9).log()).sum() / linked
+
+
+def reinforce_loss(choices: Choices, rewards: Tensor, valid: Tensor) -> Tensor:
+    """Return the loss whose gradient is REINFORCE's for sampled choices, summed over steps (1502.03044, section 4.1).
+
+    rewards [B, T]: the log-probability of every target token, zero where bool ``valid`` [B, T] is false. A choice is
+    rewarded with the tokens of its own step and of all later ones. The baseline, which lowers the variance and not
+    the expectation, is the mean reward of a token in the batch's other sentences, times the number of these tokens.
+    """
+    counts, totals = valid.sum(1, keepdim=True), rewards.sum(1, keepdim=True)  # [B, 1]
+    baseline = (totals.sum() - totals) / (counts.sum() - counts).clamp_min(1)
+    advantage = (rewards - baseline * valid).flip(1).cumsum(1).flip(1)  # of this token and of all later ones
+    chosen: Tensor = -(advantage.detach() * choices.log_probability * valid).sum()
+    return chosen - choices.entropy_weight * (choices.entropy * valid).sum()

@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn import functional
 
 from training.data.batching import Batch
 from training.data.sampling import spread
@@ -19,7 +20,7 @@ from training.networks.build import build_network
 from training.networks.interface import Network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
-from training.trainer.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
+from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy
 from training.trainer.optimiser import Parts, make_optimiser, parts_of
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces
 
@@ -35,11 +36,14 @@ class Losses(NamedTuple):
     """The number of target tokens."""
     guided: Tensor | None
     """The part of guided alignment in the mean loss, if it is used."""
+    choices: Tensor | None = None
+    """The summed loss of sampled choices, for networks that are trained by REINFORCE."""
 
     @property
     def mean(self) -> Tensor:
         """Return the loss of an update: the mean over the batch's tokens, and guided alignment."""
-        mean = self.smoothed / self.tokens
+        summed = self.smoothed if self.choices is None else self.smoothed + self.choices
+        mean = summed / self.tokens
         return mean if self.guided is None else mean + self.guided
 
 
@@ -55,7 +59,13 @@ def batch_losses(
         targets = torch.searchsorted(pieces, targets)
     logits = network.logits(decoded.hidden[valid], pieces)  # [tokens, C]: no product for padding
     smoothed, likelihood = smoothed_cross_entropy(logits, targets, config.label_smoothing, counts)
-    return Losses(smoothed, likelihood, valid.sum(), _guided(decoded.cross_attention, batch, config))
+    choices = None
+    if decoded.choices is not None:
+        rewards = torch.zeros(valid.shape, device=logits.device)
+        with torch.no_grad():
+            rewards[valid] = -functional.cross_entropy(logits.float(), targets, reduction="none")
+        choices = reinforce_loss(decoded.choices, rewards, valid)
+    return Losses(smoothed, likelihood, valid.sum(), _guided(decoded.cross_attention, batch, config), choices)
 
 
 def _guided(attention: Tensor, batch: Batch, config: OptimisationConfig) -> Tensor | None:

@@ -14,7 +14,14 @@ from training.recipe import Recipe
 from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, require_same
 from training.runs.folder import RunFolder
 
-FREE_NETWORK_KEYS = ("dropout", "attention_dropout", "activation_dropout")
+FREE_NETWORK_KEYS = (
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "layer_dropout",
+    "hard_gradient",
+    "entropy_weight",
+)
 """The options of a network that may change during training: no parameter depends on them."""
 
 

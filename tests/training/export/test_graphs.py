@@ -21,6 +21,10 @@ STEP_VARIANTS = (
     "attention-none",
     "deep-lstm",
     "attention-local",
+    "narrow-monotonic",
+    "score-gaussian",
+    "copy-both-ways-lstm",
+    "convolutional",
     "conditional",
 )
 

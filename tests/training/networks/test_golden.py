@@ -9,13 +9,23 @@ import torch
 from torch import nn
 
 from tests.support.tiny_networks import bahdanau, network, transformer
-from training.networks.attention import AdditiveScore, ConcatScore, MultiHeadAttention, ProductScore, masked_softmax
+from training.networks.attention import (
+    AdditiveScore,
+    ConcatScore,
+    GaussianScore,
+    MultiHeadAttention,
+    ProductScore,
+    masked_softmax,
+)
 from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network
 from training.networks.dropout import Dropout
+from training.networks.interface import Choices
 from training.networks.recurrent_attention import LocalCentre, RecurrentAttention
+from training.networks.recurrent_encoders import ConvolutionalEncoder
 from training.networks.transformer import Transformer, sinusoidal_positions
 from training.recipe import BahdanauConfig
+from training.trainer.loss import reinforce_loss
 
 
 def test_masked_softmax_by_hand() -> None:
@@ -71,6 +81,15 @@ def test_scores_are_those_of_their_papers() -> None:
     torch.testing.assert_close(general(query, general.keys(memory))[0], memory[0] @ general.key.weight.T @ query[0])
 
 
+def test_the_gaussian_score_is_that_of_kernel_regression() -> None:
+    query, memory = torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 2.0], [3.0, 2.0], [2.0, 1.0]]])
+    gaussian = GaussianScore()
+    scores = gaussian(query, gaussian.keys(memory))
+    torch.testing.assert_close(scores, torch.tensor([[0.0, -2.0, -1.0]]))
+    kernel = torch.exp(-torch.tensor([0.0, 4.0, 2.0]) / 2)
+    torch.testing.assert_close(scores.softmax(-1)[0], kernel / kernel.sum())
+
+
 def test_the_linear_scores_weights_do_not_depend_on_the_query() -> None:
     torch.manual_seed(0)
     concat, memory = ConcatScore(4, 5), torch.randn(1, 3, 5)
@@ -99,9 +118,61 @@ def test_local_attention_follows_the_gaussian_around_its_centre() -> None:
     for parameter in attention.centre.parameters():  # sigmoid(0) = 1/2: the centre is the middle of the sentence
         parameter.data.zero_()
     memory, lengths = torch.zeros(1, 8, 10), torch.tensor([8])
-    _, weights = attention(torch.zeros(1, 10), memory, attention.keys(memory), lengths)
+    _, weights = attention(torch.zeros(1, 10), memory, attention.keys(memory), lengths, torch.tensor([0]))
     gaussian = torch.tensor([0, 0, math.exp(-2), math.exp(-0.5), 1, math.exp(-0.5), math.exp(-2), 0])
     torch.testing.assert_close(weights[0], gaussian / gaussian.sum())
+
+
+def test_monotonic_attention_is_a_softmax_around_the_steps_own_number() -> None:
+    attention = RecurrentAttention(bahdanau(attention="monotonic", score="dot", window=1), 10)
+    memory, lengths = torch.zeros(1, 6, 10), torch.tensor([5])
+    memory[0, 2, 0] = math.log(2)
+    query = torch.eye(10)[:1]
+    expected = {0: [1, 1, 0, 0, 0, 0], 1: [1, 1, 2, 0, 0, 0], 4: [0, 0, 0, 1, 1, 0], 9: [0, 0, 0, 0, 1, 0]}
+    for step, by_hand in expected.items():  # past the end of the sentence, the last position is left
+        _, weights = attention(query, memory, attention.keys(memory), lengths, torch.tensor([step]))
+        shares = torch.tensor([by_hand], dtype=torch.float32)
+        torch.testing.assert_close(weights, shares / shares.sum())
+
+
+def test_reinforce_rewards_a_choice_with_its_own_and_later_tokens() -> None:
+    rewards, valid = torch.tensor([[-1.0, -3.0], [-2.0, 0.0]]), torch.tensor([[True, True], [True, False]])
+    likelihood = torch.tensor([[-0.1, -0.2], [-0.3, -0.4]], requires_grad=True)
+    entropy = torch.tensor([[0.5, 0.25], [1.0, 9.0]])
+    loss = reinforce_loss(Choices(likelihood, entropy, 0.01), rewards, valid)
+    # Baselines: -2 for the first sentence's tokens, (-1 - 3) / 2 = -2 for the second's.
+    advantages = torch.tensor([[(-1 + 2) + (-3 + 2), -3 + 2], [-2 + 2, 0]], dtype=torch.float32)
+    by_hand = -(advantages * likelihood.detach()).sum() - 0.01 * 1.75
+    torch.testing.assert_close(loss.detach(), by_hand)
+    loss.backward()
+    torch.testing.assert_close(likelihood.grad, -advantages)
+
+
+def test_reinforces_mean_gradient_is_that_of_the_expected_reward() -> None:
+    torch.manual_seed(0)
+    scores, values = torch.tensor([0.5, -0.2, 0.1], requires_grad=True), torch.tensor([-1.0, -0.2, -2.0])
+    exact = torch.autograd.grad(-(scores.softmax(-1) * values).sum(), scores)[0]
+    count = 40_000
+    chosen = torch.multinomial(scores.detach().softmax(-1), count, replacement=True)
+    likelihood = scores.log_softmax(-1)[chosen][:, None]
+    choices = Choices(likelihood, torch.zeros(count, 1), 0.0)
+    loss = reinforce_loss(choices, values[chosen][:, None], torch.ones(count, 1, dtype=torch.bool))
+    torch.testing.assert_close(torch.autograd.grad(loss / count, scores)[0], exact, atol=0.01, rtol=0.05)
+
+
+def test_reinforces_choices_are_those_of_the_attention_in_training() -> None:
+    torch.manual_seed(0)
+    config = bahdanau(attention="hard", hard_gradient="reinforce")
+    net = build_network(config, 40).train()
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2, 0], [2, 0, 0, 0]]), torch.tensor([3, 1])
+    decoded = net.decode(torch.tensor([[1, 7], [1, 8]]), net.encode(source, lengths))
+    assert decoded.choices is not None
+    assert (decoded.cross_attention.amax(-1) == 1).all()
+    torch.testing.assert_close(decoded.choices.log_probability[1], torch.zeros(2))  # one position: no choice
+    torch.testing.assert_close(decoded.choices.entropy[1], torch.zeros(2))
+    assert (decoded.choices.entropy[0] > 0).all()
+    assert net.eval().decode(torch.tensor([[1, 7], [1, 8]]), net.encode(source, lengths)).choices is None
 
 
 def test_hard_attention_looks_at_one_position() -> None:
@@ -110,7 +181,7 @@ def test_hard_attention_looks_at_one_position() -> None:
     memory, lengths = torch.randn(4, 6, 10), torch.tensor([6, 3, 2, 1])
     for training in (True, False):
         attention.train(training)
-        _, weights = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths)
+        _, weights = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths, torch.zeros(4))
         assert (weights.amax(-1) == 1).all()
         torch.testing.assert_close(weights.sum(-1), torch.ones(4))
 
@@ -119,7 +190,8 @@ def test_hard_attention_has_a_gradient() -> None:
     torch.manual_seed(0)
     attention = RecurrentAttention(bahdanau(attention="hard"), 10).train()
     memory = torch.randn(4, 6, 10)
-    context, _ = attention(torch.randn(4, 10), memory, attention.keys(memory), torch.tensor([6, 3, 2, 4]))
+    lengths = torch.tensor([6, 3, 2, 4])
+    context, _ = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths, torch.zeros(4))
     context.square().sum().backward()
     assert all(
         p.grad is not None and p.grad.abs().sum() > 0 and p.grad.isfinite().all() for p in attention.parameters()
@@ -130,7 +202,7 @@ def test_without_attention_the_context_is_what_both_directions_end_in() -> None:
     net = network(bahdanau(attention="none"))
     assert isinstance(net, Bahdanau)
     source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
-    annotations, _ = net.encoder(net.source_embedding(source), lengths)
+    annotations = net.encoder(net.source_embedding(source), lengths).annotations
     context = net.encode(source, lengths).arrays[0][:, 0]
     forward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]])
     torch.testing.assert_close(context, torch.cat([forward, annotations[:, 0, 5:]], dim=-1))
@@ -140,9 +212,74 @@ def test_the_decoder_starts_from_the_backward_state() -> None:
     net = network(bahdanau())
     assert isinstance(net, Bahdanau)
     source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
-    annotations, _ = net.encoder(net.source_embedding(source), lengths)
-    (start,) = net.start(net.encode(source, lengths))
+    annotations = net.encoder(net.source_embedding(source), lengths).annotations
+    start, _ = net.start(net.encode(source, lengths))
+    assert net.bridge is not None
     torch.testing.assert_close(start, torch.tanh(net.bridge(annotations[:, 0, 5:])))
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_copied_states_are_the_final_ones_of_the_same_layer(cell: str) -> None:
+    config = bahdanau(
+        cell=cell, bidirectional=False, encoder_hidden=10, encoder_layers=2, decoder_layers=2, start="copy"
+    )
+    net = network(config)
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
+    _, final = net.encoder.rnn(net.source_embedding(source))  # type: ignore[operator]
+    kinds = final if cell == "lstm" else (final,)
+    *states, step = net.start(net.encode(source, lengths))
+    assert len(states) == 2 * len(kinds)
+    for i, state in enumerate(states):
+        torch.testing.assert_close(state, kinds[i // 2][i % 2])
+    assert step.tolist() == [0]
+
+
+def test_a_linear_output_reads_the_state_alone() -> None:
+    net = network(bahdanau(output="linear"))
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
+    memory = net.encode(source, lengths)
+    logits, state, _ = net.step(torch.tensor([1]), net.start(memory), memory)
+    torch.testing.assert_close(logits, state[0] @ net.output.weight.T + net.output.bias)
+
+
+def test_dropout_between_layers_is_between_layers() -> None:
+    config = bahdanau(encoder_layers=2, decoder_layers=2, dropout=0.0, layer_dropout=0.5)
+    source, lengths, target = torch.tensor([[5, 6, 2]]), torch.tensor([3]), torch.tensor([[1, 7]])
+
+    def twice(config: BahdanauConfig) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        net = build_network(config, 40).train()
+        return [net.decode(target, net.encode(source, lengths)).hidden for _ in range(2)]
+
+    assert not torch.equal(*twice(config))
+    assert torch.equal(*twice(config.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})))
+
+
+def test_the_convolutional_encoder_is_pytorchs_convolution() -> None:
+    torch.manual_seed(0)
+    encoder = ConvolutionalEncoder(bahdanau(encoder="convolutional", encoder_layers=2, kernel=3)).eval()
+    embedded, lengths = torch.randn(2, 5, 6), torch.tensor([5, 3])
+    encoded = encoder(embedded, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        values = encoder.project(embedded[row : row + 1, :length])
+        for layer in encoder.layers:
+            assert isinstance(layer, nn.Linear)
+            kernel = layer.weight.unflatten(1, (3, -1)).transpose(1, 2)  # [out, in, k]
+            convolved = nn.functional.conv1d(values.transpose(1, 2), kernel, layer.bias, padding=1)
+            values = values + torch.tanh(convolved.transpose(1, 2))
+        torch.testing.assert_close(encoded.annotations[row, :length], values[0])
+        torch.testing.assert_close(encoded.context[row], values[0].mean(0))
+
+
+def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
+    source, shuffled = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[7, 2, 5, 6]])
+    lengths, target = torch.tensor([4]), torch.tensor([[1, 9, 10]])
+    for positions, same in (("none", True), ("interleaved", False)):
+        net = network(transformer(positions=positions))
+        one, other = (net.logits(net.decode(target, net.encode(ids, lengths)).hidden) for ids in (source, shuffled))
+        assert torch.allclose(one, other, atol=1e-5) is same
 
 
 def test_maxout_takes_the_larger_of_two() -> None:

@@ -127,7 +127,11 @@ def test_every_parameter_is_used(config: Config) -> None:
     net = network(config).train()
     batch = ragged()
     valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
-    teacher_forced(net, batch)[valid].logsumexp(-1).sum().backward()
+    decoded = net.decode(batch.target_in, net.encode(batch.source, batch.source_lengths))
+    loss = net.logits(decoded.hidden)[valid].logsumexp(-1).sum()
+    if decoded.choices is not None:  # sampled positions have a gradient by REINFORCE alone
+        loss = loss + decoded.choices.log_probability.sum()
+    loss.backward()
     assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
 
 
