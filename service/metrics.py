@@ -39,6 +39,7 @@ from service.engine import (
     RunFailed,
     SentenceFinished,
     SentencesCancelled,
+    SentencesLookedUp,
     SentencesQueued,
     StageDone,
     StepDone,
@@ -61,6 +62,7 @@ CUT_OFF = (
     *("too_many_connections", "too_many_from_address"),
 )
 RESTARTS = ("process", "model", "given_up")
+LOOKUPS = ("hit", "shared", "miss")
 DOCUMENT_OUTCOMES = ("done", "refused", "failed", "cancelled")
 OTHER = "other"
 
@@ -85,6 +87,7 @@ class Metrics:
         self._define_models()
         self._define_queue()
         self._define_work()
+        self._define_cache()
         self._define_health()
         self._gauge("build_info", "Version of the service, always 1", "version", "python").labels(
             __version__, platform.python_version()
@@ -190,6 +193,17 @@ class Metrics:
         self._step_seconds = self._histogram("step_seconds", "Time of one decoder step", STEP, "model")
         self._batch_rows = self._histogram("batch_rows", "Rows decoded together in one step", ROWS, "model")
 
+    def _define_cache(self) -> None:
+        self._looked_up = self._counter(
+            "cache_sentences",
+            "Sentences that were looked up in the cache: hit (finished before), shared (with an equal sentence in "
+            "flight) or miss",
+            "model",
+            "result",
+        )
+        self._cache_entries = self._gauge("cache_entries", "Translated sentences in the cache")
+        self._cache_bytes = self._gauge("cache_bytes", "Memory of the translated sentences in the cache")
+
     def _define_health(self) -> None:
         # Negated, because rate() needs a sum of the histogram that only grows.
         self._surprisal = self._histogram(
@@ -256,6 +270,11 @@ class Metrics:
     def count_connections(self, count: Callable[[], int]) -> None:
         """Call `count` for the number of connections whenever the metrics are read."""
         self._connections.set_function(count)
+
+    def measure_cache(self, size: Callable[[], tuple[int, int]]) -> None:
+        """Call `size` for the entries and bytes of the cache whenever the metrics are read."""
+        self._cache_entries.set_function(lambda: size()[0])
+        self._cache_bytes.set_function(lambda: size()[1])
 
     def api_keys_read(self, readable: bool) -> None:
         """Record whether the file of API keys could be read."""
@@ -344,6 +363,9 @@ class Metrics:
 
     def _record_rarer(self, event: EngineEvent) -> None:
         match event:
+            case SentencesLookedUp(model, hits, shared, misses):
+                for result, count in zip(LOOKUPS, (hits, shared, misses), strict=True):
+                    self._looked_up.labels(model, result).inc(count)
             case QualityMeasured(model, quality):
                 self._quality.labels(model).observe(quality)
             case ValuesKept(model, path, sentences):

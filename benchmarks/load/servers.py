@@ -28,7 +28,7 @@ class Server(NamedTuple):
 
     def megabytes(self) -> float:
         """Return the memory of its processes; shared memory counts once."""
-        return sum(map(_proportional_kilobytes, _process_tree(self.pid))) / 2**10
+        return sum(map(_proportional_kilobytes, process_tree(self.pid))) / 2**10
 
 
 @contextlib.contextmanager
@@ -44,6 +44,7 @@ def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
             # All of the load comes from one address.
             environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_ADDRESS_CONNECTION_LIMIT": "60000"}
+            environment |= {"TRANSLUCENT_CACHE_MB": "0"}  # the sentences of a measurement come again and again
             environment |= settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
@@ -81,12 +82,12 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _process_tree(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text(encoding="ascii").split():
-            found += _process_tree(int(child))
+            found += process_tree(int(child))
     return found
 
 

@@ -45,10 +45,10 @@ def build() -> FastAPI:
 
     from service.api.app import create_app
     from service.api.state import Service
-    from service.engine import Registry
+    from service.engine import Registry, load_worker
     from service.logs import configure_logging
     from service.metrics import Metrics
-    from service.server.main import engine_settings
+    from service.server.main import engine_settings, with_cache_of
     from service.settings import load_settings
     from service.tracing import start_tracing
 
@@ -56,7 +56,9 @@ def build() -> FastAPI:
     configure_logging(settings.log_level, "json")
     metrics = Metrics()
     tracing = start_tracing(settings)
-    registry = Registry(settings.models_dir, engine_settings(settings), tracing.listening(metrics.record))
+    listener = tracing.listening(metrics.record)
+    open_worker = with_cache_of(settings, load_worker, metrics)
+    registry = Registry(settings.models_dir, engine_settings(settings), listener, open_worker)
     registry.load()
     service = Service(settings, registry, metrics, tracing=tracing)
 

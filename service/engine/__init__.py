@@ -46,6 +46,7 @@ from service.engine.events import RequestRejected as RequestRejected
 from service.engine.events import RunFailed as RunFailed
 from service.engine.events import SentenceFinished as SentenceFinished
 from service.engine.events import SentencesCancelled as SentencesCancelled
+from service.engine.events import SentencesLookedUp as SentencesLookedUp
 from service.engine.events import SentencesQueued as SentencesQueued
 from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
@@ -104,6 +105,8 @@ from service.engine.values.terms import Glossary as Glossary
 from service.engine.values.terms import Term as Term
 
 if TYPE_CHECKING:
+    from service.engine.cache.results import ResultCache as ResultCache
+    from service.engine.cache.worker import with_cache as with_cache
     from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE
     from service.engine.lazy.memory import expected_bytes as expected_bytes
     from service.engine.lazy.memory import map_large_blocks as map_large_blocks
@@ -132,6 +135,8 @@ if TYPE_CHECKING:
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _LOADED_LATER = {
+    "ResultCache": "service.engine.cache.results",
+    "with_cache": "service.engine.cache.worker",
     "EngineHost": "service.engine.loader",
     "EngineSettings": "service.engine.loader",
     "LoadedWorker": "service.engine.loader",

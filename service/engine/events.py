@@ -134,6 +134,16 @@ class QualityMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class SentencesLookedUp:
+    """The sentences of a call were looked up in the cache."""
+
+    model: str
+    hits: int  # finished before
+    shared: int  # an equal sentence was in flight
+    misses: int  # given to the model
+
+
+@dataclass(frozen=True, slots=True)
 class CallStage:
     """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
 
@@ -156,6 +166,7 @@ EngineEvent = (
     | CoverageMeasured
     | ValuesKept
     | QualityMeasured
+    | SentencesLookedUp
     | CallStage
     | ModelOpened
     | OpeningFailed

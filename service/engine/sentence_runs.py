@@ -46,8 +46,9 @@ class SentenceRuns:
     ) -> list[SentenceJob]:
         """Return sentences as the worker takes them."""
         limit = self.pair.manifest.limits.target_tokens
+        fresh = not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
         return [
-            SentenceJob(ids, search_options(options, len(ids), limit), deadline, score=score, values=values)
+            SentenceJob(ids, search_options(options, len(ids), limit), deadline, None, score, values, fresh)
             for ids, values in sources
         ]
 

@@ -254,6 +254,7 @@ class SentenceJob:
     listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
     score: WeightSelection | None = None  # score the best translation too, and return these weights
     values: ValueConstraints | None = None  # the translation must hold these
+    fresh: bool = False  # to be translated now, never answered from the cache: the sentences of a warm-up
 
 
 @dataclass(frozen=True, slots=True)

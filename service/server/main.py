@@ -16,10 +16,12 @@ from service.engine import (
     ModelInfo,
     ModelSettings,
     Registry,
+    ResultCache,
     WorkerFactory,
     WorkerSettings,
     load_worker,
     own_process,
+    with_cache,
 )
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
@@ -78,12 +80,22 @@ def serve_models(settings: Settings) -> int:
     metrics = Metrics()
     tracing = start_tracing(settings)
     with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
+        open_worker = with_cache_of(settings, open_worker, metrics)
         registry = Registry(
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host
         )
         registry.load()
         warn_of_useless_pivot(settings.pivot, registry.models())
         return run(Service(settings, registry, metrics, tracing=tracing), registry)
+
+
+def with_cache_of(settings: Settings, open_worker: WorkerFactory, metrics: Metrics) -> WorkerFactory:
+    """Return a factory of workers with the cache of the settings, whose size the metrics show; none if it is off."""
+    if not settings.cache_mb:
+        return open_worker
+    results = ResultCache(settings.cache_mb * MEBIBYTE)
+    metrics.measure_cache(lambda: results.size)
+    return with_cache(open_worker, results)
 
 
 def warn_of_useless_pivot(pivot: str, models: Sequence[ModelInfo]) -> None:

@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+DEFAULT_CACHE_MB = 64  # about 30,000 sentences
+
+
 class SettingsError(Exception):
     """The configuration cannot be used; the message has one line for each thing to correct."""
 
@@ -135,6 +138,15 @@ class Settings(DocumentSettings):
         "a whole number from 0 to 64",
         ge=0,
         le=64,
+    )
+    cache_mb: int = setting(
+        DEFAULT_CACHE_MB,
+        "Memory for finished sentences, in MiB, in the process that answers HTTP: a sentence that comes again is "
+        "answered at once, and equal sentences in flight are translated once. The answers are the same bytes. 0 "
+        "switches both off",
+        "a whole number from 0 to 65536",
+        ge=0,
+        le=65536,
     )
     max_rows: int = setting(
         DEFAULT_ROWS,

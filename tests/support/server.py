@@ -29,7 +29,8 @@ class ServerProcess:
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=ROOT,
-            env={**variables, "TRANSLUCENT_PORT": "0", **environment},
+            # Most tests mean to give the engine work, also with the same sentence again: the cache would answer it.
+            env={**variables, "TRANSLUCENT_PORT": "0", "TRANSLUCENT_CACHE_MB": "0", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -122,6 +122,8 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
 
 
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
+    if all(future.done() for future in futures):  # from the cache: no turn of the event loop is needed
+        return [future.result() for future in futures]
     try:
         return list(await asyncio.gather(*(asyncio.wrap_future(future) for future in futures)))
     except BaseException:
