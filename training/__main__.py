@@ -7,7 +7,7 @@ import os
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import align, confidence, distil, evaluate, imports
+from training.cli import align, confidence, distil, evaluate, experiments, imports
 from training.cli.export import export
 from training.cli.train import prepare, train
 
@@ -26,6 +26,7 @@ app.command()(align.eflomal)
 app.command("rival", hidden=True)(align.eflomal)  # the old name
 app.command()(evaluate.lengths)
 app.command()(export)
+app.command()(experiments.grid)
 app.command()(confidence.confidence)
 app.command()(confidence.reliability)
 app.add_typer(imports.app, name="import")

@@ -67,6 +67,8 @@ class CorpusConfig(Section):
     number_templates: bool = False
     """Makes ``max_pairs`` pairs of our own sentences with random numbers, amounts, times, dates and codes
     (``training.data.number_templates``), in English, French and German."""
+    made_up_grammar: bool = False
+    """Makes ``max_pairs`` English–French pairs of a small made-up grammar (``training.data.made_up_grammar``)."""
     same_pairs_as: str | None = None
     """Uses the training pairs of the corpus of this name once more, with another segmentation into subwords. The
     vocabulary is not learnt from them."""
@@ -84,8 +86,9 @@ class CorpusConfig(Section):
 
     @model_validator(mode="after")
     def _templates_are_counted(self) -> CorpusConfig:
-        if self.number_templates and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
-            raise ValueError("a corpus with number_templates needs max_pairs, and neither path, corpus nor variants_of")
+        for key in ("number_templates", "made_up_grammar"):
+            if getattr(self, key) and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
+                raise ValueError(f"a corpus with {key} needs max_pairs, and neither path, corpus nor variants_of")
         return self
 
     @model_validator(mode="after")

@@ -6,20 +6,18 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, export_bundle
-from training.export.calibrate import IdPair
-from training.export.card import ModelCard, Score
-from training.export.card_inputs import data_credit, read_alignment, read_scores
+from training.export.calibrate import calibration_pairs
+from training.export.card_inputs import read_alignment, read_scores
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, git_revision, load_stages
-from training.trainer.checkpoints import Weights, load_trained, newest_checkpoint
+from training.trainer.checkpoints import Weights, load_trained
+from training.trainer.run_card import model_card
 
 CALIBRATION_PAIRS = 200
 
@@ -99,26 +97,3 @@ def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlis
     """Return the shortlist learnt from the run's training pairs."""
     corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
     return learn_shortlist(corpora, [corpus.weight for corpus in recipe.corpora], vocabulary)
-
-
-def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
-    """Return development pairs spread evenly over all corpora, which are stored one after the other."""
-    chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
-    return [(development.source[int(i)], development.target[int(i)]) for i in chosen]
-
-
-def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
-    """Return the model card of a run: data with credits, seed, revision of the code, scores."""
-    statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
-    stages, newest = load_stages(folder.stages), newest_checkpoint(folder)
-    if stages and stages[-1]["to_update"] is None and newest is not None:  # killed, or still training
-        stages = closed(stages, int(newest.stem))
-    return ModelCard(
-        data=tuple(data_credit(recipe, corpus, statistics[corpus.name]["pairs"]) for corpus in recipe.corpora),
-        seed=recipe.seed,
-        git_revision=stages[-1]["git_revision"] if stages else git_revision(),
-        scores=scores,
-        notes=notes,
-        stages=stages,
-        exported_with=git_revision(),
-    )

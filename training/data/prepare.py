@@ -15,6 +15,7 @@ from training.data.augmentation import variants
 from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
+from training.data.made_up_grammar import made_up_pairs
 from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
@@ -89,6 +90,8 @@ def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cac
     name, language = config.corpus or config.name, recipe.language_of(config)
     if config.number_templates and config.max_pairs is not None:
         pairs = number_pairs(language, recipe.target_language, config.max_pairs, recipe.seed)
+    elif config.made_up_grammar and config.max_pairs is not None:
+        pairs = made_up_pairs(language, recipe.target_language, config.max_pairs, recipe.seed)
     elif config.path is None:
         pairs = read_corpus(name, language, recipe.target_language, mirror, cache)
     else:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
+from training.data.dataset import EncodedPairs
 from training.export.architecture import NetworkConfig, make_graphs
 from training.export.graph import GraphBuilder
 from training.export.parameters import Floats, Parameters
@@ -56,3 +57,9 @@ def _thin(rows: Floats) -> Floats:
     """Return at most 4,096 rows, spread evenly, in a random order with a fixed seed."""
     order = np.random.default_rng(0).permutation(len(rows))[:_ROWS]
     return np.ascontiguousarray(rows[order])
+
+
+def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
+    """Return development pairs spread evenly over all corpora, which are stored one after the other."""
+    chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
+    return [(development.source[int(i)], development.target[int(i)]) for i in chosen]

@@ -33,11 +33,19 @@ from training.trainer.warm_start import start_from
 MEASURED_BATCHES = 2
 
 
-def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1, progress: bool = True) -> None:
+def train(
+    recipe: Recipe,
+    folder: RunFolder,
+    processes: int = 1,
+    nodes: int = 1,
+    progress: bool = True,
+    pictures: bool = True,
+) -> None:
     """Train until the last update, or until the end of a cooldown that patience began; then average checkpoints.
 
     Training resumes from the newest checkpoint if there is one. Parameters, optimiser, data position and random state
-    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. Raises ValueError,
+    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. ``pictures`` draws
+    attention after each validation, which takes a second. Raises ValueError,
     before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
     """
     require_world(processes * nodes)
@@ -56,7 +64,10 @@ def train(recipe: Recipe, folder: RunFolder, processes: int = 1, nodes: int = 1,
     precision = _precision(recipe, folder, module, data)
     _record(recipe, folder, before, precision)
     stopping = Stopping(recipe, folder)
-    trainer = _trainer(recipe, folder, precision, (processes, nodes), _callbacks(recipe, folder, stopping, progress))
+    callbacks = _callbacks(recipe, folder, stopping, progress)
+    if pictures:
+        callbacks.insert(1, AttentionPictures())
+    trainer = _trainer(recipe, folder, precision, (processes, nodes), callbacks)
     trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
     if trainer.global_step == before.update:
         tell(folder, already_finished(before.update, stopping.validations.ended_at))
@@ -163,7 +174,7 @@ def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: 
         mode="max",
         save_top_k=validation.keep_checkpoints,
     )
-    watching: list[lightning.Callback] = [Speed(), RunLog(folder), AttentionPictures(), LearningRateMonitor("step")]
+    watching: list[lightning.Callback] = [Speed(), RunLog(folder), LearningRateMonitor("step")]
     if progress:
         watching.append(TQDMProgressBar(refresh_rate=20))
     # The checkpoint callback is last, so that it saves the others' state of the same update.

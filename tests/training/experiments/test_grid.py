@@ -1,0 +1,120 @@
+"""The grid of variants: their names, one finished grid of two toys, and that finished cells are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from service.bundle.load import load_bundle
+from training.__main__ import app
+from training.experiments.history import Point, read_history
+from training.experiments.summary import markdown, spread_of
+from training.experiments.variants import combinations, make_variants, parse_axis
+from training.recipe import RecipeError
+
+RECIPES = Path(__file__).parents[3] / "training" / "recipes"
+TOY = RECIPES / "toy-bahdanau.yaml"
+QUICK = ["optimisation.max_updates=4", "optimisation.cooldown_updates=2", "validation.every_updates=2"]
+
+
+def names(*axes: str, each: bool = False, fixed: tuple[str, ...] = ()) -> list[str]:
+    """Return the names of the toy's variants."""
+    variants, _ = make_variants(TOY, fixed, combinations([parse_axis(axis) for axis in axes], each), 1)
+    return [variant.name for variant in variants]
+
+
+def test_all_combinations_or_one_key_at_a_time() -> None:
+    axes = ("network.score=additive,general", "network.cell=gru,lstm")
+    assert names(*axes) == ["base", "cell-lstm", "score-general", "cell-lstm-score-general"]
+    assert names(*axes, each=True) == ["base", "score-general", "cell-lstm"]
+
+
+def test_a_variant_has_one_name_and_its_seeds() -> None:
+    axes = (
+        "network.conditional=false,true",
+        "optimisation.guided_alignment=null,{weight: 0.1, heads: [{layer: 0, head: 0}]}",
+    )
+    assert names(*axes, each=True) == ["base", "conditional", "guided-alignment"]
+    assert names("network.hard_gradient=reinforce", fixed=("network.attention=hard",)) == [
+        "attention-hard-hard-gradient-reinforce"
+    ]
+    variants, _ = make_variants(TOY, (), combinations([parse_axis("network.score=concat,additive")], False), 3)
+    assert [(variant.name, variant.recipe.seed) for variant in variants] == [
+        (name, seed) for seed in (1, 2, 3) for name in ("score-concat", "base")
+    ]
+    assert variants[0].recipe.name == "toy-bahdanau-score-concat"
+
+
+def test_combinations_that_no_recipe_can_have_are_named() -> None:
+    axes = [parse_axis(text) for text in ("network.cell=gru,lstm", "network.conditional=false,true")]
+    variants, refused = make_variants(TOY, (), combinations(axes, False), 1)
+    assert [variant.name for variant in variants] == ["base", "conditional", "cell-lstm"]
+    assert len(refused) == 1
+    assert "network.cell=lstm, network.conditional=true" in refused[0]
+    assert "conditional needs cell gru" in refused[0]
+
+
+@pytest.mark.parametrize("text", ["network.score", "=a", "network.score=", "network.score=[", "network.score=}"])
+def test_axes_that_say_nothing_are_refused(text: str) -> None:
+    with pytest.raises(RecipeError, match="--vary"):
+        parse_axis(text)
+
+
+def test_the_history_of_a_log_has_the_last_values(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    lines = [
+        "update=2 dev_loss=3.5 dev_bleu/toy=1e-05",
+        "update=4 dev_loss=3",
+        "precision auto: fp32",
+        "update=4 dev_loss=2",
+    ]
+    log.write_text("".join(f"2026-11-23 03:00:00,000 {line}\n" for line in lines))
+    history = read_history(log)
+    assert history["dev_loss"] == [Point(2, 3.5), Point(4, 2.0)]
+    assert history["dev_bleu/toy"] == [Point(2, 1e-05)]
+
+
+def test_the_table_has_means_and_deviations() -> None:
+    assert spread_of([1.0, None]) is None
+    speeds = {"training_tokens_per_second": 1000, "serving_tokens_per_second": 20_000, "parameters": 1234}
+    cells = [
+        {"variant": name, "seed": seed, "bleu": bleu, "alignment_error": aer, **speeds}
+        for name, seed, bleu, aer in (("none", 1, 10.0, None), ("base", 1, 30.0, 20.0), ("base", 2, 32.0, 21.0))
+    ]
+    table = markdown(cells).splitlines()
+    assert table[2] == "| base | 2 | 31.0 ± 1.4 | 20.5 ± 0.7 | 1,234 | 1,000 | 20,000 |"
+    assert table[3] == "| none | 1 | 10.0 ± 0.0 | – | 1,234 | 1,000 | 20,000 |"
+
+
+@pytest.mark.slow
+def test_a_grid_is_trained_exported_and_measured_once(tmp_path: Path) -> None:
+    recipe = tmp_path / "toy.yaml"
+    recipe.write_text(TOY.read_text("utf-8").replace("path: toy.tsv", f"path: {RECIPES / 'toy.tsv'}"), "utf-8")
+    arguments = ["grid", str(recipe), "--vary", "network.score=additive,gaussian", "--runs", str(tmp_path / "runs")]
+    arguments += ["--edges", "4", "--output", str(tmp_path / "out" / "toy"), "--set", "network.encoder_hidden=32"]
+    for override in QUICK:
+        arguments += ["--set", override]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
+    assert [row["variant"] for row in content["summary"]] == [
+        "cooldown-updates-2-encoder-hidden-32-every-updates-2-max-updates-4",
+        "cooldown-updates-2-encoder-hidden-32-every-updates-2-max-updates-4-score-gaussian",
+    ]
+    for cell in content["cells"]:
+        assert cell["parameters"] > 10_000
+        assert cell["training_tokens_per_second"] > 0
+        assert cell["serving_tokens_per_second"] > 0
+        assert [bucket["longest"] for bucket in cell["by_length"]] == [4, None]
+        bundle = load_bundle(tmp_path / "runs" / "toy-bahdanau" / cell["variant"] / "seed-1" / "bundle")
+        assert bundle.manifest.name.startswith("toy-bahdanau-cooldown")
+    for end in (".md", "-loss.svg", "-lengths.svg"):
+        assert (tmp_path / "out" / f"toy{end}").read_text("utf-8")
+    again = CliRunner().invoke(app, arguments)
+    assert again.output.count("kept") == 2
+    changed = CliRunner().invoke(app, [*arguments, "--set", "optimisation.label_smoothing=0.2"])
+    assert changed.exit_code == 0  # another variant, in another folder
+    assert changed.output.count("kept") == 0

@@ -1,0 +1,64 @@
+"""The commands ``grid`` and ``report``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.options import Target, Test
+from training.cli.train import Overrides, RecipePath, Runs
+from training.evaluation.test_sets import load_test
+from training.experiments.cells import Grid, Measured, finished_cells
+from training.experiments.measure import sample_of
+from training.experiments.summary import write_summary
+from training.experiments.variants import combinations, make_variants, parse_axis
+from training.recipe import load_recipe
+
+DEFAULT_EDGES = "4,6,9"
+
+
+def grid(
+    recipe: RecipePath,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="A key with its values: --vary network.score=additive,dot; may be repeated."),
+    ] = None,
+    each: Annotated[bool, typer.Option("--each", help="Vary one key at a time instead of all combinations.")] = False,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs of each variant, with the recipe's seed and the next ones.")
+    ] = 1,
+    runs: Runs = Path("runs"),
+    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    overrides: Overrides = None,
+    test: Test = None,
+    target: Target = None,
+    sentences: Annotated[
+        int, typer.Option(min=1, help="Sentences of --test that are translated, spread evenly.")
+    ] = 1000,
+    edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = DEFAULT_EDGES,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write OUTPUT.md, OUTPUT.json, and the curves as OUTPUT-loss.svg and -lengths.svg."),
+    ] = None,
+) -> None:
+    """Train, export and measure variants of a recipe; finished cells are kept, and the table has all of them."""
+    base = load_recipe(recipe, overrides)
+    axes = [parse_axis(text) for text in vary or []]
+    variants, refused = make_variants(recipe, overrides or [], combinations(axes, each), seeds)
+    for line in refused:
+        typer.echo(line, err=True)
+    tested = None if test is None else sample_of(load_test(test, target), sentences)
+    bounds = tuple(int(edge) for edge in edges.split(","))
+    folder = runs / base.name
+    for number, (variant, result, kept) in enumerate(Grid(folder, Measured(tested, bounds, mirror)).run(variants), 1):
+        done = "kept" if kept else f"{result['training_seconds']} s"
+        line = f"{number}/{len(variants)} {variant.name} seed {variant.recipe.seed}: BLEU {result['bleu']}, {done}"
+        typer.echo(line, err=True)
+        sys.stderr.flush()
+        if output is not None and not kept:
+            write_summary(finished_cells(folder), folder, output)
+    written = write_summary(finished_cells(folder), folder, output)
+    typer.echo(written)

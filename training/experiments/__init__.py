@@ -1,0 +1,1 @@
+"""Experiments over recipes: a grid of variants, and the report of a run."""

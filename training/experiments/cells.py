@@ -1,0 +1,164 @@
+"""Runs the cells of a grid: each variant with each seed is prepared, trained, exported and measured once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from service.bundle.manifest import AlignmentHead
+from training.alignment.eflomal import align_both_ways, development_text, silver, training_text
+from training.alignment.gold import AlignmentError, Gold
+from training.alignment.guided_links import make_links
+from training.data.dataset import EncodedPairs
+from training.data.prepare import prepare
+from training.evaluation.test_sets import TestSet, load_development
+from training.experiments.measure import alignment, parameters, quality, serving_speed, training_speed
+from training.experiments.variants import Variant
+from training.export.bundle import ExportOptions, export_bundle
+from training.export.calibrate import calibration_pairs
+from training.files import write_json
+from training.recipe import Recipe
+from training.runs.fingerprint import hash_of, prepared_part
+from training.runs.folder import RunFolder
+from training.trainer.checkpoints import load_trained, newest_checkpoint
+from training.trainer.run import train
+from training.trainer.run_card import model_card
+
+CALIBRATION_PAIRS = 200
+RESULT = "cell.json"
+BUNDLE = "bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is measured with every cell of a grid."""
+
+    test: TestSet | None
+    """None: the development data."""
+    edges: tuple[int, ...]
+    mirror: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Silver:
+    """An aligner's links of the development data."""
+
+    text: tuple[list[str], list[str]]
+    links: list[Gold]
+
+
+class Grid:
+    """The folder of a grid: ``prepared-HASH/`` for each kind of text, and ``VARIANT/seed-N/`` for each cell."""
+
+    def __init__(self, path: Path, measured: Measured) -> None:
+        self.path, self._measured = path, measured
+        self._silver: dict[Path, _Silver | None] = {}
+
+    def run(self, variants: Sequence[Variant]) -> Iterator[tuple[Variant, dict[str, Any], bool]]:
+        """Run the cells in order; yields each with its results, and whether they were there before."""
+        for variant in variants:
+            cell = self.path / variant.name / f"seed-{variant.recipe.seed}"
+            kept = _kept(cell / RESULT, variant.recipe)
+            yield (variant, kept, True) if kept is not None else (variant, self._run(cell, variant), False)
+
+    def _run(self, cell: Path, variant: Variant) -> dict[str, Any]:
+        recipe, text = variant.recipe, self._prepared(variant.recipe)
+        if newest_checkpoint(RunFolder(cell)) is None:
+            shutil.copytree(text, cell, dirs_exist_ok=True)
+        began = time.process_time()
+        train(recipe, RunFolder(cell), progress=False, pictures=False)
+        seconds = time.process_time() - began
+        result = {
+            "variant": variant.name,
+            "seed": recipe.seed,
+            "recipe": _plain(recipe),
+            "training_seconds": round(seconds, 1),
+            **self._measure(cell, text),
+        }
+        write_json(cell / RESULT, result)
+        return result
+
+    def _measure(self, cell: Path, text: Path) -> dict[str, Any]:
+        folder, trained = RunFolder(cell), load_trained(cell)
+        test = self._measured.test or load_development(cell)[0]
+        found = quality(trained, test, self._measured.edges)
+        head = self._aligned(cell, text)
+        pairs = EncodedPairs.load(folder.development_pairs)
+        options = ExportOptions(card=model_card(trained.recipe, folder, (), None), precisions=("int8",), alignment=head)
+        calibration = calibration_pairs(pairs, CALIBRATION_PAIRS)
+        export_bundle(trained.network, trained.tokenizer, trained.recipe, calibration, cell / BUNDLE, options)
+        return {
+            "test_set": test.name,
+            "sentences": len(test.sources),
+            "bleu": round(found.bleu, 2),
+            "signature": found.signature,
+            "by_length": [asdict(bucket) for bucket in found.by_length],
+            "alignment_error": None if head is None or head.aer is None else round(head.aer, 2),
+            "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
+            "parameters": parameters(trained.network),  # type: ignore[arg-type]
+            "training_tokens_per_second": round(training_speed(trained, folder)),
+            "serving_tokens_per_second": round(serving_speed(trained, cell / BUNDLE, pairs)),
+            "bundle_bytes": sum(file.stat().st_size for file in (cell / BUNDLE).iterdir()),
+        }
+
+    def _aligned(self, cell: Path, text: Path) -> AlignmentHead | None:
+        """Return the head that agrees best with the silver links; None without attention or without an aligner."""
+        trained, silver_links = load_trained(cell), self._silver_of(text)
+        without = getattr(trained.recipe.network, "attention", None) == "none"
+        return None if silver_links is None or without else alignment(trained, silver_links.text, silver_links.links)
+
+    def _prepared(self, recipe: Recipe) -> Path:
+        """Return a prepared folder with the text of a recipe, which variants and seeds share; guided ones need links.
+
+        The seed of the first one draws what ``prepare`` draws.
+        """
+        part = prepared_part(recipe)
+        path = self.path / f"prepared-{hash_of(json.dumps(part, sort_keys=True).encode())[:8]}"
+        if not RunFolder(path).prepared.exists():
+            path.mkdir(parents=True, exist_ok=True)
+            prepare(recipe, RunFolder(path), self._measured.mirror, self.path / "downloads")
+        guided = recipe.optimisation.guided_alignment is not None
+        if guided and not all(RunFolder(path).links(corpus.name).exists() for corpus in recipe.corpora):
+            make_links(path)
+        return path
+
+    def _silver_of(self, text: Path) -> _Silver | None:
+        if text not in self._silver:
+            development = development_text(text)
+            try:
+                both = align_both_ways(development, training_text(text, 100_000))
+                self._silver[text] = _Silver(development, [silver(*found) for found in both])
+            except AlignmentError:  # eflomal is optional
+                self._silver[text] = None
+        return self._silver[text]
+
+
+def _plain(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as plain data without the folders of files, which may differ."""
+    return {
+        **prepared_part(recipe),
+        "name": recipe.name,
+        "seed": recipe.seed,
+        **{key: getattr(recipe, key).model_dump(mode="json") for key in ("network", "optimisation", "validation")},
+    }
+
+
+def _kept(result: Path, recipe: Recipe) -> dict[str, Any] | None:
+    """Return the results of a finished cell; raises ValueError if they are those of another recipe."""
+    if not result.exists():
+        return None
+    found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    if found["recipe"] != _plain(recipe):
+        raise ValueError(f"{result.parent} holds a cell of another recipe: delete it, or choose another --runs folder")
+    return found
+
+
+def finished_cells(path: Path) -> list[dict[str, Any]]:
+    """Return the results of all finished cells of a grid's folder, in the order in which they were made."""
+    files = sorted(path.glob(f"*/seed-*/{RESULT}"), key=lambda file: (file.stat().st_mtime_ns, str(file)))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
