@@ -10,7 +10,7 @@ from service.api.interface import RegistryPort, TranslatorPort
 from service.api.language_detection import LanguageDetection
 from service.api.language_names import language_name
 from service.detection import Guess
-from service.engine import Glossary, Languages, ModelInfo, Pair
+from service.engine import Glossary, Languages, ModelInfo, Pair, in_order, pairs_of
 from service.glossaries.checks import Entries, GlossaryLimits, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.metrics import Metrics
@@ -77,6 +77,12 @@ class Service:
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
+
+    def second_model(self, first: ModelInfo, pair: Pair) -> TranslatorPort | None:
+        """Return the best model of a pair beside the one that translates it; None if there is no other."""
+        others = [info for info in self.registry.models() if info.name != first.name and pair in pairs_of(info)]
+        ranked = in_order(others, self.settings.default_models, pair)
+        return self.registry.resolve(*pair, ranked[0].name) if ranked else None
 
     async def detect(self, texts: Sequence[str]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""

@@ -15,6 +15,7 @@ from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
 from service.api.interface import TranslatorPort
 from service.api.rendering import render_details, render_low_quality
+from service.api.second_model import SecondAnswer, with_second_answers
 from service.api.state import Service
 from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
@@ -38,6 +39,7 @@ class Job:
     options: TranslationOptions
     html: bool = False
     glossary: str | Entries | None = None  # the name of a glossary, or its entries
+    second_model: bool = False  # ask the other model of the pair where a short text fails its checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Outcome:
     translations: tuple[Translation, ...]
     guesses: tuple[Guess, ...] = ()
     warnings: tuple[list[dict[str, Any]], ...] = ()  # of each text
+    second: tuple[SecondAnswer | None, ...] = ()  # of each text: why another model has translated it
 
 
 async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
@@ -60,6 +63,7 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
     else:
         groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
     done = [Translation(text) for text in job.texts]
+    second: list[SecondAnswer | None] = [None] * len(job.texts)
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
         legs = service.legs(*pair, job.model)
@@ -69,12 +73,17 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
         options = replace(job.options, glossary=service.glossary(job.glossary, pair, legs))
         texts = [job.texts[number] for number in numbers]
         translations = await _translate(legs, replace(job, options=options), texts, deadline.at)
+        if job.second_model and len(legs) == 1 and not job.html:
+            other = service.second_model(legs[0].info, pair)
+            translations, reasons = await with_second_answers(other, texts, translations, options, deadline.at)
+            for number, reason in zip(numbers, reasons, strict=True):
+                second[number] = reason
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
 
     await deadline.wait_for(_together([translate_group(*group) for group in groups.items()]))
     warnings = await deadline.wait_for(_warnings(job, guesses, service)) if groups or guesses else []
-    return Outcome(tuple(done), tuple(guesses), tuple(warnings))
+    return Outcome(tuple(done), tuple(guesses), tuple(warnings), tuple(second))
 
 
 async def _warnings(job: Job, guesses: Sequence[Guess], service: Service) -> list[list[dict[str, Any]]]:
@@ -195,6 +204,10 @@ def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
         parts["details"] = [render_details(translation) for translation in translations]
     if job.options.min_quality is not None:
         parts["low_quality"] = [render_low_quality(translation) for translation in translations]
+    if job.second_model:
+        parts["second_model"] = [
+            each and {"model": each.model, "problems": [*each.problems]} for each in outcome.second
+        ]
     if any(outcome.warnings):
         parts["warnings"] = [list(own) for own in outcome.warnings]
     return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}

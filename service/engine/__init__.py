@@ -69,6 +69,9 @@ from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
 from service.engine.scheduling.scheduler import DEFAULT_ROWS as DEFAULT_ROWS
 from service.engine.scheduling.scheduler import Budget as Budget
 from service.engine.search.options import normalised_score as normalised_score
+from service.engine.text.answer_checks import is_better as is_better
+from service.engine.text.answer_checks import is_checked as is_checked
+from service.engine.text.answer_checks import problems_of as problems_of
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread

@@ -13,7 +13,7 @@ from service.engine.attention.selection import relocated
 from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.text.segmented_text import SegmentationOptions
+from service.engine.text.segmentation import SegmentationOptions
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import TEXT_POOL
 from service.engine.types import ModelInfo, TranslationOptions, WeightSelection

@@ -63,14 +63,14 @@ async def stream_segmented(
 ) -> AsyncIterator[StreamEvent]:
     """Yield the events of a text, sentence by sentence; `wanted` has no view.
 
-    A sentence with values is sent when it is complete, because a check of its values may replace it.
+    A sentence with values, or a short string, is sent when it is complete, because it may be written otherwise.
     """
     segmented = source.segmented
     texts: list[str] = []
     spans: list[Span] = []
     length = 0  # of the translation so far
     for number, job in enumerate(source.jobs):
-        settled = await source.settle(number) if number in segmented.valued else None
+        settled = await source.settle(number) if segmented.is_checked(number) else None
         parts = settled[0] if settled else SegmentedText(segmented.text, (segmented.segments[number],))
         for place, segment in enumerate(parts.segments):
             gap = segmented.text[spans[-1][1] if spans else 0 : segment.start]
@@ -110,7 +110,7 @@ async def _complete(
     events = []
     sent = 0
     for at, token in enumerate(decoded.tokens):
-        end = max(sent, token.end - sentence.start)
+        end = max(sent, token.end - sentence.start) if at < len(decoded.tokens) - 1 else len(decoded.text)
         weights = scores.cross_attention[0, 0, at]
         added = decoded.text[sent:end]
         events.append(StreamedToken(sentence.number, token, added, float(scores.logprobs[at]), weights))

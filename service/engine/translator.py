@@ -40,7 +40,6 @@ from service.engine.types import (
     ValueHandling,
     WorkerState,
 )
-from service.engine.values.finder import find_values
 from service.engine.values.terms import Glossary
 
 STALLED_SECONDS = 30.0  # without a heartbeat of the worker, after which it counts as stalled
@@ -228,11 +227,11 @@ class Translator:
     async def _translation_with_values(
         self, text: str, options: TranslationOptions, deadline: float | None
     ) -> str | None:
-        """Return the translation of a text with values, to be scored like a given one; None for other texts.
+        """Return the translation of a text with values or of a short string; None for other texts.
 
-        The view is over the tokens of the text itself, while the search replaces values by stand-ins.
+        It is scored like a given one: the view is over the tokens of the text itself, while the search reads another.
         """
-        if not self._has_values(text, options):
+        if not self._is_checked(text, options):
             return None
         PairScoring(self._pair).encode_sides(text)  # a text that is too long is refused before it is translated
         [own] = await self.translate([text], replace(options, alternatives=0), deadline=deadline, split=False)
@@ -264,7 +263,7 @@ class Translator:
         began = time.monotonic()
 
         async def settle(number: int) -> tuple[SegmentedText, list[SegmentResult]]:
-            one = SegmentedText(text, (segmented.segments[number],), {0: segmented.valued[number]})
+            one = segmented.only(number)
             found = await runs.outcomes(sources_of(one), options, deadline)
             texts, results = await runs.with_values([one], found, options, deadline, segmentation)
             return texts[0], results
@@ -285,8 +284,10 @@ class Translator:
         if self._pair.warm.is_set():
             self._last_used[:] = [time.time()]
 
-    def _has_values(self, text: str, options: TranslationOptions) -> bool:
-        rules, glossary = self._pair.value_rules(options), options.glossary
-        return (rules is not None and bool(find_values(text, rules))) or (
-            glossary is not None and bool(glossary.find(text, self._pair.segmentation.language))
-        )
+    def _is_checked(self, text: str, options: TranslationOptions) -> bool:
+        """Return whether the translation of a text, as one sentence, may not be what the search finds."""
+        if self._pair.tokenizers.source.exceeds(self._pair.manifest.limits.source_tokens, text):
+            return False  # it is refused
+        segmentation = replace(self._pair.segmentation_for(options), split=False)
+        [segmented] = SentenceRuns(self._pair).segment([text], segmentation)
+        return any(map(segmented.is_checked, range(len(segmented.segments))))

@@ -7,7 +7,7 @@ import tokenizers
 
 from service.bundle.manifest import SpecialIds
 from service.bundle.wrapping import join
-from service.engine.text.segmented_text import SegmentationOptions, segment_text
+from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer
 from training.data.subwords import train_tokenizer
 from training.decoding.beam_search import SearchOptions

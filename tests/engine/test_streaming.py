@@ -12,7 +12,8 @@ from service.bundle.wrapping import Joined, Span, join
 from service.engine import streaming
 from service.engine.scheduling.worker import Worker
 from service.engine.streaming import StreamSource, stream_segmented
-from service.engine.text.segmented_text import SegmentationOptions, SegmentedText, SegmentResult, segment_text
+from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.types import (
     ScoringRequest,

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from service.engine.text.nfc import LONGEST_RUN, normalize_nfc
-from service.engine.text.segmented_text import SegmentationOptions, segment_text
+from service.engine.text.segmentation import SegmentationOptions, segment_text
 from tests.robustness.inputs import ADVERSARIAL
 from tests.support.server import ServerProcess, running
 from tests.support.toy_onnx import write_speaking_bundle

@@ -91,4 +91,9 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         min_quality=fields.min_quality,
         keep_source=fields.below_min_quality == "keep_source",
     )
-    return Job(texts, is_list, source, target, fields.model, options, html, fields.glossary)
+    return Job(
+        *(texts, is_list, source, target, fields.model, options),
+        html=html,
+        glossary=fields.glossary,
+        second_model=fields.second_model,
+    )

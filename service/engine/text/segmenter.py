@@ -38,11 +38,14 @@ def split_sentences(text: str, language: str, values: Sequence[Value] | None = N
         start, end = line.span()
         if values is not None:
             of_line = values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
-        marker = _MARKER.match(text, start, end)
-        if marker:
-            start = marker.end()
-        spans.extend(_sentences_of_line(text, (start, end), language, of_line))
+        spans.extend(_sentences_of_line(text, (list_marker(text, start, end), end), language, of_line))
     return spans
+
+
+def list_marker(text: str, start: int = 0, end: int | None = None) -> int:
+    """Return the end of the bullet or number of a list at the beginning of a line; `start` if there is none."""
+    marker = _MARKER.match(text, start, len(text) if end is None else end)
+    return marker.end() if marker else start
 
 
 def _sentences_of_line(text: str, line_span: Span, language: str, values: Sequence[Value] | None) -> list[Span]:

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from service.engine.text.segmented_text import SegmentationOptions, SegmentedText, SegmentResult, cut_at_values
+from service.engine.text.segmentation import SegmentationOptions, cut_at_values
+from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
 from service.engine.values.constraints import ValueConstraints

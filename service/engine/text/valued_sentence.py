@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from service.bundle.wrapping import Span
+from service.engine.text.replacements import inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded, Tokenizer
 from service.engine.types import Token
 from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints, places_of
@@ -15,13 +15,6 @@ from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
 _OPENING = "("  # what follows it has no space before it
-
-
-class Replacement(NamedTuple):
-    """A range of one text and the range of another text that has taken its place."""
-
-    old: Span
-    new: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +30,8 @@ class ValuedSentence:
     def source_tokens(self, tokenizer: Tokenizer, shift: int = 0) -> tuple[Token, ...]:
         """Return the located tokens that the model reads; those of a stand-in span its value."""
         parts = [(value, word) for value, word in zip(self.values, self.stand_ins, strict=True) if word is not None]
-        _, replacements = _replaced(self.text, [((value.start, value.end), word) for value, word in parts])
-        back = [Replacement(new, old) for old, new in replacements]
-        return _moved(tokenizer.tokens(self.read), back, self.text, shift)
+        _, replacements = replaced(self.text, [((value.start, value.end), word) for value, word in parts])
+        return moved(tokenizer.tokens(self.read), inverse(replacements), self.text, shift)
 
     def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
         """Return the translation with its values, and the range of each token; those of a stand-in span its value."""
@@ -51,8 +43,8 @@ class ValuedSentence:
             written = _written(self.values[place.value], own, span[0] == 0)
             if own != written:
                 parts.append((span, written))
-        text, replacements = _replaced(decoded.text, parts)
-        return Decoded(text, _moved(decoded.tokens, replacements, text, shift))
+        text, replacements = replaced(decoded.text, parts)
+        return Decoded(text, moved(decoded.tokens, replacements, text, shift))
 
     @property
     def has_terms(self) -> bool:
@@ -85,8 +77,8 @@ def valued_sentence(
     """
     if len(values) > MOST_VALUES:
         return None
-    replaced = [_needs_stand_in(value, target) for value in values]
-    words = stand_ins(text, values, replaced)
+    needed = [_needs_stand_in(value, target) for value in values]
+    words = stand_ins(text, values, needed)
     if words is None:
         return None
     if reads_targets:
@@ -94,7 +86,7 @@ def valued_sentence(
             value.written if value.kind is Kind.TERM else word for value, word in zip(values, words, strict=True)
         )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
-    read, _ = _replaced(text, parts)
+    read, _ = replaced(text, parts)
     forms = tuple(_all_forms(text, value, word, target) for value, word in zip(values, words, strict=True))
     constraints = ValueConstraints(
         forms=forms,
@@ -162,42 +154,3 @@ def _forms(written: str, inside: bool, target: Tokenizer) -> tuple[Form, ...]:
         if both[: len(before)] == before:
             forms.append(Form(both[len(before) :], True))
     return tuple(forms)
-
-
-def _replaced(text: str, parts: Sequence[tuple[Span, str]]) -> tuple[str, list[Replacement]]:
-    """Return a text with other words in some ranges of it, which are in order, and where they stand."""
-    pieces: list[str] = []
-    replacements: list[Replacement] = []
-    position = length = 0
-    for (start, end), word in parts:
-        length += start - position
-        pieces += (text[position:start], word)
-        replacements.append(Replacement((start, end), (length, length + len(word))))
-        length += len(word)
-        position = end
-    pieces.append(text[position:])
-    return "".join(pieces), replacements
-
-
-def _moved(tokens: Sequence[Token], replacements: Sequence[Replacement], text: str, shift: int) -> tuple[Token, ...]:
-    """Return tokens at their places after the replacements; one within a replaced range spans all of it."""
-    moved = []
-    for token in tokens:
-        start, end = _place(token, replacements)
-        moved.append(replace(token, text=text[start:end], start=start + shift, end=end + shift))
-    return tuple(moved)
-
-
-def _place(token: Token, replacements: Sequence[Replacement]) -> Span:
-    start, end, by = token.start, token.end, 0
-    first: int | None = None
-    last = None
-    for old, new in replacements:
-        if old[1] <= token.start:
-            by = new[1] - old[1]
-        elif old[0] < token.end:
-            first = min(new[0], start + by if start < old[0] else new[0]) if first is None else first
-            last = new[1] + max(0, end - old[1])
-    if first is not None and last is not None:
-        return first, last
-    return start + by, end + by

@@ -1,0 +1,161 @@
+"""Short strings: what the model reads, and how its answer is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.engine.text.answer_checks import Problem, is_better, is_checked, problems_of
+from service.engine.text.replacements import Replacement
+from service.engine.text.short_strings import ShortString, may_be_short, short_string
+from service.engine.text.tokenizer import Decoded
+from service.engine.types import SentenceQuality, Token, Translation
+from service.engine.values.finder import ValueRules, find_values
+
+KNOWN = {"save", "changes", "the", "file", "Tom", "open", "all", "PDF", "print", "page", "street", "white", "house"}
+
+
+class Vocabulary:
+    """Knows some words; every other word has as many tokens as letters."""
+
+    def word(self, text: str) -> tuple[int, ...]:
+        known = text in KNOWN or (text.istitle() and text.lower() in KNOWN)
+        return (0,) if known else tuple(range(len(text)))
+
+
+def short(text: str, source: str = "en", target: str = "fr") -> ShortString | None:
+    return short_string(text, (source, target), Vocabulary(), find_values(text, ValueRules(source, target)))
+
+
+def read(text: str) -> str:
+    found = short(text)
+    assert found is not None
+    assert found.text == text
+    return found.read
+
+
+def written(text: str, translation: str, target: str = "fr") -> str:
+    """Return how a translation is written, and check that its tokens are where they say."""
+    found = short(text, target=target)
+    assert found is not None
+    position = 0
+    tokens = []
+    for word in translation.split(" "):
+        at = translation.index(word, position)
+        tokens.append(Token(9, word, word, at, at + len(word)))
+        position = at + len(word)
+    tokens.append(Token(2, "</s>", "", len(translation), len(translation), "</s>"))
+    decoded = found.write(Decoded(translation, tuple(tokens)), shift=5)
+    assert all(decoded.text[token.start - 5 : token.end - 5] == token.text for token in decoded.tokens)
+    return decoded.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SAVE CHANGES", "Save changes"),
+        ("FILE", "File"),
+        ("USB", "USB"),
+        ("PDF FILE", "PDF file"),
+        ("SAVE %s CHANGES", "Save %s changes"),
+        ("OPEN {NAME}", "Open {NAME}"),
+        ("Save Changes", "Save changes"),
+        ("Save the File", "Save the file"),
+        ("Tom Smith", "Tom Smith"),
+        ("New York", "New York"),
+        ("Save changes", "Save changes"),
+        ("&File", "File"),
+        ("_Open…", "Open"),
+        ("~Print page", "Print page"),
+        ("E&xit", "Exit"),
+        ("R&D", "R&D"),
+        ("file_name", "file_name"),
+        ("_one_ thing", "_one_ thing"),
+        ("&amp;c", "&amp;c"),
+        ("Street:", "Street"),
+        ("Open...", "Open"),
+    ],
+)
+def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expected: str) -> None:
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "expected"),
+    [
+        ("SAVE CHANGES", "Enregistre les changements.", "ENREGISTRE LES CHANGEMENTS"),
+        ("OPEN {NAME}", "Ouvre {NAME}", "OUVRE {NAME}"),
+        ("&File", "Fichier", "&Fichier"),
+        ("E&xit", "Taxi de sortie", "Ta&xi de sortie"),
+        ("_Open…", "Déplacer", "_Déplacer…"),
+        ("Street:", "Rue", "Rue :"),
+        ("Open...", "Ouvrir", "Ouvrir..."),
+        ("Save changes", "Enregistrer.", "Enregistrer"),
+        ("Save changes", "enregistrer", "Enregistrer"),
+        ("save changes", "enregistrer", "enregistrer"),
+        ("Save changes", "iPhone Enregistrer", "iPhone Enregistrer"),
+        ("Save changes", "etc...", "Etc..."),
+    ],
+)
+def test_the_answer_gets_back_what_the_model_did_not_read(text: str, translation: str, expected: str) -> None:
+    assert written(text, translation) == expected
+
+
+def test_letters_that_become_two_capitals_keep_their_places() -> None:
+    assert written("STREET FILE:", "Straße der Größe", "de") == "STRASSE DER GRÖSSE:"
+
+
+@pytest.mark.parametrize(
+    "text", ["I have lost my keys.", "Are you sure?", "SAVE CHANGES.", "Stop!", "word " * 30, "Save\nchanges"]
+)
+def test_other_texts_are_left_alone(text: str) -> None:
+    assert not may_be_short(text) or short(text) is None
+
+
+def test_places_lead_back_to_the_text() -> None:
+    found = short("_Open %s…")
+    assert found is not None
+    assert found.replacements == (Replacement((0, 1), (0, 0)), Replacement((8, 9), (7, 7)))
+    assert found.text[slice(*found.span(5, 7))] == "%s"
+
+
+def test_only_english_titles_are_read_in_small_letters() -> None:
+    found = short("Save Changes", source="de")
+    assert found is not None
+    assert found.read == "Save Changes"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "problems"),
+    [
+        ("Save changes", "Enregistrer", []),
+        ("Save changes", "...", [Problem.EMPTY]),
+        ("Save changes", "save changes", [Problem.UNTRANSLATED, Problem.CAPITALS]),
+        ("PDF", "PDF", []),
+        ("Save", "Enregistrer enregistrer", [Problem.REPETITION]),
+        ("Save", "Il a dit que nous ne pouvons rien faire ici", [Problem.TOO_LONG]),
+        ("Save", "Enregistrer.", [Problem.PUNCTUATION]),
+        ("Save:", "Enregistrer :", []),
+        ("Save...", "Enregistrer…", []),
+        ("SAVE CHANGES", "Enregistrer", [Problem.CAPITALS]),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_named(source: str, target: str, problems: list[Problem]) -> None:
+    assert list(problems_of(source, target)) == problems
+
+
+def test_long_texts_are_not_checked() -> None:
+    assert is_checked("Save changes")
+    assert not is_checked("I have lost all of my keys in the garden.")
+    assert not is_checked("Save\nchanges")
+    assert not is_checked("42")
+
+
+def test_the_better_answer_fails_fewer_checks_and_then_has_the_higher_quality() -> None:
+    def answer(text: str, quality: float) -> Translation:
+        return Translation(text, qualities=(SentenceQuality("Save", text, 0, quality, ()),))
+
+    good, copy = answer("Enregistrer", 0.2), answer("Save", 0.9)
+    assert is_better("Save", good, copy)
+    assert not is_better("Save", copy, good)
+    assert is_better("Save", answer("Enregistrer", 0.3), good)
+    assert not is_better("Save", good, good)
