@@ -19,13 +19,14 @@ from service.api.request_body import FILES, MEDIA_TYPE_MULTIPART, UploadedFile, 
 from service.api.schemas.documents import DocumentRequest
 from service.api.state import Service
 from service.api.validation import parse
-from service.documents.jobs.job import Job, new_id
+from service.documents.jobs.job import Entries, Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import JobRunner
 from service.documents.jobs.store import StoreFull
 from service.documents.limits import check_file_size, limits_of
 from service.documents.registry import format_named, format_of
 from service.documents.translating import TextTranslator
+from service.engine import Glossary
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -50,10 +51,21 @@ class ServiceEngine:
             self._service.metrics.request_pivoted(*pair)
         return legs
 
+    def glossary(self, wanted: str | Entries | None, job: Job) -> Glossary | None:
+        """Return the glossary of a job, by its name or its entries; raise InvalidGlossary."""
+        return glossary_of_job(self._service, wanted, job)
+
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
         [guesses] = await self._service.detect([text])
         return guesses[0].language if guesses and guesses[0].confidence else None
+
+
+def glossary_of_job(service: Service, wanted: str | Entries | None, job: Job) -> Glossary | None:
+    """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
+    source = job.detected or job.source
+    pair = service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
+    return service.glossary(wanted, pair, service.legs(*pair, job.model)) if wanted is not None else None
 
 
 def document_form() -> dict[str, Any]:
@@ -82,8 +94,11 @@ def check_enabled(service: Service) -> None:
 
 async def read_job(
     request: Request, service: Service, context: RequestContext, *, linked: bool = False
-) -> tuple[Job, bytes]:
-    """Return the job that a form asks for and its document, checked in LibreTranslate's order; raise ApiError."""
+) -> tuple[Job, bytes, Entries | None]:
+    """Return the job that a form asks for, its document, and the entries of its glossary if the form has them.
+
+    The form is checked in LibreTranslate's order; raise ApiError.
+    """
     fields = await read_fields(request)
     file: UploadedFile | None = request.scope.get(FILES, {}).get("file")
     if file is None:
@@ -112,16 +127,19 @@ async def read_job(
         model=wanted.model,
         beam_size=wanted.beam_size,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
+        glossary=wanted.glossary if isinstance(wanted.glossary, str) else None,
         owner=context.key_hash,
         linked=linked,
     )
-    return job, file.content
+    if source not in (AUTO, target):  # otherwise it is checked once the language is known
+        glossary_of_job(service, wanted.glossary, job)
+    return job, file.content, None if isinstance(wanted.glossary, str) else wanted.glossary
 
 
-async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:
+async def submit(jobs: JobRunner, job: Job, content: bytes, glossary: Entries | None) -> Job:
     """Keep a job and run it soon; raise ApiError (503) if there is no room for it."""
     try:
-        return await jobs.submit(job, content)
+        return await jobs.submit(job, content, glossary)
     except StoreFull:
         raise ApiError(
             "The server keeps as many documents as it may; delete finished jobs, or try again later.",

@@ -12,10 +12,19 @@ from pathlib import Path
 import pytest
 
 from service.documents.jobs.job import Job, from_json, new_id, to_json
-from service.documents.jobs.runner import JobRunner, RunnerOptions
+from service.documents.jobs.runner import JobRunner, RunnerOptions, fingerprint
 from service.documents.jobs.store import JobStore, Room, StoreFull
 from service.documents.translating import WINDOW_SEGMENTS, WindowTimeouts, translate_segments
-from service.engine import ModelInfo, Overloaded, Translation, TranslationOptions, UnsupportedPair, ValueHandling
+from service.engine import (
+    Glossary,
+    ModelInfo,
+    Overloaded,
+    Term,
+    Translation,
+    TranslationOptions,
+    UnsupportedPair,
+    ValueHandling,
+)
 from tests.support.fake_engine import DummyTranslator, info_of
 
 LONG = "".join(f"Sentence number {number}.\n" for number in range(60)).encode()
@@ -62,11 +71,18 @@ class Models:
 
     def __init__(self, translator: Gate | DummyTranslator) -> None:
         self.translator = translator
+        self.wanted: list[object] = []  # the glossaries of jobs
 
     def legs(self, source: str, target: str, model: str | None) -> Sequence[Gate | DummyTranslator]:
         if target == "xx":
             raise UnsupportedPair("There is no model into xx.")
         return () if source == target else (self.translator,)
+
+    def glossary(self, wanted: object, job: Job) -> Glossary | None:
+        if wanted is None:
+            return None
+        self.wanted.append(wanted)
+        return Glossary([Term("Sentence", ("Satz",))])
 
     async def detect(self, text: str) -> str | None:
         return "en" if "Sentence" in text else None
@@ -342,3 +358,31 @@ async def test_protected_elements_stay_whatever_becomes_of_values(values: ValueH
     assert written.count('<span translate="no">README</span>') == 1
     [[text]] = echo.calls
     assert ("dnt" in text) == (values != "off"), "without values the engine does not know the marks"
+
+
+async def test_the_glossary_of_a_job_is_kept_until_it_is_done(tmp_path: Path) -> None:
+    translator = dummy()
+    store = store_at(tmp_path)
+    runner = runner_of(store, translator)
+    entries = (("Sentence", ("Satz", "Sätze")),)
+    by_entries = await runner.submit(job_of(), LONG, entries)
+    assert store.glossary(by_entries) == entries
+    by_name = await runner.submit(job_of(glossary="legal"), LONG)
+    for job in (by_entries, by_name):
+        done = await runner.wait(job.id)
+        assert done is not None
+        assert done.state == "done"
+    models = runner._engine
+    assert isinstance(models, Models)
+    assert sorted(models.wanted, key=str) == [entries, "legal"]
+    glossaries = {options.glossary.terms for _, options, _ in translator.calls}  # type: ignore[attr-defined]
+    assert glossaries == {(Term("Sentence", ("Satz",)),)}
+    assert "glossary.json" not in listed(tmp_path / by_entries.id)
+    await runner.stop()
+
+
+async def test_another_glossary_at_a_restart_translates_the_parts_anew(tmp_path: Path) -> None:
+    one, other = Glossary([Term("a", ("b",))]), Glossary([Term("a", ("c",))])
+    legs = [dummy()]
+    assert fingerprint(legs, one) == fingerprint(legs, Glossary([Term("a", ("b",))]))
+    assert len({fingerprint(legs, glossary) for glossary in (None, one, other)}) == 3

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from service.api.schemas.common import Fields, OptionalWholeNumber, Schema, Text
+from service.api.schemas.common import GLOSSARY, Fields, Glossary, OptionalWholeNumber, Schema, Text
 from service.engine import MAX_BEAM_SIZE
 
 
@@ -20,6 +20,7 @@ class DocumentRequest(Fields):
         description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
     )
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
+    glossary: Glossary = Field(None, description=GLOSSARY)
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
     )

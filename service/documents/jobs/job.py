@@ -8,6 +8,7 @@ import secrets
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+Entries = tuple[tuple[str, tuple[str, ...]], ...]  # source terms and the accepted forms of their target terms
 State = Literal["queued", "running", "done", "failed"]
 FINISHED: frozenset[State] = frozenset({"done", "failed"})
 LINK_SECONDS = 3600.0
@@ -27,6 +28,7 @@ class Job:
     model: str | None = None
     beam_size: int | None = None
     columns: tuple[str, ...] = ()
+    glossary: str | None = None  # the name of a glossary of the server; entries of a client are in their own file
     owner: str | None = None  # SHA-256 of the API key that sent it
     linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does
     state: State = "queued"

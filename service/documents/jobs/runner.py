@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from service.documents.errors import DocumentError
 from service.documents.format import ReadOptions
-from service.documents.jobs.job import Job
+from service.documents.jobs.job import Entries, Job
 from service.documents.jobs.store import Claim, JobStore
 from service.documents.limits import Limits, check_segments
 from service.documents.registry import format_named
 from service.documents.translating import TextTranslator, WindowTimeouts, sample, translate_segments
-from service.engine import BoundedPool, EngineError, TranslationOptions, ValueHandling
+from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -55,6 +56,9 @@ class Engine(Protocol):
 
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
+
+    def glossary(self, wanted: str | Entries | None, job: Job) -> Glossary | None:
+        """Return the glossary of a job, by its name or its entries; raise EngineError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +107,10 @@ class JobRunner:
             await asyncio.wait(tasks)
         self.store.close()
 
-    async def submit(self, job: Job, data: bytes) -> Job:
+    async def submit(self, job: Job, data: bytes, glossary: Entries | None = None) -> Job:
         """Keep a job and run it soon; return it with its time. Raise StoreFull or OSError."""
         job = replace(job, created=self.store.clock())
-        await in_files(lambda: self.store.add(job, data))
+        await in_files(lambda: self.store.add(job, data, glossary))
         self.start()
         self._wake()
         return job
@@ -220,8 +224,10 @@ class JobRunner:
         if not legs:
             translations = segments
         else:
-            known = await progress.begin(" ".join(leg.info.digest for leg in legs))
-            search = TranslationOptions(beam_size=job.beam_size, values=self._options.values)
+            wanted = await in_files(lambda: self.store.glossary(job))
+            glossary = self._engine.glossary(wanted, job)
+            known = await progress.begin(fingerprint(legs, glossary))
+            search = TranslationOptions(beam_size=job.beam_size, values=self._options.values, glossary=glossary)
             translations = await translate_segments(
                 legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
             )
@@ -237,6 +243,12 @@ class JobRunner:
         if found is None:
             raise DocumentError("The language of the document was not recognised; name it in the field source.")
         return replace(job, detected=found)
+
+
+def fingerprint(legs: Sequence[TextTranslator], glossary: Glossary | None) -> str:
+    """Return what the parts of a translation depend on: they are dropped if it has changed at a restart."""
+    terms = [] if glossary is None else [hashlib.sha256(repr(glossary.terms).encode("utf-8", "replace")).hexdigest()]
+    return " ".join([*(leg.info.digest for leg in legs), *terms])
 
 
 class Progress:

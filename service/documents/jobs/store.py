@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.documents.jobs.job import JOB_ID, Job, from_json, to_json
+from service.documents.jobs.job import JOB_ID, Entries, Job, from_json, to_json
 from service.documents.limits import MIB
 
 TEMPORARY = "translucent-jobs-"
 SETTLED_SECONDS = 10.0
 RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.jsonl", "lock", "cancel"
+GLOSSARY = "glossary.json"
 
 
 class StoreFull(Exception):
@@ -114,8 +115,8 @@ class JobStore:
             if self._in_use is not None:
                 self._in_use.release()
 
-    def add(self, job: Job, data: bytes) -> None:
-        """Keep a new job; raise StoreFull or OSError."""
+    def add(self, job: Job, data: bytes, glossary: Entries | None = None) -> None:
+        """Keep a new job, with the entries of its glossary if the client sent them; raise StoreFull or OSError."""
         root = self._root()
         ids = [*self.ids()]
         if len(ids) >= self._room.jobs or self._size(ids) + len(data) > self._room.bytes:
@@ -123,6 +124,8 @@ class JobStore:
         folder = root / job.id
         folder.mkdir(mode=0o700)
         _write(folder / INPUT, data)
+        if glossary is not None:
+            _write(folder / GLOSSARY, json.dumps(glossary, ensure_ascii=False).encode())
         self.save(job)
 
     def _size(self, ids: Iterable[str]) -> int:
@@ -162,6 +165,16 @@ class JobStore:
         """Return the document of a job."""
         return (self._root() / job.id / INPUT).read_bytes()
 
+    def glossary(self, job: Job) -> str | Entries | None:
+        """Return the glossary of a job: its name, its entries, or None."""
+        if job.glossary is not None:
+            return job.glossary
+        try:
+            entries = json.loads((self._root() / job.id / GLOSSARY).read_bytes())
+        except FileNotFoundError:
+            return None
+        return tuple((source, tuple(targets)) for source, targets in entries)
+
     def read_output(self, job: Job) -> bytes:
         """Return the translated document of a job that is done."""
         return (self._root() / job.id / OUTPUT).read_bytes()
@@ -172,7 +185,7 @@ class JobStore:
         if output is not None:
             _write(folder / OUTPUT, output)
         self.save(job)
-        for name in (INPUT, PARTS):
+        for name in (INPUT, PARTS, GLOSSARY):
             (folder / name).unlink(missing_ok=True)
 
     def add_parts(self, job: Job, parts: Mapping[str, str]) -> None:

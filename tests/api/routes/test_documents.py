@@ -14,7 +14,7 @@ import pytest
 from service.access.keys import add_key
 from service.api.app import create_app
 from service.api.state import Service
-from service.engine import EngineFailure
+from service.engine import EngineFailure, Term, TranslationOptions
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.fake_engine import DummyRegistry
@@ -232,3 +232,41 @@ async def test_formats_without_their_library_say_what_to_install(
     shown = (await client.get("/frontend/settings")).json()["supportedFilesFormat"]
     assert (".docx" in shown, ".txt" in shown) == (False, True)
     assert json.dumps(shown)
+
+
+@pytest.mark.parametrize("path", ["/translate_file", "/jobs"])
+async def test_a_document_obeys_a_glossary(client: httpx.AsyncClient, registry: DummyRegistry, path: str) -> None:
+    fields = {**PAIR, "glossary": '{"friend": ["ami", "amie"]}'}
+    answer = await client.post(path, data=fields, files=file_of())
+    assert answer.status_code in (200, 202), answer.json()
+    if path == "/jobs":
+        assert (await finished(client, answer.headers["location"]))["state"] == "done"
+    options = registry.translators["transformer-en-fr"].calls[0][1]
+    assert isinstance(options, TranslationOptions)
+    assert options.glossary is not None
+    assert options.glossary.terms == (Term("friend", ("ami", "amie")),)
+
+
+@pytest.mark.parametrize(
+    ("glossary", "error"),
+    [
+        ('{"friend": ""}', "no translation of"),
+        ("{broken", "glossary must be the name of a glossary"),
+        ("legal", "There is no glossary of this name"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/translate_file", "/jobs"])
+async def test_a_glossary_that_cannot_be_used_is_refused_at_once(
+    client: httpx.AsyncClient, path: str, glossary: str, error: str
+) -> None:
+    answer = await client.post(path, data={**PAIR, "glossary": glossary}, files=file_of())
+    assert answer.status_code == 400
+    assert error in answer.json()["error"]
+
+
+async def test_a_glossary_is_checked_again_once_the_language_is_known(client: httpx.AsyncClient) -> None:
+    fields = {"source": "auto", "target": "fr", "glossary": "legal"}
+    text = b"I have lost the keys of my house in the garden, and I cannot find them anywhere.\n"
+    job = (await client.post("/jobs", data=fields, files=file_of(content=text))).json()
+    found = await finished(client, f"/jobs/{job['id']}")
+    assert (found["state"], found["error"]["code"]) == ("failed", "invalid_glossary")
