@@ -13,19 +13,22 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=igno
 RUN python -m venv --without-pip /opt/translucent
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY deploy/wheel.py deploy/wheel.py
 # Empty packages: pip can then install what the project needs before it sees the project's code.
-RUN mkdir service training && touch service/__init__.py training/__init__.py
+RUN mkdir service training translucent_mt && touch translucent_mt/__init__.py
 
 FROM base AS cpu-packages
 RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,documents,tracing]'
 COPY service service
 COPY training training
+COPY translucent_mt translucent_mt
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
 FROM base AS gpu-packages
 RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,documents,tracing]'
 COPY service service
 COPY training training
+COPY translucent_mt translucent_mt
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
 # The common part of both images; it needs neither a writable root file system nor a network.
@@ -50,7 +53,7 @@ USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 # Readiness, not liveness: programs that wait for `healthy` then send requests.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "service.cli.probe"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 CMD ["python", "-m", "translucent_mt.service.cli.probe"]
 ENTRYPOINT ["translucent"]
 CMD ["serve"]
 

@@ -13,8 +13,8 @@ OTHER_RUNTIME := $(if $(filter gpu,$(ACCELERATOR)),onnxruntime,onnxruntime-gpu)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 # The first interpreter that this project supports and that can make a virtual environment.
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
-	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 \
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' >/dev/null 2>&1 \
 	&& { echo "$$python"; break; }; done)
 
 # The tools of `make containers`.
@@ -71,7 +71,7 @@ clean: ## Remove the virtual environment and the caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 with its venv module is needed" \
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12, 3.13 or 3.14 with its venv module is needed" \
 		"(on Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -13,7 +13,7 @@ LABEL = "translucent.sources"
 # The files that .dockerignore lets through, and those that define the build.
 PARTS = (
     "Dockerfile", ".dockerignore", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
-    "service", "training", "models",
+    "service", "training", "translucent_mt", "deploy/wheel.py", "models",
 )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     500: ("The server failed", "The server failed on this request.", "engine_failure"),
     501: ("A format of documents is not installed",
           "This server cannot read docx, because lxml is not installed; the operator can install the extra: "
-          "pip install 'translucent[documents]'.", "format_not_installed"),
+          "pip install 'translucent-mt[documents]'.", "format_not_installed"),
     503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
     504: ("The request took too long",
           "The request was not finished within 120 seconds; send less text, or try again later.", "deadline_exceeded"),

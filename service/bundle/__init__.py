@@ -2,3 +2,5 @@
 
 `training` may import this package and nothing else of the service; it needs neither torch, ONNX Runtime nor HTTP.
 """
+
+SERVICE = __name__.rpartition(".")[0]  # for `python -m`: an installed wheel has another name than a checkout

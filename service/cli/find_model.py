@@ -23,6 +23,17 @@ from service.engine import (
 )
 
 
+class OptionNames(NamedTuple):
+    """What the caller's options are called, for messages."""
+
+    source: str = "--from"
+    target: str = "--to"
+    model: str = "--model"
+
+
+COMMAND_LINE = OptionNames()
+
+
 @dataclass(frozen=True, slots=True)
 class ModelQuery:
     """The description of the wanted model."""
@@ -32,6 +43,7 @@ class ModelQuery:
     target: str | None = None
     preferred: tuple[str, ...] = ()  # bundles that are preferred over bundles with better scores
     pivot: str | None = None  # the language through which pairs without a model are translated
+    names: OptionNames = COMMAND_LINE
 
 
 class LegBundle(NamedTuple):
@@ -101,9 +113,11 @@ def _only_pair(served: Set[Pair], known: Languages, wanted: ModelQuery) -> Pair 
     elif wanted.target:
         pairs = [pair for pair in pairs if pair == known.pair(pair[0], wanted.target)]
     if len(pairs) > 1:
-        option, place = ("--from", 0) if wanted.target else ("--to", 1)
+        option, place = (wanted.names.source, 0) if wanted.target else (wanted.names.target, 1)
         codes = sorted({pair[place] for pair in pairs})
-        raise InvalidOption(f"Choose the language with {option}: {', '.join(codes)}; or name a model with --model.")
+        raise InvalidOption(
+            f"Choose the language with {option}: {', '.join(codes)}; or name a model with {wanted.names.model}."
+        )
     return pairs[0] if pairs else None
 
 

@@ -59,7 +59,7 @@ class Format:
         if not self.installed:
             raise FormatNotInstalled(
                 f"This server cannot read {self.name}, because {', '.join(self.needs)} is not installed; "
-                "the operator can install the extra: pip install 'translucent[documents]'."
+                "the operator can install the extra: pip install 'translucent-mt[documents]'."
             )
-        module: FormatModule = importlib.import_module(self.module)
+        module: FormatModule = importlib.import_module(self.module, __package__)
         return module.read(data, options)

@@ -138,31 +138,31 @@ if TYPE_CHECKING:
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _LOADED_LATER = {
-    "ResultCache": "service.engine.cache.results",
-    "with_cache": "service.engine.cache.worker",
-    "EngineHost": "service.engine.loader",
-    "EngineSettings": "service.engine.loader",
-    "LoadedWorker": "service.engine.loader",
-    "WorkerFactory": "service.engine.loader",
-    "load_worker": "service.engine.loader",
-    "ModelSettings": "service.engine.model.device",
-    "Placement": "service.engine.model.device",
-    "Registry": "service.engine.registry",
-    "info_of": "service.engine.loader",
-    "open_translator": "service.engine.loader",
-    "own_process": "service.engine.loader",
-    "own_providers": "service.engine.loader",
-    "CPU": "service.engine.model.device",
-    "MEBIBYTE": "service.engine.lazy.memory",
-    "expected_bytes": "service.engine.lazy.memory",
-    "place_among": "service.engine.model.device",
-    "map_large_blocks": "service.engine.lazy.memory",
-    "release_memory": "service.engine.lazy.memory",
-    "Worker": "service.engine.scheduling.worker",
-    "WorkerSettings": "service.engine.scheduling.requests",
-    "split_sentences": "service.engine.text.segmenter",
-    "TargetScore": "service.engine.translator",
-    "Translator": "service.engine.translator",
+    "ResultCache": ".cache.results",
+    "with_cache": ".cache.worker",
+    "EngineHost": ".loader",
+    "EngineSettings": ".loader",
+    "LoadedWorker": ".loader",
+    "WorkerFactory": ".loader",
+    "load_worker": ".loader",
+    "ModelSettings": ".model.device",
+    "Placement": ".model.device",
+    "Registry": ".registry",
+    "info_of": ".loader",
+    "open_translator": ".loader",
+    "own_process": ".loader",
+    "own_providers": ".loader",
+    "CPU": ".model.device",
+    "MEBIBYTE": ".lazy.memory",
+    "expected_bytes": ".lazy.memory",
+    "place_among": ".model.device",
+    "map_large_blocks": ".lazy.memory",
+    "release_memory": ".lazy.memory",
+    "Worker": ".scheduling.worker",
+    "WorkerSettings": ".scheduling.requests",
+    "split_sentences": ".text.segmenter",
+    "TargetScore": ".translator",
+    "Translator": ".translator",
 }
 
 
@@ -172,4 +172,4 @@ if not TYPE_CHECKING:  # otherwise any name would pass the type check
         """Return a public name from its module, which is loaded for this; see PEP 562."""
         if name not in _LOADED_LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_LOADED_LATER[name]), name)
+        return getattr(importlib.import_module(_LOADED_LATER[name], __name__), name)

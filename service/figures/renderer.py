@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from service.engine import EngineFailure, Overloaded, in_daemon_thread
+from service.figures import renderer_process
 from service.figures.library import read_cached, write_cached
 from service.figures.renderer_process import IDLE, LOW, read, write
 from service.logs import get_logger
@@ -117,7 +118,7 @@ class FigureRenderer:
             return self._process
         if self._finalizer is not None:
             self._finalizer()
-        command = [sys.executable, "-m", "service.figures.renderer_process", LOW if self._busy else IDLE]
+        command = [sys.executable, "-m", renderer_process.__name__, LOW if self._busy else IDLE]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._finalizer = weakref.finalize(self, _end, self._process)
         return self._process

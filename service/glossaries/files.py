@@ -136,7 +136,7 @@ def _parsed(data: bytes) -> Any:
     try:
         from service.documents.safe_xml import parse_xml
     except ImportError:
-        raise InvalidGlossary('TBX needs the extra "documents": pip install "translucent[documents]".') from None
+        raise InvalidGlossary('TBX needs the extra "documents": pip install "translucent-mt[documents]".') from None
     try:
         return parse_xml(data, "The file", with_doctype=True)
     except DocumentError as error:

@@ -102,7 +102,7 @@ def filled(template: Value, source_language: str, target_language: str, draw: ra
 
 
 def _templates(sentences: str) -> list[Value]:
-    text = files("training.data").joinpath(sentences).read_text(encoding="utf-8")
+    text = files(__package__).joinpath(sentences).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import sacrebleu
 
+from service.bundle import SERVICE
 from service.bundle.manifest import MANIFEST_NAME
 from service.bundle.vocabulary import EOS
 from service.bundle.write import write_manifest
@@ -181,7 +182,7 @@ def _scores(bundle: Path, model: ImportedModel, original: Original, pairs: Seque
 
 def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel) -> list[str]:
     """Return the service's translations with the bundle's own search settings, one for each text."""
-    command = [sys.executable, "-m", "service", "translate", "--model", str(bundle), "--no-split-sentences"]
+    command = [sys.executable, "-m", SERVICE, "translate", "--model", str(bundle), "--no-split-sentences"]
     command += ["--values", "off"]  # the original knows no values
     command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
     found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable
+from importlib.util import resolve_name
 from typing import NamedTuple
 
 from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import FromEngine, ToEngine
 
+_PROGRAM = resolve_name("..server.main", __package__)  # not imported: the two sides do not know each other
 LEAVE_SECONDS = 5.0  # time for a process to end before it is killed
 
 
@@ -34,7 +36,7 @@ class EngineConnection:
         undelivered: Callable[[ToEngine], None],
     ) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "service.engine_process.server.main", str(theirs.fileno()), *log_style]
+        command = [sys.executable, "-m", _PROGRAM, str(theirs.fileno()), *log_style]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
         theirs.close()
         self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(

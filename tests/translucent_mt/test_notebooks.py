@@ -1,0 +1,34 @@
+"""The notebooks of docs/ run from the beginning to the end, and are kept with their outputs."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs/notebooks").glob("*.ipynb"))
+MOST_BYTES = 60_000
+
+
+# Jupyter's own warnings: a kernel on TCP in this machine, and its zmq loop.
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_shows_what_it_is_kept_with(path: Path) -> None:
+    kept, fresh = nbformat.read(path, 4), nbformat.read(path, 4)
+    NotebookClient(fresh, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    for before, after in zip(kept.cells, fresh.cells, strict=True):
+        assert [kinds(output) for output in before.get("outputs", [])] == [
+            kinds(output) for output in after.get("outputs", [])
+        ], before.source
+
+
+def kinds(output: nbformat.NotebookNode) -> list[str]:
+    """Return what an output consists of: text, pictures, tables."""
+    return sorted(output.get("data", {"stream": ""}))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_has_its_outputs_in_order(path: Path) -> None:
+    assert path.stat().st_size <= MOST_BYTES
+    counts = [cell.execution_count for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))

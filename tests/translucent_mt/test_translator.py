@@ -1,0 +1,249 @@
+"""The Python face with a real model in this process and with a real server: the same calls, the same results."""
+
+import asyncio
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.server import free_port, running
+from translucent_mt import AsyncTranslator, EngineError, InvalidInput, ServerError, Translation, Translator
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "tests/data/bundles"
+NAME = "multi30k-transformer-en-de"
+TEXT, GERMAN = "a man is sleeping .", "ein mann schläft ."
+TWO = "A man is sleeping. A dog runs."
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running("-m", "service", "serve", "--models-dir", str(MODELS), "--device", "cpu") as server:
+        server.wait_for("ready")
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Translator]:
+    with Translator.load(str(MODELS / NAME)) as translator:
+        yield translator
+
+
+@pytest.fixture(scope="module")
+def remote(url: str) -> Iterator[Translator]:
+    with Translator.connect(url, source="en", target="de", model=NAME) as translator:
+        yield translator
+
+
+@pytest.fixture(params=["local", "remote"])
+def translator(request: pytest.FixtureRequest) -> Translator:
+    found: Translator = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_result_has_text_tokens_scores_and_alignment(translator: Translator) -> None:
+    result = translator(TEXT)
+    assert str(result) == result.text == GERMAN
+    assert [token.text for token in result.tokens if not token.special]
+    assert "".join(result.text[token.start : token.end] for token in result.tokens) == result.text.replace(" ", "")
+    assert len(result.token_logprobs) == len(result.tokens)
+    assert result.score == pytest.approx(sum(result.token_logprobs) / len(result.tokens), abs=1e-4)
+    assert (0, 0) in result.sentences[0].word_alignment
+    assert result.language == "en"
+
+
+def test_both_say_the_same(local: Translator, remote: Translator) -> None:
+    for text in (TEXT, TWO, ""):
+        ours, theirs = local(text, alternatives=1), remote(text, alternatives=1)
+        assert (ours.text, ours.alternatives) == (theirs.text, theirs.alternatives)
+        assert ours.tokens == theirs.tokens
+        np.testing.assert_allclose(ours.token_logprobs, theirs.token_logprobs, atol=1e-6)
+        assert ours.quality == theirs.quality
+    ours_map, theirs_map = local.attention(TEXT), remote.attention(TEXT)
+    np.testing.assert_allclose(ours_map.weights, theirs_map.weights, atol=1e-6)
+    assert ours_map.plot().svg == theirs_map.plot().svg
+    assert local.model == remote.model
+
+
+def test_the_attention_is_that_of_the_translation(translator: Translator) -> None:
+    result = translator(TEXT)
+    attention = result.attention
+    assert attention.axes == ("target", "source")
+    assert attention.weights.shape == (len(result.tokens), len(result.sentences[0].source_tokens))
+    assert attention.target == result.text
+    assert result.attention is attention  # computed once
+    every = translator.attention(result, layer="all", head="all", tokens="word", kind="encoder")
+    assert every.axes == ("layer", "head", "source", "source")
+    np.testing.assert_allclose(every.weights.sum(-1), 1, atol=1e-3)
+
+
+def test_a_text_of_two_sentences_has_two_attentions(translator: Translator) -> None:
+    result = translator(TWO)
+    assert len(result.sentences) == 2
+    with pytest.raises(InvalidInput, match=r"2 sentences.*\.sentences\[0\]\.attention"):
+        _ = result.attention
+    assert result.sentences[1].attention.source == "A dog runs."
+
+
+def test_a_given_translation_is_scored(translator: Translator) -> None:
+    good, bad = translator.score([TEXT, TEXT], [GERMAN, "Zwei Hunde."])
+    assert float(good) > float(bad)
+    assert good.score == pytest.approx(translator(TEXT).score, abs=1e-4)
+    assert set(good.token_ranks) == {1}
+    assert max(bad.token_ranks) > 1
+    assert translator.score(TEXT, "Zwei Hunde.").score == pytest.approx(bad.score)
+    with pytest.raises(InvalidInput, match="two lists of the same length"):
+        translator.score([TEXT, TEXT], [GERMAN])
+
+
+def test_a_batch_is_the_texts_one_by_one_and_many_texts_are_several_requests(translator: Translator) -> None:
+    texts = [TEXT, "", "A dog runs."] * 15
+    batch = translator(texts)
+    assert [each.text for each in batch] == [translator(text).text for text in texts[:3]] * 15
+    table = batch.to_pandas()
+    assert list(table.columns) == ["source", "text", "score", "quality"]
+    assert table.shape == (45, 4)
+    assert math.isnan(batch[1].score)
+
+
+def test_without_details_there_is_only_the_text(translator: Translator) -> None:
+    result = translator(TEXT, details=False)
+    assert result.text == GERMAN
+    assert result.sentences == ()
+    with pytest.raises(InvalidInput, match="details=False"):
+        _ = result.attention
+
+
+def test_a_glossary_is_a_dictionary(translator: Translator) -> None:
+    assert "Kerl" in translator(TEXT, glossary={"man": "Kerl"}).text
+    with pytest.raises(InvalidInput, match="term"):
+        translator(TEXT, glossary={"": "Kerl"})
+
+
+def test_errors_are_the_same_classes_with_a_sentence(translator: Translator) -> None:
+    with pytest.raises(InvalidInput, match="beam_size"):
+        translator(TEXT, beam_size=99)
+    with pytest.raises(InvalidInput, match="tokens"):
+        translator.attention("word " * 2000)
+
+
+def test_tables_and_pictures(translator: Translator, tmp_path: Path) -> None:
+    result = translator(TEXT)
+    table = result.to_pandas()
+    assert list(table["token"]) == [token.special or token.text for token in result.tokens]
+    weights = result.attention.to_pandas()
+    assert weights.shape == result.attention.weights.shape
+    long = translator.attention(result, layer="all", head="all").to_pandas()
+    assert long.index.names == ["layer", "head", "token"]
+    picture = result.attention.plot(view="lines")
+    assert picture.spec["$schema"].endswith("v6.json")
+    for name, start in (("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.html", b"<!doctype"), ("a.json", b"{")):
+        assert picture.save(tmp_path / name).read_bytes().startswith(start)
+    assert result.attention.save(tmp_path / "a.csv").read_text("utf-8").startswith("map,layer")
+    assert np.load(result.attention.save(tmp_path / "a.npz"))
+    with pytest.raises(InvalidInput, match=r"\.svg"):
+        picture.save(tmp_path / "a.gif")
+
+
+def test_two_translations_and_two_models_are_compared(local: Translator) -> None:
+    first = local.attention(TEXT, GERMAN, tokens="word")
+    second = local.attention(TEXT, "Ein Kerl schläft.", tokens="word")
+    assert "<svg" in first.contrast(second).svg
+    with Translator.load("multi30k-bahdanau-en-de", models_dir=str(MODELS)) as other:
+        compared = first.compare(other.attention(TEXT, GERMAN, tokens="word"))
+    assert "difference" in compared.svg
+    with pytest.raises(InvalidInput, match="two translations of one text"):
+        first.contrast(local.attention("a dog runs .", tokens="word"))
+
+
+def test_a_notebook_shows_escaped_html_and_pictures(translator: Translator) -> None:
+    result = translator("<b>A man</b> & a dog.")
+    shown = result._repr_html_() + translator([TEXT, "<i>"])._repr_html_()
+    assert "<b>A man" not in shown
+    assert "&lt;b&gt;" in shown
+    assert "score" in translator(TEXT)._repr_html_()
+    assert "<script" not in shown
+    assert translator(TEXT).attention._repr_svg_().startswith("<svg")
+    assert NAME in repr(translator)
+
+
+def test_threads_may_share_a_translator(local: Translator) -> None:
+    found: list[Translation] = []
+    threads = [threading.Thread(target=lambda: found.append(local(TEXT))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert [each.text for each in found] == [GERMAN] * 8
+
+
+async def test_a_notebook_with_a_running_loop_may_wait(local: Translator) -> None:
+    assert local(TEXT).text == GERMAN
+
+
+@pytest.mark.parametrize("place", ["local", "remote"])
+async def test_the_awaited_translator(place: str, url: str) -> None:
+    options: dict[str, Any] = {"source": "en", "target": "de"}
+    opened = (
+        AsyncTranslator.load(str(MODELS / NAME))
+        if place == "local"
+        else AsyncTranslator.connect(url, **options, model=NAME)
+    )
+    async with await opened as translator:
+        result, batch = await asyncio.gather(translator(TEXT), translator([TEXT, TWO]))
+        assert (result.text, len(batch)) == (GERMAN, 2)
+        with pytest.raises(InvalidInput, match=r"await translator\.attention"):
+            _ = result.attention
+        attention = await translator.attention(result)
+        assert attention.target == result.text
+        assert (await translator.score(TEXT, result.text)).score == pytest.approx(result.score, abs=1e-4)
+
+
+def test_a_server_with_several_models_needs_a_choice_and_auto_is_one(url: str) -> None:
+    with Translator.connect(url, source="auto", target="de") as translator:
+        result = translator("The men are sleeping in the street.")
+        assert result.language == "en"
+        assert result.attention.source == result.source
+    with pytest.raises(InvalidInput, match="en → de"):
+        Translator.connect(url, target="fr")
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="neither a bundle's folder nor"):
+        Translator.load("no-such-model", models_dir=str(MODELS))
+    with pytest.raises(ServerError, match="cannot be reached"):
+        Translator.connect(f"http://127.0.0.1:{free_port()}")
+    closed = Translator.load(NAME, models_dir=str(MODELS))
+    closed.close()
+    closed.close()
+    with pytest.raises(InvalidInput, match="closed"):
+        closed(TEXT)
+
+
+def test_importing_the_package_loads_nothing_and_a_forgotten_close_does_not_hold_the_process() -> None:
+    program = (
+        "import sys, translucent_mt\n"
+        "assert not {'numpy', 'onnxruntime', 'service', 'httpx'} & set(sys.modules)\n"
+        "assert 'Translator' in dir(translucent_mt)\n"
+        f"translator = translucent_mt.Translator.load({str(MODELS / NAME)!r})\n"
+        f"print(translator({TEXT!r}))\n"
+        "assert not {'fastapi', 'uvicorn', 'torch', 'httpx', 'pandas'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, GERMAN, "")
+
+
+def test_the_quality_of_a_text_is_shown() -> None:
+    with Translator.load("transformer-en-fr", models_dir=str(ROOT / "models")) as translator:
+        result = translator("I lost. He won.")
+        assert result.quality is not None
+        assert 0 < result.quality < 1
+        assert f"quality {result.quality:.0%}" in result._repr_html_()

@@ -1,0 +1,6 @@
+"""`python -m translucent_mt` is `translucent`."""
+
+from service.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""What a translator needs of the place where the model runs: this process, or a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypedDict
+
+from service.engine import AttentionMap, Selector, SentenceDetail
+from service.engine import EngineError as EngineError
+from service.engine import InvalidInput as InvalidInput
+from service.engine import Overloaded as Overloaded
+from service.engine import Token as Token
+
+
+class TranslationOptions(TypedDict, total=False):
+    """How to translate; the names and meanings are those of `POST /translate`."""
+
+    beam_size: int  # 1 (greedy) to 8; default: the model's own
+    length_penalty: float  # 0 compares sums of log-probabilities, 1 their means
+    max_length: int  # most tokens of a sentence
+    values: Literal["localize", "keep", "off"]  # what becomes of numbers, addresses and the like
+    alternatives: int  # number of further translations
+    glossary: Mapping[str, str | Sequence[str]]  # source term: target term, or several accepted forms
+    details: bool  # tokens, scores and alignment of each sentence; default: True. Without them it is faster
+
+
+class LoadOptions(TypedDict, total=False):
+    """The options of `load`."""
+
+    source: str  # language tags, if the model has several pairs or none is named
+    target: str
+    models_dir: str  # the folder in which names are looked up; default: models/
+    device: Literal["cpu", "cuda", "auto"]
+    intra_threads: int  # of ONNX Runtime, inside one run; default: 1
+
+
+class ConnectOptions(TypedDict, total=False):
+    """The options of `connect`."""
+
+    source: str  # a language tag or auto; default: the only pair of the server
+    target: str
+    model: str  # a bundle's name or an architecture; default: the default of the pair
+    api_key: str
+    timeout: float  # seconds for each request; default: 60
+
+
+class AttentionOptions(TypedDict, total=False):
+    """Which attention; the names and meanings are those of `POST /attention`."""
+
+    kind: Literal["cross", "encoder", "decoder"]
+    layer: Selector  # align, mean, all, or a number from 0
+    head: Selector
+    tokens: Literal["subword", "word"]
+    specials: Literal["keep", "drop", "renormalise"]
+    beam_size: int
+    length_penalty: float
+    max_length: int
+    values: Literal["localize", "keep", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A language pair as tags, such as en and fr; the source may be `auto` on a server."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The description of the model that translates."""
+
+    name: str
+    architecture: str
+    source: str
+    target: str
+    digest: str
+    precision: str
+    attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the alignment head
+    card: Mapping[str, Any]  # the manifest's own model card: data, credits, scores
+
+    @property
+    def alignment_head(self) -> tuple[int, int] | None:
+        """Return the layer and the head whose attention aligns words best; None if none was measured."""
+        align = self.attention.get("align") or {}
+        found = align.get("layer"), align.get("head")
+        return (found[0], found[1]) if isinstance(found[0], int) and isinstance(found[1], int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """One translated text as a backend returns it."""
+
+    text: str
+    alternatives: tuple[str, ...] = ()
+    sentences: tuple[SentenceDetail, ...] = ()
+    quality: float | None = None
+    source: str = ""  # the language of the text: the requested one, or the one that a server detected
+
+
+class Backend(Protocol):
+    """Where the model runs. Every method raises EngineError."""
+
+    @property
+    def model(self) -> Model:
+        """Return the description of the model."""
+
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
+        """Translate texts, each cut into sentences."""
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
+    ) -> AttentionMap:
+        """Return the attention of a sentence and its own translation, or of the given one.
+
+        `source` is the language of the text, where a server has detected it.
+        """
+
+    async def close(self) -> None:
+        """Free the model, or close the connections."""

@@ -1,0 +1,175 @@
+"""A model on a server: the same calls over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from service import engine
+from service.engine import AttentionMap, EngineError, InvalidOption, Overloaded
+from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
+from translucent_mt.json_values import Json, attention_of, model_of, translated_of
+
+if TYPE_CHECKING:
+    import httpx
+
+TEXTS_IN_REQUEST = 32  # below the server's default limit of a list
+ATTEMPTS = 3  # of a request that the server refuses because it is busy
+MOST_WAIT = 10.0  # seconds between two attempts
+_BUSY = (429, 503)
+
+
+class ServerError(EngineError):
+    """The server cannot be reached, or refuses for a reason that only servers have; `status` is 0 without an answer."""
+
+    code = "server_error"
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Which server, and which of its models."""
+
+    url: str
+    source: str | None = None  # a language tag or auto; None: the only pair of the server
+    target: str | None = None
+    model: str | None = None  # a bundle's name or an architecture; None: the default of the pair
+    api_key: str | None = None
+    timeout: float = 60.0  # seconds for each request
+
+
+class HttpBackend:
+    """A model of a server."""
+
+    def __init__(self, client: httpx.AsyncClient, options: ServerOptions, pair: Pair, model: Model) -> None:
+        self._client, self._options, self._pair = client, options, pair
+        self.model = model
+
+    @classmethod
+    async def connect(cls, options: ServerOptions) -> Self:
+        """Ask a server for its models, and choose one; raise EngineError."""
+        try:
+            import httpx
+        except ImportError:
+            raise ImportError("connect needs httpx: pip install 'translucent-mt[client]'.") from None
+        headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
+        client = httpx.AsyncClient(base_url=options.url.rstrip("/") + "/", timeout=options.timeout, headers=headers)
+        try:
+            models = (await _ask(client, "GET", "models"))["models"]
+            pair, chosen = _chosen(models, options)
+        except BaseException:
+            await client.aclose()
+            raise
+        return cls(client, options, pair, model_of(chosen, pair))
+
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
+        """Translate texts, in several requests if they are many."""
+        fields = {"details": True, **options, **self._fields()}
+        found: list[Translated] = []
+        for first in range(0, len(texts), TEXTS_IN_REQUEST):
+            asked = list(texts[first : first + TEXTS_IN_REQUEST])
+            answer = await _ask(self._client, "POST", "translate", {**fields, "q": asked})
+            found += [translated_of(answer, number, self._pair) for number in range(len(asked))]
+        return found
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
+    ) -> AttentionMap:
+        """Return the attention of a sentence and its own translation, or of the given one."""
+        fields: dict[str, Any] = {**options, **self._fields(), "text": text}
+        if target_text is not None:
+            fields["target_text"] = target_text
+        if source is not None:
+            fields["source"] = source
+        return attention_of(await _ask(self._client, "POST", "attention", fields))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    def _fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"source": self._pair.source, "target": self._pair.target}
+        if self._options.model is not None:
+            fields["model"] = self._options.model
+        return fields
+
+
+def _chosen(models: Sequence[Json], options: ServerOptions) -> tuple[Pair, Json]:
+    """Return the wanted pair, and the model that translates it; raise InvalidOption if more options are needed."""
+    named = [each for each in models if options.model in (None, each["name"], each["architecture"])]
+    pairs = {
+        Pair(pair["source"], pair["target"])
+        for each in named
+        for pair in each["pairs"]
+        if options.source in (None, "auto", pair["source"]) and options.target in (None, pair["target"])
+    }
+    if options.source == "auto" and options.target is not None:
+        pairs = {Pair("auto", options.target)} if pairs else set()
+    if len(pairs) != 1:
+        every = sorted({f"{pair['source']} → {pair['target']}" for each in models for pair in each["pairs"]})
+        wanted = "No model" if not pairs else "More than one model"
+        raise InvalidOption(
+            f"{wanted} of {options.url} fits; choose with source=, target= and model=. It has {', '.join(every)}."
+        )
+    [pair] = pairs
+    suiting = [each for each in named if _translates(each, pair, only_default=options.model is None)]
+    return pair, (suiting or named)[0]
+
+
+def _translates(model: Json, pair: Pair, *, only_default: bool) -> bool:
+    return any(
+        pair.source in ("auto", each["source"])
+        and pair.target == each["target"]
+        and (each["default"] or not only_default)
+        for each in model["pairs"]
+    )
+
+
+async def _ask(client: httpx.AsyncClient, method: str, path: str, fields: Mapping[str, Any] | None = None) -> Json:
+    """Return the JSON of an answer; a busy server is asked again after the time that it names."""
+    import httpx
+
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            response = await client.request(method, path, json=fields)
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise ServerError(f"{client.base_url} cannot be reached: {reason}") from None
+        if response.status_code not in _BUSY or attempt == ATTEMPTS:
+            break
+        await asyncio.sleep(min(_seconds(response.headers.get("retry-after")), MOST_WAIT))
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServerError(f"{client.base_url} answers {response.status_code}, and not as Translucent does.")
+    if response.is_success:
+        return answer
+    raise error_of(answer, response.status_code, _seconds(response.headers.get("retry-after")))
+
+
+def error_of(answer: Json, status: int, retry_after: float) -> EngineError:
+    """Return the error of the engine that has the answer's code; ServerError for the server's own codes."""
+    message, code = str(answer.get("error", "")), answer.get("code")
+    for kind in _every(engine.InvalidInput):
+        if kind.code == code:
+            return kind(message)
+    if code == Overloaded.code:
+        return Overloaded(message, retry_after)
+    if code == engine.DeadlineExceeded.code:
+        return engine.DeadlineExceeded(message)
+    return engine.InvalidInput(message) if status in (400, 404) else ServerError(message, status)
+
+
+def _every(kind: type[EngineError]) -> list[type[EngineError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _every(below))]
+
+
+def _seconds(header: str | None) -> float:
+    return float(header) if header is not None and header.isdecimal() else 1.0

@@ -1,0 +1,104 @@
+"""The server's JSON as the values that the engine has in this process: the inverse of service.api.rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from service.engine import AttentionMap, SentenceDetail, Token
+from translucent_mt.backend import Model, Pair, Translated
+
+Json = Mapping[str, Any]
+
+
+def token_of(value: Json) -> Token:
+    """Return one token."""
+    return Token(value["id"], value["piece"], value["text"], value["start"], value["end"], value.get("special"))
+
+
+def sentence_of(value: Json) -> SentenceDetail:
+    """Return one sentence of `details`; its places are those of its tokens."""
+    source, target = value["source"], value["target"]
+    return SentenceDetail(
+        source_text=source["text"],
+        target_text=target["text"],
+        source_start=_start(source["tokens"]),
+        target_start=_start(target["tokens"]),
+        source_tokens=_tokens(source),
+        target_tokens=_tokens(target),
+        score=value["score"],
+        token_logprobs=tuple(value["token_logprobs"]),
+        alignment=_points(value["alignment"]),
+        finish_reason=value["finish_reason"],
+        word_alignment=_points(value["word_alignment"]),
+        values=value.get("values"),
+        quality=value["quality"],
+        kept_source=value.get("kept_source", False),
+    )
+
+
+def translated_of(answer: Json, number: int, asked: Pair) -> Translated:
+    """Return one text of the answer to a list of texts."""
+    detected = answer.get("detectedLanguage")
+    sentences = tuple(map(sentence_of, answer["details"][number]["sentences"])) if "details" in answer else ()
+    known = [(each.quality, len(each.source_text)) for each in sentences if each.quality is not None]
+    length = sum(weight for _, weight in known)
+    return Translated(
+        text=answer["translatedText"][number],
+        alternatives=tuple(answer["alternatives"][number]) if "alternatives" in answer else (),
+        sentences=sentences,
+        quality=sum(quality * weight for quality, weight in known) / length if length else None,
+        source=detected[number]["language"] if detected else asked.source,
+    )
+
+
+def attention_of(value: Json) -> AttentionMap:
+    """Return the answer of /attention."""
+    source, target = value["source"], value["target"]
+    return AttentionMap(
+        kind=value["kind"],
+        layer=value["layer"],
+        head=value["head"],
+        axes=tuple(value["axes"]),
+        weights=np.array(value["weights"], np.float32),  # null, an unknown weight, becomes NaN
+        source_text=source["text"],
+        target_text=target["text"],
+        source_tokens=_tokens(source),
+        target_tokens=_tokens(target),
+        score=value["score"],
+        token_logprobs=tuple(value["token_logprobs"]),
+        token_ranks=tuple(value["token_ranks"]),
+        alignment=_points(value["alignment"]),
+        digest=value["digest"],
+        model=value["model"],
+        column_tokens=tuple(map(token_of, value["columns"])) if value.get("columns") else (),
+        step=value["step"],
+    )
+
+
+def model_of(value: Json, pair: Pair) -> Model:
+    """Return one model of /models, for one of its pairs."""
+    return Model(
+        name=value["name"],
+        architecture=value["architecture"],
+        source=pair.source,
+        target=pair.target,
+        digest=value["digest"],
+        precision=value["precision"],
+        attention=value["attention"],
+        card=value["card"],
+    )
+
+
+def _tokens(side: Json) -> tuple[Token, ...]:
+    return tuple(map(token_of, side["tokens"]))
+
+
+def _start(tokens: Iterable[Json]) -> int:
+    return next((token["start"] for token in tokens), 0)
+
+
+def _points(pairs: Iterable[Iterable[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((source, target) for source, target in pairs)

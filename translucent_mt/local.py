@@ -1,0 +1,101 @@
+"""A model in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self, cast
+
+from service import engine
+from service.cli.find_model import ModelQuery, OptionNames, find_legs
+from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
+from service.glossaries.checks import Entry, GlossaryLimits, glossary_of
+from service.settings import default_models_folder
+from translucent_mt.backend import AttentionOptions, Model, Translated, TranslationOptions
+
+EVERYTHING = 1 << 40  # no limit: only this program fills the queue
+NAMES = OptionNames("source=", "target=", "model=")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """Which model, and how it runs."""
+
+    model: str | Path | None = None  # a bundle's folder, its name in `models_dir`, or an architecture of a pair
+    source: str | None = None
+    target: str | None = None
+    models_dir: str | Path | None = None  # None: models/ of the checkout or of the working folder
+    device: Literal["cpu", "cuda", "auto"] = "auto"
+    intra_threads: int = 1  # of ONNX Runtime, inside one run
+
+
+class LocalBackend:
+    """A started model of this process."""
+
+    def __init__(self, translator: engine.Translator) -> None:
+        self._translator = translator
+        info = translator.info
+        self.model = Model(
+            name=info.name,
+            architecture=info.architecture,
+            source=info.source_language,
+            target=info.target_language,
+            digest=info.digest,
+            precision=info.precision,
+            attention=info.attention,
+            card=info.card,
+        )
+
+    @classmethod
+    async def load(cls, options: LocalOptions) -> Self:
+        """Load and warm up a model; raise EngineError."""
+        translator = await asyncio.to_thread(_open, options)
+        await translator.start()
+        return cls(translator)
+
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
+        """Translate texts, each cut into sentences."""
+        given = dict(options)
+        terms = cast(Mapping[str, str | Sequence[str]] | None, given.pop("glossary", None))
+        glossary = None if terms is None else glossary_of(map(_entry, terms.items()), GlossaryLimits())
+        wanted = engine.TranslationOptions(**{"details": True, **given}, glossary=glossary)  # type: ignore[arg-type]
+        found = await self._translator.translate(texts, wanted)
+        source = self.model.source
+        return [Translated(each.text, each.alternatives, each.sentences, each.quality, source) for each in found]
+
+    async def attention(
+        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
+    ) -> AttentionMap:
+        """Return the attention of a sentence and its own translation, or of the given one."""
+        shown = {name: value for name, value in options.items() if name in _SHOWN}
+        search = {name: value for name, value in options.items() if name not in _SHOWN}
+        default = "align" if options.get("kind", "cross") == "cross" else "mean"
+        wanted = engine.AttentionOptions(
+            **{"layer": default, "head": default, **shown},  # type: ignore[arg-type]
+            translation=engine.TranslationOptions(**search),  # type: ignore[arg-type]
+        )
+        return await self._translator.attention(text, target_text, wanted)
+
+    async def close(self) -> None:
+        """Stop the model's threads and free its memory."""
+        await self._translator.stop(0.0)
+
+
+_SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials"})
+
+
+def _open(options: LocalOptions) -> engine.Translator:
+    model = None if options.model is None else str(options.model)
+    folder = default_models_folder() if options.models_dir is None else Path(options.models_dir)
+    settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
+    query = ModelQuery(model, options.source, options.target, names=NAMES)
+    [leg] = find_legs(query, folder, settings)  # without a pivot language there is one
+    budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+    return open_translator(leg.bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*leg.pair)
+
+
+def _entry(term: tuple[str, str | Sequence[str]]) -> Entry:
+    source, targets = term
+    return source, (targets,) if isinstance(targets, str) else tuple(targets)

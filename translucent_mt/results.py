@@ -1,0 +1,230 @@
+"""What a translator returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from service.engine import InvalidOption, SentenceDetail, Token
+from translucent_mt import display
+from translucent_mt.attention import Attention
+from translucent_mt.backend import Translated
+from translucent_mt.tables import data_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Returns the attention of (source, target, language of the source); None for an AsyncTranslator, which is awaited.
+Attend = Callable[[str, str, str], Attention] | None
+
+
+class Sentence:
+    """One translated sentence: tokens, scores and alignment. Places are in the whole text and translation."""
+
+    def __init__(self, detail: SentenceDetail, language: str, attend: Attend) -> None:
+        self._detail, self._attend = detail, attend
+        self.language = language
+
+    @property
+    def source(self) -> str:
+        """Return the source sentence."""
+        return self._detail.source_text
+
+    @property
+    def text(self) -> str:
+        """Return its translation."""
+        return self._detail.target_text
+
+    @property
+    def source_tokens(self) -> tuple[Token, ...]:
+        """Return the tokens that the model read."""
+        return self._detail.source_tokens
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Return the tokens that the model wrote."""
+        return self._detail.target_tokens
+
+    @property
+    def token_logprobs(self) -> tuple[float, ...]:
+        """Return the natural log-probability of each written token."""
+        return self._detail.token_logprobs
+
+    @property
+    def alignment(self) -> tuple[tuple[int, int], ...]:
+        """Return pairs of aligned (source token, written token)."""
+        return self._detail.alignment
+
+    @property
+    def word_alignment(self) -> tuple[tuple[int, int], ...]:
+        """Return pairs of aligned words, by their numbers in `source.split()` and `text.split()`."""
+        return self._detail.word_alignment
+
+    @property
+    def score(self) -> float:
+        """Return the log-probability after the length penalty."""
+        return self._detail.score
+
+    @property
+    def quality(self) -> float | None:
+        """Return the probability that a reader would call it usable; None if the model gives none."""
+        return self._detail.quality
+
+    @cached_property
+    def attention(self) -> Attention:
+        """Return the attention of this translation, computed at the first use; raise EngineError."""
+        if self._attend is None:
+            raise InvalidOption("An AsyncTranslator is awaited: use `await translator.attention(sentence)`.")
+        return self._attend(self.source, self.text, self.language)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each written token, with its probability and the source tokens aligned with it."""
+        return data_frame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of `to_pandas`."""
+        links: dict[int, list[str]] = {}
+        for source, target in self.alignment:
+            links.setdefault(target, []).append(_shown(self.source_tokens[source]))
+        return [
+            {
+                "token": _shown(token),
+                "start": token.start,
+                "end": token.end,
+                "logprob": logprob,
+                "probability": math.exp(logprob),
+                "aligned": " ".join(links.get(number, [])),
+            }
+            for number, (token, logprob) in enumerate(zip(self.tokens, self.token_logprobs, strict=True))
+        ]
+
+    def _repr_html_(self) -> str:
+        return display.card(self.source, self.text, self._detail.target_start, [self._detail], self.quality)
+
+    def __repr__(self) -> str:
+        return f"<Sentence {self.source!r} → {self.text!r}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Translation:
+    """The translation of one text. `str` gives the text; `sentences` have the details."""
+
+    source: str
+    text: str
+    sentences: tuple[Sentence, ...]
+    alternatives: tuple[str, ...]
+    quality: float | None  # 0 to 1: the share that is expected to be usable; None if the model gives none
+    language: str  # of the source
+
+    @classmethod
+    def of(cls, source: str, found: Translated, attend: Attend) -> Translation:
+        """Return what a backend found."""
+        sentences = tuple(Sentence(each, found.source, attend) for each in found.sentences)
+        return cls(source, found.text, sentences, found.alternatives, found.quality, found.source)
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Return the tokens of all sentences."""
+        return tuple(token for each in self.sentences for token in each.tokens)
+
+    @property
+    def token_logprobs(self) -> tuple[float, ...]:
+        """Return the log-probabilities of these tokens."""
+        return tuple(value for each in self.sentences for value in each.token_logprobs)
+
+    @property
+    def score(self) -> float:
+        """Return the score of the only sentence; of several, the mean weighted by their tokens; NaN without one."""
+        weights = [len(each.tokens) for each in self.sentences]
+        total = sum(weight * each.score for weight, each in zip(weights, self.sentences, strict=True))
+        return total / sum(weights) if sum(weights) else math.nan
+
+    @property
+    def attention(self) -> Attention:
+        """Return the attention of the only sentence, computed at the first use; raise InvalidOption for several."""
+        return self._only("attention").attention
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each written token, and the number of its sentence."""
+        rows = [row | {"sentence": number} for number, each in enumerate(self.sentences) for row in each.rows()]
+        return data_frame(rows)
+
+    def _only(self, what: str) -> Sentence:
+        if len(self.sentences) == 1:
+            return self.sentences[0]
+        if not self.sentences:
+            raise InvalidOption(f"There is no {what}: nothing was translated, or details=False was given.")
+        raise InvalidOption(
+            f"This text has {len(self.sentences)} sentences, and each has its own {what}: use .sentences[0].{what}."
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Translation {self.source!r} → {self.text!r}>"
+
+    def _repr_html_(self) -> str:
+        return display.card(self.source, self.text, 0, [each._detail for each in self.sentences], self.quality)
+
+
+class Translations(list[Translation]):
+    """The translations of a list of texts, in their order."""
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each text: source, text, score, quality."""
+        rows = [
+            {"source": each.source, "text": each.text, "score": each.score, "quality": each.quality} for each in self
+        ]
+        return data_frame(rows)
+
+    def _repr_html_(self) -> str:
+        return display.table((each.source, each.text, each.quality) for each in self)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The model's opinion of a given translation; the attention was computed with it."""
+
+    attention: Attention
+
+    @property
+    def score(self) -> float:
+        """Return the log-probability after the length penalty; `float` gives the same."""
+        return self.attention.score
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Return the tokens of the given translation."""
+        return self.attention.rows
+
+    @property
+    def token_logprobs(self) -> tuple[float, ...]:
+        """Return the log-probability of each token."""
+        return self.attention.token_logprobs
+
+    @property
+    def token_ranks(self) -> tuple[int, ...]:
+        """Return the rank of each token; 1 is the model's first choice."""
+        return self.attention.token_ranks
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each token of the given translation."""
+        rows: list[dict[str, Any]] = [
+            {"token": _shown(token), "logprob": logprob, "probability": math.exp(logprob), "rank": rank}
+            for token, logprob, rank in zip(self.tokens, self.token_logprobs, self.token_ranks, strict=True)
+        ]
+        return data_frame(rows)
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __repr__(self) -> str:
+        return f"<Score {self.score:.3f}: {self.attention.source!r} → {self.attention.target!r}>"
+
+
+def _shown(token: Token) -> str:
+    return token.special or token.text or token.piece
