@@ -9,6 +9,7 @@ import typer
 from service.bundle.errors import BundleError
 from training.cli import align, confidence, distil, evaluate, experiments, imports
 from training.cli.export import export
+from training.cli.pooling import pooling
 from training.cli.train import prepare, train
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
@@ -26,6 +27,7 @@ app.command()(align.eflomal)
 app.command("rival", hidden=True)(align.eflomal)  # the old name
 app.command()(evaluate.lengths)
 app.command()(export)
+app.command()(pooling)
 app.command()(experiments.grid)
 app.command()(confidence.confidence)
 app.command()(confidence.reliability)

@@ -30,6 +30,7 @@ from service.api.routes import (
     metrics,
     models,
     page,
+    pooling,
     stream,
     translate,
 )
@@ -121,7 +122,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, stream, attention, languages, glossaries, models, libretranslate),
+        *(translate, documents, detect, stream, attention, pooling, languages, glossaries, models, libretranslate),
         *(open_inference, repository, health, metrics, docs_page, page),
     )
     for family in families:

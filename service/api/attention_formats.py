@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal, cast
@@ -54,7 +54,6 @@ EXAMPLES = {
 }
 
 Named = Sequence[tuple[str, AttentionMap]]
-Maker = Callable[[Callable[[], Any]], Awaitable[Any]]  # does work in a thread or not, by its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,27 +175,41 @@ async def represent(
     else:
         figure = await made(lambda: figure_of(maps, drawing, naming))
         spec = await made(lambda: specification(figure, drawing.theme))
-        content = await _drawn(figure, spec, drawing, renderer, made)
-    media_type = MEDIA_TYPES[drawing.form]
+        content = await drawn(figure, spec, drawing.form, (drawing.theme, drawing.scale), renderer)
+    return answer(content, drawing.form, f"attention-{maps[0].model}-{drawing.view}")
+
+
+def answer(content: bytes, form: str, name: str) -> Response:
+    """Return content in one of the forms of MEDIA_TYPES, under a file name without its ending."""
+    media_type = MEDIA_TYPES[form]
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
-    name = f"attention-{maps[0].model}-{drawing.view}.{'txt' if drawing.form == 'pharaoh' else drawing.form}"
+    file = f"{name}.{'txt' if form == 'pharaoh' else form}"
     headers = {
-        "Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", name)}"',
-        "Content-Security-Policy": SCRIPTED if drawing.form == "html" else STILL,
+        "Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", file)}"',
+        "Content-Security-Policy": SCRIPTED if form == "html" else STILL,
     }
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def _drawn(
-    figure: Figure, spec: dict[str, Any], drawing: Drawing, renderer: FigureRenderer, made: Maker
+async def drawn(
+    figure: Figure, spec: dict[str, Any], form: str, look: tuple[ThemeName, float], renderer: FigureRenderer
 ) -> bytes:
-    if drawing.form == "vega":
-        return bytes(await made(lambda: json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")))
-    if drawing.form == "html":
+    """Return a specification as vega, html, svg or png; `look` is the theme and the scale of a PNG.
+
+    The figure's numbers are the table of an HTML file.
+    """
+    theme, scale = look
+
+    def as_json() -> bytes:
+        return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+    if form == "vega":
+        return await REPRESENTATIONS.run(as_json) if figure.cells > LARGE else as_json()
+    if form == "html":
         script = await renderer.script()  # 0.9 MB, too much work for the event loop
-        return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, drawing.theme))
-    return await renderer.draw(spec, cast(Literal["svg", "png"], drawing.form), drawing.scale)
+        return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, theme))
+    return await renderer.draw(spec, cast(Literal["svg", "png"], form), scale)
 
 
 def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:

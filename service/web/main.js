@@ -7,6 +7,7 @@ import { listen } from "./form.js";
 import { startLanguage, t } from "./i18n.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
+import { labelPooling, listenToPooling } from "./pooling.js";
 import { sentences, session } from "./session.js";
 import { recall, state } from "./state.js";
 import { followTheme } from "./theme.js";
@@ -32,9 +33,11 @@ async function start() {
     say("");
     showChoices();
     showResults();
+    labelPooling();
     look().catch(complain);
   });
-  labelTheme = followTheme($("theme"), () => { if (sentences().length) showView(); });
+  listenToPooling();
+  labelTheme = followTheme($("theme"), () => { labelPooling(); if (sentences().length) showView(); });
   try {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
