@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
-from service.api.rendering import render_attention, render_weights
+from service.api.rendering import render_attention, render_cell, render_weights
 from service.api.schemas.attention import AttentionRequest
 from service.api.thread_pools import REPRESENTATIONS
 from service.engine import AttentionMap, ModelInfo
@@ -67,13 +67,14 @@ class Drawing:
     other_text: str | None = None
     other_model: str | None = None
     digests: tuple[str, ...] = ()
+    cell: tuple[int, int] | None = None
 
     @property
     def cache_key(self) -> tuple[object, ...]:
         """Return the values that determine the bytes of an answer, and no others."""
         scale = self.scale if self.form == "png" else 1.0
         theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
-        return (self.form, self.view, theme, scale, self.other_text, REVISION)
+        return (self.form, self.view, theme, scale, self.other_text, self.cell, REVISION)
 
 
 def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
@@ -81,6 +82,12 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
     form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
     if form in ("bertviz", "pharaoh") and fields.view in ("compare", "contrast"):
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
+    if fields.view in ("compare", "contrast") and (fields.stage == "scores" or fields.kind == "occlusion"):
+        raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
+    if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
+        raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
+    if fields.cell is not None and (fields.stage != "scores" or form != "json"):
+        raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
     return Drawing(
         form=form,
         view=fields.view,
@@ -89,7 +96,14 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         other_text=fields.other_text,
         other_model=fields.other_model,
         digests=tuple(fields.digest.split(",")) if fields.digest else (),
+        cell=None if fields.cell is None else cell_of(fields.cell),
     )
+
+
+def cell_of(value: str) -> tuple[int, int]:
+    """Return row and column of a cell."""
+    row, column = value.split(",")
+    return int(row), int(column)
 
 
 def negotiated(accept: str) -> str:
@@ -217,9 +231,22 @@ def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
     content: dict[str, Any] = rendered[0]
     if len(maps) > 1:
         content = {"view": drawing.view, "maps": rendered}
+    if drawing.cell is not None:
+        content["cell"] = _explained(maps[0], *drawing.cell)
     if drawing.view == "compare":
         content["difference"] = render_weights(maps[0].weights - maps[1].weights)
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:
+    if found.weights.ndim != 2:
+        raise invalid("cell is one weight of one head; give layer and head a number, or align", param="cell")
+    rows, columns = found.weights.shape
+    if row >= rows or column >= columns:
+        raise invalid(
+            f"there is no cell {row},{column}: there are {rows} rows and {columns} columns, from 0", param="cell"
+        )
+    return render_cell(found, row, column)
 
 
 _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {

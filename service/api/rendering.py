@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, FloatArray, PivotText, SentenceDetail, Token, Translation
+from service.engine import AttentionMap, AttentionScores, FloatArray, PivotText, SentenceDetail, Token, Translation
 
 DIGITS = 6
 
@@ -32,7 +32,7 @@ def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
 def render_weights(weights: FloatArray) -> list[Any]:
     """Return weights as nested lists of numbers with six digits, null for unknown ones."""
     rounded = np.round(weights.astype(np.float64), DIGITS)
-    unknown = np.isnan(rounded)
+    unknown = ~np.isfinite(rounded)
     return (np.where(unknown, None, rounded) if unknown.any() else rounded).tolist()  # type: ignore[call-overload,no-any-return]
 
 
@@ -106,6 +106,44 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "token_ranks": [int(rank) for rank in attention.token_ranks],
         "alignment": render_pairs(attention.alignment),
     }
-    if attention.kind == "decoder":
+    if attention.kind in ("decoder", "occlusion"):
         rendered["columns"] = [render_token(token) for token in attention.column_tokens]
+    if attention.scores is not None:
+        rendered |= render_scores(attention.scores)
     return rendered
+
+
+def render_scores(found: AttentionScores) -> dict[str, Any]:
+    """Return the scores behind attention weights, null where a position is masked or not known."""
+    return {
+        "stage": "scores",
+        "scores": render_weights(found.scores),
+        "score_function": found.function,
+        "normalisation": found.normalisation,
+        "scale": found.scale,
+    }
+
+
+def render_cell(attention: AttentionMap, row: int, column: int) -> dict[str, Any]:
+    """Return one weight with every number that it is made of."""
+    found = attention.scores
+    assert found is not None
+    assert found.scores.ndim == 2
+    score, terms = float(found.scores[row, column]), found.terms(row, column)
+    rendered: dict[str, Any] = {
+        "row": row,
+        "column": column,
+        "masked": score == -math.inf,
+        "score": round(score, DIGITS) if math.isfinite(score) else None,
+        "weight": render_weights(attention.weights[row, column].reshape(1))[0],
+    }
+    if terms is None or found.queries is None or found.keys is None:
+        return rendered
+    parts = {"query": found.queries[row], "key": found.keys[column], "terms": terms}
+    if found.energy is not None:
+        parts["energy"] = found.energy
+    return {
+        **rendered,
+        "sum": finite(float(terms.sum())),
+        **{name: render_weights(part) for name, part in parts.items()},
+    }

@@ -79,6 +79,7 @@ from service.engine.types import MAX_BEAM_SIZE as MAX_BEAM_SIZE
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
+from service.engine.types import AttentionScores as AttentionScores
 from service.engine.types import FloatArray as FloatArray
 from service.engine.types import ModelInfo as ModelInfo
 from service.engine.types import ModelState as ModelState

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair
+from service.engine.attention.occlusion import Occlusion, with_occlusion
 from service.engine.errors import EmptyInput, InputTooLong
 from service.engine.loaded_pair import LoadedPair
 from service.engine.scheduling.interface import run_scoring, within
@@ -15,7 +16,14 @@ from service.engine.sentence_runs import SentenceRuns
 from service.engine.text.segmented_text import word_links
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.text.value_keeper import Source
-from service.engine.types import ScoringRequest, ScoringResult, TranslationOptions, WeightSelection
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    ScoringRequest,
+    ScoringResult,
+    TranslationOptions,
+    WeightSelection,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,23 @@ class PairScoring:
         tokenizers = self.pair.tokenizers
         source, target = tokenizers.source.tokens(texts[0]), tokenizers.target.tokens(texts[1])
         return ScoredPair(*texts, source, target, scores, normalised_score(logprobs, penalty_of(options)), logprobs)
+
+    async def occluded(
+        self,
+        found: AttentionMap,
+        scored: ScoredPair,
+        source: tuple[int, ...],
+        options: AttentionOptions,
+        deadline: float | None,
+    ) -> AttentionMap:
+        """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
+        parts, eos = Occlusion.of(scored.source_text, scored.source_tokens, options), self.pair.manifest.special_ids.eos
+        target = tuple(token.id for token in scored.target_tokens)
+        if target[-1:] != (eos,):
+            target = (*target, eos)
+        requests = [ScoringRequest(shorter, target, deadline, self.pair.wanted) for shorter in parts.sources(source)]
+        results = await within(deadline, run_scoring(self.pair.worker, requests))
+        return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None, deadline: float | None

@@ -222,7 +222,10 @@ class Translator:
             scored = await scoring.given((text, target_text), ids, options.translation, deadline, wanted)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = pair.tokenizers.target.begin_token()
-        return await pair.timed("view", size, lambda: build_map(scored, options, begin, pair.align, pair.info))
+        found = await pair.timed("view", size, lambda: build_map(scored, options, begin, pair.align, pair.info))
+        if options.kind == "occlusion":
+            return await scoring.occluded(found, scored, ids[0], options, deadline)
+        return found
 
     async def _translation_with_values(
         self, text: str, options: TranslationOptions, deadline: float | None

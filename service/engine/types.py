@@ -23,10 +23,16 @@ ModelStateName = Literal[
     "ready", "closed", "opening", "starting", "restarting", "hanging", "failed", "stopping", "refused"
 ]  # the first three accept requests
 AttentionKind = Literal["cross", "encoder", "decoder"]
+# occlusion: no attention, but what each target token loses if a source word is removed; shown beside it
+ViewKind = Literal["cross", "encoder", "decoder", "occlusion"]
 # localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
 ValueHandling = Literal["localize", "keep", "off"]
 # search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
 ValuePath = Literal["search", "retry", "copied"]
+AttentionStage = Literal["weights", "scores"]  # after the softmax; before it
+ScoreFunction = Literal["dot", "scaled_dot", "additive", "other"]
+# What makes weights of scores: a softmax; one in a window around a centre; the choice of the largest.
+Normalisation = Literal["softmax", "local", "hard"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
@@ -136,23 +142,45 @@ class Translation:
 class AttentionOptions:
     """The attention weights to return, and their tokens."""
 
-    kind: AttentionKind = "cross"
+    kind: ViewKind = "cross"
     layer: Selector = "align"
     head: Selector = "align"
     tokens: TokenKind = "subword"
     specials: Specials = "keep"
     translation: TranslationOptions = field(default_factory=TranslationOptions)
+    stage: AttentionStage = "weights"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionScores:
+    """The scores that attention weights are made of, and the parts of each score for one head."""
+
+    scores: FloatArray  # [R, C], or [L, H, R, C]: -inf where a position is masked, NaN in a row that no step reads
+    function: ScoreFunction
+    normalisation: Normalisation
+    scale: float = 1.0  # a score of a product is scale times the sum of its terms
+    queries: FloatArray | None = None  # [R, D] of one head; None for several heads, or if the score has no such parts
+    keys: FloatArray | None = None  # [C, D]
+    energy: FloatArray | None = None  # [D], v of the additive score vᵀ tanh(q + k)
+
+    def terms(self, row: int, column: int) -> FloatArray | None:
+        """Return the summands of a score by dimension, [D]: q_d k_d, or v_d tanh(q_d + k_d)."""
+        if self.queries is None or self.keys is None:
+            return None
+        query, key = self.queries[row], self.keys[column]
+        summands = query * key if self.energy is None else self.energy * np.tanh(query + key)
+        return np.asarray(summands, np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap:
     """Attention weights of one sentence pair, with named axes and located tokens."""
 
-    kind: AttentionKind
+    kind: ViewKind
     layer: Selector
     head: Selector
     axes: tuple[str, ...]  # e.g. ("target", "source"), with "layer" and "head" in front for `all`
-    weights: FloatArray  # NaN in a row that no step of the decoder belongs to
+    weights: FloatArray  # NaN in a row that no step of the decoder belongs to; for occlusion log-probabilities lost
     source_text: str
     target_text: str
     source_tokens: tuple[Token, ...]
@@ -163,9 +191,11 @@ class AttentionMap:
     alignment: tuple[tuple[int, int], ...]
     digest: str
     model: str
-    # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that had been read.
+    # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that had been read, or
+    # for kind "occlusion" the source tokens that were removed.
     column_tokens: tuple[Token, ...] = ()
     step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
+    scores: AttentionScores | None = None  # with stage "scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +363,7 @@ class WeightSelection:
     align: tuple[int, int]  # layer and head of cross-attention that are always returned
     view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"
     limit: WeightLimit | None = None  # checked once the translation is known, before it is scored
+    stage: AttentionStage = "weights"  # "scores": those of the view too
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,3 +388,4 @@ class ScoringResult:
     encoder_attention: FloatArray | None  # [L, H, S, S], None where the architecture has none
     decoder_attention: FloatArray | None  # [L, H, T, T]
     selected: FloatArray | None = None  # the view of WeightSelection, if there is one
+    scores: AttentionScores | None = None  # of the view, if it asks for them

@@ -23,11 +23,12 @@ Named = Sequence[tuple[str, AttentionMap]]
 def as_csv(maps: Named) -> bytes:
     """Return one line for each weight in UTF-8; `row` and `column` count from 0; a target row has `logprob` and `rank`.
 
-    An unknown weight is empty. `step` is the decoder step of a row; it is empty for rows of the encoder.
+    An unknown weight is empty. With scores there is one more column, `score`, which is empty where a position is
+    masked. `step` is the decoder step of a row; it is empty for rows of the encoder.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(COLUMNS if all(found.scores is None for _, found in maps) else (*COLUMNS, "score"))
     for name, found in maps:
         writer.writerows(_records(name, found))
     return file.getvalue().encode("utf-8")
@@ -39,15 +40,22 @@ def _records(name: str, found: AttentionMap) -> Iterator[tuple[Any, ...]]:
     weights = np.round(found.weights.astype(np.float64), DIGITS)
     layers = list(range(weights.shape[0])) if "layer" in found.axes else [found.layer]
     heads = list(range(weights.shape[-3])) if "head" in found.axes else [found.head]
-    weights = weights.reshape(len(layers), len(heads), len(rows), len(columns))
-    for layer, of_layer in zip(layers, weights.tolist(), strict=True):
-        for head, of_head in zip(heads, of_layer, strict=True):
+    shape = (len(layers), len(heads), len(rows), len(columns))
+    weights = weights.reshape(shape)
+    scores = None if found.scores is None else found.scores.scores.reshape(shape).astype(np.float64)
+    for in_layers, (layer, of_layer) in enumerate(zip(layers, weights.tolist(), strict=True)):
+        for in_heads, (head, of_head) in enumerate(zip(heads, of_layer, strict=True)):
             for row, of_row in enumerate(of_head):
                 score = (round(found.token_logprobs[row], DIGITS), found.token_ranks[row]) if scored else ("", "")
                 for column, weight in enumerate(of_row):
                     shown = "" if math.isnan(weight) else weight
                     place = (name, layer, head, row, _cell(rows[row]), column, _cell(columns[column]))
-                    yield (*place, shown, *score, found.step or "")
+                    more = () if scores is None else (_finite(scores[in_layers, in_heads, row, column]),)
+                    yield (*place, shown, *score, found.step or "", *more)
+
+
+def _finite(value: float) -> float | str:
+    return round(float(value), DIGITS) if math.isfinite(value) else ""
 
 
 def _name(token: Token) -> str:
@@ -96,6 +104,19 @@ def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
         "head": np.asarray(str(found.head), np.str_),
         "model": np.asarray(found.model, np.str_),
         "digest": np.asarray(found.digest, np.str_),
+        **_score_arrays(found),
+    }
+
+
+def _score_arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
+    scores = found.scores
+    if scores is None:
+        return {}
+    parts = {"scores": scores.scores, "queries": scores.queries, "keys": scores.keys, "energy": scores.energy}
+    return {
+        **{name: array for name, array in parts.items() if array is not None},
+        "scale": np.asarray(scores.scale, np.float32),
+        "score_function": np.asarray(scores.function, np.str_),
     }
 
 

@@ -56,7 +56,8 @@ class Panel:
     column_title: str
     marked: Points = ()  # (row, column) of the cells that the alignment links
     scores: tuple[Score, ...] = ()
-    signed: bool = False  # a difference of weights
+    signed: bool = False  # a difference of weights, or another number that may be negative
+    quantity: str = ""  # what the numbers are, for the legend; empty: weights, or a difference of them
     layer: str = ""
     head: str = ""
 
@@ -90,6 +91,8 @@ def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAUL
     """Return a map as a heatmap, as small multiples if it has several layers or heads, or as lines between tokens."""
     panels = _panels(found)
     several = found.weights.ndim > 2
+    if view == "lines" and found.scores is not None:
+        raise InvalidOption("view=lines shows weights; with stage=scores, view must be heatmap.")
     if view == "lines" and several:
         raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
     arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
@@ -181,9 +184,12 @@ def headline(found: AttentionMap) -> tuple[str, ...]:
 
 
 def _panels(found: AttentionMap) -> tuple[Panel, ...]:
-    weights = found.weights
+    weights, signed = found.weights, found.kind == "occlusion"
+    if found.scores is not None:
+        known = np.isfinite(found.scores.scores)
+        weights, signed = np.where(known, found.scores.scores, np.nan).astype(np.float32), True
     if weights.ndim == 2:
-        return (_panel(found, "", weights),)
+        return (_panel(found, "", weights, signed=signed),)
     layers = range(weights.shape[0]) if "layer" in found.axes else (None,)
     panels = []
     for layer in layers:
@@ -192,7 +198,13 @@ def _panels(found: AttentionMap) -> tuple[Panel, ...]:
         for head in heads:
             names = ("" if layer is None else f"layer {layer}", "" if head is None else f"head {head}")
             panels.append(
-                _panel(found, " · ".join(filter(None, names)), inner if head is None else inner[head], names=names)
+                _panel(
+                    found,
+                    " · ".join(filter(None, names)),
+                    inner if head is None else inner[head],
+                    signed=signed,
+                    names=names,
+                )
             )
     return tuple(panels)
 
@@ -215,10 +227,11 @@ def _panel(
         rows=rows,
         columns=columns,
         row_title="source" if found.kind == "encoder" else "target",
-        column_title={"cross": "source", "encoder": "source", "decoder": "target read so far"}[found.kind],
+        column_title="target read so far" if found.kind == "decoder" else "source",
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
         scores=tuple(Score(logprob, rank) for logprob, rank in scores),
         signed=signed,
+        quantity="score" if found.scores is not None else "log-probability lost" if found.kind == "occlusion" else "",
         layer=names[0],
         head=names[1],
     )
@@ -229,13 +242,19 @@ def _which(found: AttentionMap, naming: Naming) -> str:
 
 
 def _what(found: AttentionMap) -> str:
-    return {"cross": "cross-attention", "encoder": "encoder self-attention", "decoder": "decoder self-attention"}[
-        found.kind
-    ]
+    name = {
+        "cross": "cross-attention",
+        "encoder": "encoder self-attention",
+        "decoder": "decoder self-attention",
+        "occlusion": "occlusion: what a target token loses if a source word is removed",
+    }[found.kind]
+    return name if found.scores is None else f"{name}, scores before the softmax"
 
 
 def _selected(found: AttentionMap, naming: Naming) -> str:
     # Short, because each letter takes time to draw.
+    if found.kind == "occlusion":
+        return ""
     if found.layer == found.head and found.layer in ("mean", "all"):
         return {"mean": "mean of all heads", "all": "all heads"}[str(found.layer)]
     aligning = naming.aligning.get(found.model)
@@ -259,7 +278,7 @@ def _selector(name: str, chosen: Selector) -> str:
 
 def _reading(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:
     """Return the score, and the legend for a reader of the picture."""
-    score = _score(found) if found.kind == "cross" else ""
+    score = _score(found) if found.kind in ("cross", "occlusion") else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
     marks = "outlined: aligned words" if panel.marked and view == "heatmap" else ""
     return "  ·  ".join(filter(None, (score, axes, marks, _dashed(panel) if view == "heatmap" else "")))
@@ -276,6 +295,8 @@ def _dashed(panel: Panel) -> str:
 
 def _mass(found: AttentionMap) -> str:
     """Return the share of weight on the end token, to which a head without a relevant token often attends."""
+    if found.kind == "occlusion" or found.scores is not None:
+        return ""
     columns = column_tokens(found)
     special = [number for number, token in enumerate(columns) if token.special == "</s>"]
     if special:

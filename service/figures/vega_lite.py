@@ -184,7 +184,7 @@ def _y_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
 
 
 def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) -> Spec:
-    bound = _ceiling(panel.largest) if panel.signed else top
+    bound = _bound(panel) if panel.signed else top
     low, high = (-bound, bound) if panel.signed else (0.0, top)
     colours = theme.signed if panel.signed else theme.ramp
     # A linear scale of many colours needs as many points.
@@ -201,12 +201,17 @@ def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) 
 
 
 def _legend_title(panel: Panel) -> str:
-    return "difference" if panel.signed else "weight"
+    return panel.quantity or ("difference" if panel.signed else "weight")
+
+
+def _bound(panel: Panel) -> float:
+    """Return the end of a signed colour scale: the next tenth, or the next whole number above 1."""
+    return _ceiling(panel.largest) if panel.largest <= 1 else float(math.ceil(panel.largest))
 
 
 def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
     """Return the weights as numbers in the cells, if there is room for them."""
-    bound = _ceiling(panel.largest) if panel.signed else top
+    bound = _bound(panel) if panel.signed else top
     shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
     return {
         "data": {"values": shown},

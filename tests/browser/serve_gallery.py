@@ -31,7 +31,7 @@ from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server.uvicorn_server import run
 from service.settings import load_settings
-from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, words_of
+from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, words_of
 
 SIZES = {
     "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},
@@ -65,7 +65,8 @@ class GalleryTranslator(DummyTranslator):
         found = await super().attention(text, target_text, options, deadline=deadline)
         source, target = found.source_tokens, found.target_tokens
         rows, columns = (source, source) if options.kind == "encoder" else (target, source)
-        size = SIZES[self.info.architecture][options.kind] or {"layers": 1, "heads": 1}
+        kind = "cross" if options.kind == "occlusion" else options.kind
+        size = SIZES[self.info.architecture][kind] or {"layers": 1, "heads": 1}
         shape = [size[f"{name}s"] for name in ("layer", "head") if getattr(options, name) == "all"]
         count = int(np.prod(shape))
         seed = 7 if self.info.architecture == "transformer" else 70
@@ -73,10 +74,14 @@ class GalleryTranslator(DummyTranslator):
         names = tuple(name for name in ("layer", "head") if getattr(options, name) == "all")
         last = ("source", "source") if options.kind == "encoder" else ("target", "source")
         logprobs = tuple(float(value) for value in -np.random.default_rng(seed).exponential(0.3, len(target)))
+        weights = weights.reshape(*shape, len(rows), len(columns))
+        if options.kind == "occlusion":
+            weights, found = (5 * weights - 0.3)[:, :-1], replace(found, column_tokens=source[:-1])
         return replace(
             found,
             axes=(*names, *last),
-            weights=weights.reshape(*shape, len(rows), len(columns)),
+            weights=weights,
+            scores=scores_of(weights) if options.stage == "scores" else None,
             alignment=tuple((at, at) for at in range(min(len(source), len(target)) - 1)),
             token_logprobs=logprobs,
             token_ranks=tuple(1 + int(-4 * value) for value in logprobs),

@@ -27,6 +27,8 @@ from service.engine.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
+    AttentionScores,
+    FloatArray,
     ModelInfo,
     ModelState,
     ModelStateName,
@@ -183,7 +185,14 @@ class DummyTranslator:
             alignment=((0, 0),),
             digest=self.info.digest,
             model=self.info.name,
+            scores=scores_of(weights) if options.stage == "scores" else None,
         )
+
+
+def scores_of(weights: FloatArray) -> AttentionScores:
+    """Return scores whose softmax is these weights: queries are their logarithms, and keys are unit vectors."""
+    scores, keys = np.log(weights), np.eye(weights.shape[-1], dtype=np.float32)
+    return AttentionScores(scores, "scaled_dot", "softmax", 0.5, 2 * scores, keys)
 
 
 class DummyRegistry:

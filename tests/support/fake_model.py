@@ -8,12 +8,12 @@ numbers. `fail` makes chosen calls raise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from service.engine.model.interface import Candidates, Encoded
-from service.engine.types import FloatArray, IntArray, ScoringResult
+from service.engine.types import AttentionScores, FloatArray, IntArray, ScoringResult, WeightSelection
 
 PAD, BOS, EOS = 0, 1, 2
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], FloatArray]
@@ -136,6 +136,11 @@ class ScriptedModel:
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         self.called("force", len(pairs))
         return [self._forced(tuple(source), tuple(target)) for source, target in pairs]
+
+    def explain(self, source: Sequence[int], target: Sequence[int], selection: WeightSelection) -> ScoringResult:
+        self.called("explain", 1)
+        result = self._forced(tuple(source), tuple(target))
+        return replace(result, scores=AttentionScores(np.log(result.cross_attention[0, 0]), "other", "softmax"))
 
     def close(self) -> None:
         self.called("close", 0)

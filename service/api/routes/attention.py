@@ -245,12 +245,15 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
         )
     before, (source, target) = chosen_leg(known.legs(source, target), fields.leg)
     default: Selector = "align" if fields.kind == "cross" else "mean"
+    if default == "mean" and fields.stage == "scores":
+        default = 0  # a mean has no scores
     options = AttentionOptions(
         kind=fields.kind,
         layer="all" if all_heads else fields.layer if "layer" in fields.model_fields_set else default,
         head="all" if all_heads else fields.head if "head" in fields.model_fields_set else default,
         tokens=fields.tokens,
         specials=fields.specials,
+        stage=fields.stage,
         translation=TranslationOptions(
             beam_size=fields.beam_size,
             length_penalty=fields.length_penalty,

@@ -21,6 +21,7 @@ from service.api.schemas.common import (
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
 LEAST_SCALE, MOST_SCALE = 0.25, 4
+CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
 DIGESTS = r"^sha256:[0-9a-f]{12,64}(,sha256:[0-9a-f]{12,64})?$"
 
 
@@ -67,7 +68,18 @@ class AttentionRequest(Decoding):
         description="Only for a pair that is translated through a pivot language, and required there: 1 is the "
         "translation of the text into the pivot language, 2 the translation of that text into the target language",
     )
-    kind: Annotated[Literal["cross", "encoder", "decoder"], Lowered] = Field("cross", description="Which attention")
+    kind: Annotated[Literal["cross", "encoder", "decoder", "occlusion"], Lowered] = Field(
+        "cross", description="Which attention; `occlusion` is no attention but what each target token loses in "
+        "log-probability if a part of the source is removed"
+    )  # fmt: skip
+    stage: Annotated[Literal["weights", "scores"], Lowered] = Field(
+        "weights", description="`scores`: also the numbers before the softmax, which pictures then show. For one head "
+        "or `all`, of subwords"
+    )  # fmt: skip
+    cell: Annotated[str, Field(pattern=CELL)] | None = Field(
+        None, description="Only with `stage=scores` and one head, in JSON: row and column with a comma between them, "
+        "from 0. `cell` of the answer has the query, the key and their product by dimension"
+    )  # fmt: skip
     layer: Choice = Field(
         "align", description="`align` (the one with the best measured alignment), `mean`, `all`, or a number from 0. "
         "`mean` is the default for `encoder` and `decoder`"
@@ -99,12 +111,30 @@ class AttentionRequest(Decoding):
     )  # fmt: skip
 
 
+class ExplainedCell(Schema):
+    """One weight with every number that it is made of."""
+
+    row: int
+    column: int
+    masked: bool
+    score: float | None = Field(description="`scale` times `sum`; null where the position is masked")
+    weight: float | None
+    sum: float | None = Field(None, description="The sum of `terms`")
+    query: list[float] | None = None
+    key: list[float] | None = None
+    terms: list[float] | None = Field(
+        None, description="By dimension: query times key, or with `additive` energy times tanh(query + key); absent "
+        "for a score without dimensions"
+    )  # fmt: skip
+    energy: list[float] | None = Field(None, description="v of the additive score vᵀ tanh(query + key)")
+
+
 class AttentionResponse(Schema):
     """Attention weights with their axes named."""
 
     model: str
     digest: str = Field(description="SHA-256 of the model's manifest")
-    kind: Literal["cross", "encoder", "decoder"]
+    kind: Literal["cross", "encoder", "decoder", "occlusion"]
     layer: str | int
     head: str | int
     step: Literal["produce", "consume"] | None = Field(
@@ -120,12 +150,24 @@ class AttentionResponse(Schema):
         "row of the last token is null in every column: no step reads that token"
     )
     columns: list[TokenSchema] | None = Field(
-        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`"
-    )
+        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`; and for "
+        "`kind=occlusion`: the parts of the source that were removed"
+    )  # fmt: skip
     score: float
     token_logprobs: list[float]
     token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
     alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+    stage: Literal["scores"] | None = None
+    scores: list[Any] | None = Field(
+        None, description="With `stage=scores`, nested like `weights`, which are their softmax in each row; null where "
+        "a position is masked"
+    )  # fmt: skip
+    score_function: Literal["dot", "scaled_dot", "additive", "other"] | None = None
+    normalisation: Literal["softmax", "local", "hard"] | None = Field(
+        None, description="What makes weights of scores: a softmax, one in a window, or the choice of the largest"
+    )
+    scale: float | None = Field(None, description="A score of a product is `scale` times the sum of its terms")
+    cell: ExplainedCell | None = None
 
 
 class AttentionPair(Schema):

@@ -10,7 +10,16 @@ import numpy as np
 from service.bundle.alignment import Groups, alignment_weights, links, merge
 from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, ModelInfo, ScoringResult, Token
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    AttentionScores,
+    FloatArray,
+    ModelInfo,
+    ScoringResult,
+    Token,
+    TokenKind,
+)
 
 AXES = {
     "cross": ("target", "source"),
@@ -86,6 +95,25 @@ def build_map(
         model=info.name,
         column_tokens=_kept(columns.shown, options),
         step=_step(options, align),
+        scores=_scores(pair.scores, _step(options, align), rows, columns),
+    )
+
+
+def _scores(result: ScoringResult, step: Step | None, rows: _Axis, columns: _Axis) -> AttentionScores | None:
+    """Return the scores behind the weights of the axes' tokens, if there are any."""
+    found = result.scores
+    if found is None:
+        return None
+    scores, queries = found.scores, found.queries
+    if step == "consume":  # as service.bundle.alignment.alignment_weights reads weights
+        last = np.full_like(scores[-1:], np.nan)
+        scores = np.concatenate([scores[1:], last])
+        queries = None if queries is None else np.concatenate([queries[1:], queries[-1:]])
+    return replace(
+        found,
+        scores=scores[..., : rows.size, : columns.size],
+        queries=None if queries is None else queries[: rows.size],
+        keys=None if found.keys is None else found.keys[: columns.size],
     )
 
 
@@ -93,6 +121,8 @@ def _resolved(options: AttentionOptions) -> AttentionOptions:
     """Return the options with "align" as the mean where no head aligns: outside of cross-attention."""
     if options.kind == "cross":
         return options
+    if options.kind == "occlusion":
+        return replace(options, kind="cross", layer="align", head="align")
     layer, head = ("mean" if chosen == "align" else chosen for chosen in (options.layer, options.head))
     return replace(options, layer=layer, head=head)
 
@@ -141,6 +171,12 @@ def _token_scores(
     ]
     logprobs = tuple(sum(pair.token_logprobs[i] for i in group) for group in shown)
     return logprobs, tuple(max(int(pair.scores.ranks[i]) for i in group) for group in shown)
+
+
+def shown_tokens(text: str, tokens: Sequence[Token], kind: TokenKind) -> tuple[tuple[Token, ...], Groups]:
+    """Return the tokens or words that a view shows, and the positions of the tokens that each consists of."""
+    axis = _axis(text, tokens, kind)
+    return axis.shown, axis.groups
 
 
 def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:

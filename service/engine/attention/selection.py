@@ -21,8 +21,12 @@ def select_weights(options: AttentionOptions, spec: AttentionSpec, model: str) -
     """Return the weights that a view needs; raise InvalidOption for a kind, layer or head that the model lacks."""
     align = (spec.align.layer, spec.align.head)
     size = _size(options, spec, model)
+    if options.stage == "scores":
+        _check_scores(options)
+    if options.kind == "occlusion":
+        return WeightSelection(align)
     if options.kind == "cross":
-        if options.layer == options.head == "align":
+        if options.layer == options.head == "align" and options.stage == "weights":
             return WeightSelection(align)
         numbers: tuple[Selector, Selector] = align
     else:
@@ -32,7 +36,20 @@ def select_weights(options: AttentionOptions, spec: AttentionSpec, model: str) -
     for name, chosen, count in (("layer", layer, size.layers), ("head", head, size.heads)):
         if isinstance(chosen, int) and not 0 <= chosen < count:
             raise InvalidOption(f"There is no {name} {chosen}: the model has {count}, numbered from 0 to {count - 1}.")
-    return WeightSelection(align, (options.kind, layer, head))
+    return WeightSelection(align, (options.kind, layer, head), stage=options.stage)
+
+
+def _check_scores(options: AttentionOptions) -> None:
+    """Raise InvalidOption for a view that has weights but no scores."""
+    if options.kind == "occlusion":
+        raise InvalidOption("Occlusion runs the whole network and has no scores; stage must be weights.")
+    if "mean" in (options.layer, options.head):
+        raise InvalidOption(
+            "A mean over layers or heads has no scores, because the softmax of a mean is not the mean of softmaxes; "
+            "with stage=scores, layer and head must be numbers, align or all."
+        )
+    if options.tokens != "subword" or options.specials != "keep":
+        raise InvalidOption("Scores are those of subwords; with stage=scores, tokens must be subword, specials keep.")
 
 
 def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) -> WeightLimit | None:
@@ -41,7 +58,7 @@ def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) 
         return None
     size = _size(options, spec, "")
     maps = (size.layers if options.layer == "all" else 1) * (size.heads if options.head == "all" else 1)
-    return WeightLimit(options.kind, maps, most)
+    return WeightLimit("cross" if options.kind == "occlusion" else options.kind, maps, most)
 
 
 def check_size(limit: WeightLimit | None, source: int, target: int) -> None:
@@ -83,7 +100,9 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
 
 
 def _size(options: AttentionOptions, spec: AttentionSpec, model: str) -> AttentionSize:
-    size = {"cross": spec.cross, "encoder": spec.encoder, "decoder": spec.decoder}[options.kind]
+    size = {"cross": spec.cross, "encoder": spec.encoder, "decoder": spec.decoder, "occlusion": spec.cross}[
+        options.kind
+    ]
     if size is None:
         raise InvalidOption(f"{model} has no {options.kind} self-attention; kind must be cross.")
     return size

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from service.engine.types import FloatArray, IntArray, ScoringResult
+from service.engine.types import FloatArray, IntArray, ScoringResult, WeightSelection
 
 
 class Candidates(NamedTuple):
@@ -91,6 +91,10 @@ class Model(Protocol):
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations: (source, target) ids, both ending with </s>."""
+        ...
+
+    def explain(self, source: Sequence[int], target: Sequence[int], selection: WeightSelection) -> ScoringResult:
+        """Score a given translation, with the scores behind the selected weights; raise InvalidOption without any."""
         ...
 
     def close(self) -> None:

@@ -14,8 +14,6 @@ from service.bundle.shortlist import read_shortlist
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.batching import (
     SOURCE_STEP,
-    Array,
-    Arrays,
     EncodedSentences,
     group_by_length,
     pad_batch,
@@ -23,10 +21,11 @@ from service.engine.model.batching import (
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
-from service.engine.types import ScoringResult
+from service.engine.types import ScoringResult, WeightSelection
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one scoring run
@@ -111,13 +110,25 @@ class OnnxModel:
             names = [output.name for output in self._forced.get_outputs()]
             arrays = dict(zip(names, self._forced.run(names, feeds), strict=True))
             for row, index in enumerate(group):
-                results[index] = _cut(arrays, row, int(source_lengths[row]), int(target_lengths[row]))
+                results[index] = cut(arrays, row, int(source_lengths[row]), int(target_lengths[row]))
         return [results[index] for index in range(len(pairs))]
+
+    def explain(self, source: Sequence[int], target: Sequence[int], selection: WeightSelection) -> ScoringResult:
+        """Score a given translation, with the scores behind the selected weights; raise InvalidOption without any."""
+        padded, source_length = pad_batch([source], self._pad, SOURCE_STEP)
+        feeds = {
+            "source": padded,
+            "source_lengths": source_length,
+            "target": np.array([target], np.int64),
+            "target_lengths": np.array([len(target)], np.int64),
+        }
+        return self._explainer.explain(feeds, selection)
 
     def close(self) -> None:
         """Free the sessions; another object may still hold this one for a moment."""
         del self._encoder, self._decoder
         self.__dict__.pop("_forced", None)
+        self.__dict__.pop("_explainer", None)
         self._rows = self._shortlist = None
 
     @functools.cached_property
@@ -127,6 +138,15 @@ class OnnxModel:
         # the memory (docs/benchmarks.md).
         path = self._bundle.path(self.placement.graphs.forced)
         return open_session(path, self.placement, self._settings, packed=not self._bundle.manifest.is_large)
+
+    @functools.cached_property
+    def _explainer(self) -> Explainer:
+        # Opened at the first use, with weights as they are in the file, because few requests ask for an explanation.
+        path = self._bundle.path(self.placement.graphs.forced)
+        return Explainer(
+            path.read_bytes(),
+            lambda graph: open_session(graph, self.placement, self._settings, packed=False, weights=path.parent),
+        )
 
     def _forced_together(self, longest: int) -> int:
         sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]
@@ -155,20 +175,3 @@ class OnnxModel:
         missing += [name for name in ("top_ids", "top_logprobs", *(f"next_{n}" for n in state)) if name not in stepped]
         if missing:
             raise BundleIncompatible(f"the graphs do not return {', '.join(missing)}")
-
-
-def _cut(arrays: Arrays, row: int, source: int, target: int) -> ScoringResult:
-    """Return one row of a scoring run without its padding, as copies, so that the run's arrays can be freed."""
-
-    def weights(name: str, height: int, width: int) -> Array | None:
-        return np.ascontiguousarray(arrays[name][row, :, :, :height, :width]) if name in arrays else None
-
-    cross = weights("cross_attention", target, source)
-    assert cross is not None
-    return ScoringResult(
-        logprobs=arrays["logprobs"][row, :target].copy(),
-        ranks=arrays["ranks"][row, :target].copy(),
-        cross_attention=cross,
-        encoder_attention=weights("encoder_attention", source, source),
-        decoder_attention=weights("decoder_attention", target, target),
-    )

@@ -35,11 +35,16 @@ def available_providers() -> tuple[str, ...]:
 
 
 def open_session(
-    graph: Path | bytes, placement: Placement, settings: ModelSettings, packed: bool = True
+    graph: Path | bytes,
+    placement: Placement,
+    settings: ModelSettings,
+    packed: bool = True,
+    weights: Path | None = None,
 ) -> onnxruntime.InferenceSession:
     """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable if it would run elsewhere.
 
-    `packed`: keep a second copy of the weights in the order in which products read them, which makes runs faster.
+    `weights` is the folder of the weights of a graph that is given as bytes. `packed`: keep a second copy of the
+    weights in the order in which products read them, which makes runs faster.
     """
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
@@ -51,6 +56,8 @@ def open_session(
     options.log_severity_level = 3
     # Weights are stored as int8 for every precision; with this, float graphs expand them once, at load time.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
+    if weights is not None:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
     if not packed:
         options.add_session_config_entry("session.disable_prepacking", "1")
     providers: list[Any] = [CPU]

@@ -118,15 +118,39 @@ class ScoringStage:
                 wanted.append(scoring)
         if not wanted:
             return
+        explained = [scoring for scoring in wanted if _wants_scores(scoring)]
+        plain = [scoring for scoring in wanted if not _wants_scores(scoring)] if explained else wanted
+        if plain:
+            self._score_together(plain, began)
+        for scoring in explained:
+            self._explain(scoring)
+
+    def _score_together(self, scorings: list[QueuedScoring], began: float) -> None:
         try:
-            results = self._model.score_batch([(scoring.job.source_ids, scoring.job.target_ids) for scoring in wanted])
+            results = self._model.score_batch([(each.job.source_ids, each.job.target_ids) for each in scorings])
         except Exception:
-            self._table.run_failed("scoring", [scoring.request for scoring in wanted])
+            self._table.run_failed("scoring", [scoring.request for scoring in scorings])
             return
         self._table.run_succeeded("scoring")
         self._on_event(StageDone(self._name, "score", self._clock() - began))
-        for scoring, result in zip(wanted, results, strict=True):
+        for scoring, result in zip(scorings, results, strict=True):
             self._deliver(scoring, result)
+
+    def _explain(self, scoring: QueuedScoring) -> None:
+        """Score one translation with the scores behind its attention weights."""
+        job, began = scoring.job, self._clock()
+        assert job.wanted is not None
+        try:
+            result = self._model.explain(job.source_ids, job.target_ids, job.wanted)
+        except EngineError as error:
+            self._table.fail(scoring.request, error)
+            return
+        except Exception:
+            self._table.run_failed("scoring", [scoring.request])
+            return
+        self._table.run_succeeded("scoring")
+        self._on_event(StageDone(self._name, "score", self._clock() - began))
+        self._deliver(scoring, result)
 
     def _deliver(self, scoring: QueuedScoring, result: ScoringResult) -> None:
         try:
@@ -139,3 +163,7 @@ class ScoringStage:
             return
         seconds = self._clock() - scoring.queued
         self._table.resolve(scoring.request, replace(scoring.translation, scores=scores, score_seconds=seconds))
+
+
+def _wants_scores(scoring: QueuedScoring) -> bool:
+    return scoring.job.wanted is not None and scoring.job.wanted.stage == "scores"

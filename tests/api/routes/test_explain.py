@@ -1,0 +1,57 @@
+"""GET /attention with stage=scores, cell and kind=occlusion."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import httpx
+import numpy as np
+import pytest
+
+ASKED = {"text": "a small dog", "source": "en", "target": "fr", "layer": "0", "head": "0", "stage": "scores"}
+
+
+async def test_scores_are_beside_the_weights(client: httpx.AsyncClient) -> None:
+    found = (await client.get("/attention", params=ASKED)).json()
+    assert (found["stage"], found["score_function"], found["normalisation"]) == ("scores", "scaled_dot", "softmax")
+    np.testing.assert_allclose(np.exp(found["scores"]), found["weights"], atol=1e-5)
+    assert "scores" not in (await client.get("/attention", params={**ASKED, "stage": "weights"})).json()
+
+
+async def test_a_cell_has_every_number_of_its_weight(client: httpx.AsyncClient) -> None:
+    cell = (await client.get("/attention", params={**ASKED, "cell": "1,2"})).json()["cell"]
+    assert (cell["row"], cell["column"], cell["masked"]) == (1, 2, False)
+    np.testing.assert_allclose(np.array(cell["query"]) * cell["key"], cell["terms"], atol=1e-5)
+    assert sum(cell["terms"]) == pytest.approx(cell["sum"], abs=1e-5)
+    assert 0.5 * cell["sum"] == pytest.approx(cell["score"], abs=1e-5)
+    assert np.exp(cell["score"]) == pytest.approx(cell["weight"], abs=1e-5)
+
+
+async def test_files_and_pictures_show_scores(client: httpx.AsyncClient) -> None:
+    rows = list(csv.DictReader(io.StringIO((await client.get("/attention", params={**ASKED, "format": "csv"})).text)))
+    assert np.exp(float(rows[0]["score"])) == pytest.approx(float(rows[0]["weight"]), abs=1e-5)
+    arrays = np.load(io.BytesIO((await client.get("/attention", params={**ASKED, "format": "npz"})).content))
+    np.testing.assert_allclose(arrays["scale"] * arrays["queries"] @ arrays["keys"].T, arrays["scores"], atol=1e-5)
+    picture = (await client.get("/attention", params={**ASKED, "format": "vega"})).text
+    assert "scores before the softmax" in picture
+    assert '"title":"score"' in picture
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"cell": "1"}, "cell"),
+        ({"cell": "9,0"}, "no cell 9,0"),
+        ({"cell": "0,0", "stage": "weights"}, "stage=scores"),
+        ({"view": "compare"}, "view=compare"),
+        ({"view": "lines", "format": "svg"}, "view=lines"),
+        ({"kind": "occlusion", "stage": "weights", "format": "bertviz"}, "occlusion"),
+    ],
+)
+async def test_bad_input_is_answered_with_what_is_accepted(
+    client: httpx.AsyncClient, changes: dict[str, str], hint: str
+) -> None:
+    response = await client.get("/attention", params={**ASKED, **changes})
+    assert response.status_code == 400
+    assert hint in response.json()["error"]

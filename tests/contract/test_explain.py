@@ -1,0 +1,100 @@
+"""Graphs of every exporter variant can be explained: scores and softmax give the weights, and terms the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+import pytest
+
+from service.bundle.vocabulary import EOS
+from service.engine.errors import InvalidOption
+from service.engine.model.explainer import Explainer
+from service.engine.types import AttentionKind, ScoringResult, WeightSelection
+from tests.support.exported import write_float
+from tests.support.tiny_networks import VARIANTS
+from training.recipe import TransformerConfig
+
+SOURCE, TARGET = (5, 9, 7, 6, EOS), (8, 5, EOS)
+FUNCTIONS = {
+    "score-additive": "additive",
+    "score-dot": "dot",
+    "score-general": "dot",
+    "score-scaled_dot": "scaled_dot",
+    "deep-lstm": "additive",
+    "conditional": "additive",
+    "attention-local": "additive",
+    "attention-hard": "additive",
+    "post-norm": "scaled_dot",
+}
+
+
+def explainer_of(graph: Path) -> Explainer:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(graph.parent))
+    return Explainer(
+        graph.read_bytes(),
+        lambda content: onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]),
+    )
+
+
+def explain(explainer: Explainer, kind: AttentionKind, layer: int, head: int) -> ScoringResult:
+    feeds = {
+        "source": np.array([[*SOURCE, 0, 0]]),
+        "source_lengths": np.array([len(SOURCE)]),
+        "target": np.array([TARGET]),
+        "target_lengths": np.array([len(TARGET)]),
+    }
+    return explainer.explain(feeds, WeightSelection((0, 0), (kind, layer, head), stage="scores"))
+
+
+def softmax(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    raised = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
+    return np.asarray(raised / raised.sum(-1, keepdims=True))
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "none" not in name])
+def test_scores_and_softmax_are_the_weights_and_terms_are_the_scores(name: str, tmp_path: Path) -> None:
+    config = VARIANTS[name]
+    write_float(config, tmp_path)
+    explainer = explainer_of(tmp_path / "forced.fp32.onnx")
+    transformer = isinstance(config, TransformerConfig)
+    kinds: list[AttentionKind] = ["cross", "encoder", "decoder"] if transformer else ["cross"]
+    for kind in kinds:
+        head = int(transformer)
+        result = explain(explainer, kind, 0, head)
+        weights = {"cross": result.cross_attention, "encoder": result.encoder_attention,
+                   "decoder": result.decoder_attention}[kind]  # fmt: skip
+        found = result.scores
+        assert weights is not None
+        assert found is not None
+        assert found.scores.shape == weights.shape[-2:]
+        if found.normalisation == "softmax":
+            np.testing.assert_allclose(softmax(found.scores), weights[0, head], atol=1e-6)
+        elif found.normalisation == "hard":
+            assert (found.scores.argmax(-1) == weights[0, head].argmax(-1)).all()
+        if name in FUNCTIONS:
+            assert found.function == FUNCTIONS[name]
+        column = int(np.isfinite(found.scores[1]).argmax())  # local attention masks what is far away
+        terms = found.terms(1, column)
+        if terms is not None:
+            assert found.scale * terms.sum() == pytest.approx(float(found.scores[1, column]), abs=1e-5)
+        else:
+            assert "concat" in name or found.function == "other"
+
+
+def test_a_causal_mask_is_seen(tmp_path: Path) -> None:
+    write_float(VARIANTS["post-norm"], tmp_path)
+    found = explain(explainer_of(tmp_path / "forced.fp32.onnx"), "decoder", 1, 0).scores
+    assert found is not None
+    assert (np.isneginf(found.scores) == np.triu(np.ones((3, 3), bool), 1)).all()
+
+
+@pytest.mark.parametrize("name", ["attention-none", "one-direction-none"])
+def test_weights_without_scores_are_refused_with_the_reason(name: str, tmp_path: Path) -> None:
+    write_float(VARIANTS[name], tmp_path)
+    with pytest.raises(InvalidOption, match="no scores"):
+        explain(explainer_of(tmp_path / "forced.fp32.onnx"), "cross", 0, 0)
