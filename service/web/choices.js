@@ -70,7 +70,8 @@ function showModels() {
 export function showLayers() {
   const sizes = model()?.attention ?? {};
   const kinds = [["cross", t("target → source")], ["encoder", t("source → source")], ["decoder", t("target → target")]];
-  state.kind = options($("kind"), kinds.filter(([kind]) => kind === "cross" || sizes[kind]), state.kind);
+  const beside = state.view === "heatmap" || state.view === "table" ? [["occlusion", t("beside attention: occlusion")]] : [];
+  state.kind = options($("kind"), [...kinds.filter(([kind]) => kind === "cross" || sizes[kind]), ...beside], state.kind);
   const size = sizes[state.kind] ?? { layers: 1, heads: 1 };
   const align = sizes.align ?? {};
   const numbered = (label, at) => (at === undefined ? label : `${label} (${at})`);
@@ -85,7 +86,7 @@ export function showLayers() {
   state.head = options($("head"), heads, state.head);
   const grid = state.view === "grid";
   const two = ["compare", "contrast"].includes(state.view);
-  $("layer").disabled = $("head").disabled = grid;
+  $("layer").disabled = $("head").disabled = grid || state.kind === "occlusion";
   $("kind").disabled = two;
   $("own-box").hidden = state.view !== "contrast" && !state.target_text;
 }

@@ -11,7 +11,7 @@ const $ = (id) => document.getElementById(id);
 // `fieldsOf` gives the fields of a request for a format.
 export function showExports(fieldsOf, model, complain) {
   const single = !["compare", "contrast"].includes(state.view);
-  const offered = { bertviz: single, pharaoh: single && state.kind === "cross" };
+  const offered = { bertviz: single && state.kind !== "occlusion", pharaoh: single && state.kind === "cross" };
   $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
     const link = document.createElement("a");
     link.href = citation(fieldsOf(format)); // to copy; a click sends the text in a body instead

@@ -41,12 +41,14 @@ function shrink(svg, room, least) {
 
 // Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
 // heading as text of the page, in `heading`, and the whole smaller. Gives whether one still has to scroll sideways.
-export async function draw(box, specification, heading) {
+// `chosen` is called with the row and the column of a cell that is clicked.
+export async function draw(box, specification, heading, chosen) {
   const embed = await load();
   const room = box.clientWidth;
   // ast: expressions are interpreted, not compiled, which a strict content security policy asks for.
   const drawn = async (shown) => {
-    await embed(box, shown, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    const { view } = await embed(box, shown, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    view.addEventListener("click", (_, item) => { if (item?.datum?.t !== undefined && item.datum.s !== undefined) chosen(item.datum.t, item.datum.s); });
     return box.querySelector("svg");
   };
   heading.replaceChildren();
@@ -93,7 +95,7 @@ function cell(kind, text, scope) {
   return made;
 }
 
-const kinds = () => ({ cross: t("cross-attention"), encoder: t("encoder self-attention"), decoder: t("decoder self-attention") });
+const kinds = () => ({ cross: t("cross-attention"), encoder: t("encoder self-attention"), decoder: t("decoder self-attention"), occlusion: t("log-probability lost without each source word") });
 
 function table(map, name, weights) {
   const rows = labels(map.kind === "encoder" ? map.source.tokens : map.target.tokens);
@@ -101,7 +103,9 @@ function table(map, name, weights) {
   const made = document.createElement("table");
   const caption = made.createCaption();
   const unknown = weights.some((row) => row.includes(null)) ? ` ${t("“–”: not known, because no step reads the end token.")}` : "";
-  caption.textContent = `${map.model}, ${kinds()[map.kind]}: ${name}. ${t("Each row shows where that token looks.")}${unknown}`;
+  caption.textContent = map.kind === "occlusion"
+    ? `${map.model}, ${kinds().occlusion}.`
+    : `${map.model}, ${kinds()[map.kind]}: ${name}. ${t("Each row shows where that token looks.")}${unknown}`;
   const head = made.createTHead().insertRow();
   head.append(cell("td", ""), ...columns.map((label) => cell("th", label, "col")));
   const body = made.createTBody();

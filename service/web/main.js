@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { fit, showChoices } from "./choices.js";
+import { labelExplanation, listenToExplanation } from "./explain.js";
 import { load } from "./figure.js";
 import { listen } from "./form.js";
 import { startLanguage, t } from "./i18n.js";
@@ -34,9 +35,11 @@ async function start() {
     showChoices();
     showResults();
     labelPooling();
+    labelExplanation();
     look().catch(complain);
   });
   listenToPooling();
+  listenToExplanation();
   labelTheme = followTheme($("theme"), () => { labelPooling(); if (sentences().length) showView(); });
   try {
     const settings = await get("frontend/settings");

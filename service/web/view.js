@@ -2,6 +2,7 @@
 
 import { attention, post } from "./api.js";
 import { showLayers } from "./choices.js";
+import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
 import { t } from "./i18n.js";
@@ -36,13 +37,18 @@ export async function showView() {
   $("sideways").hidden = $("both").hidden = true;
   $("inside").dataset.view = state.view;
   $("figure-heading").replaceChildren();
+  closeExplanation();
+  $("explain-hint").hidden = state.view !== "heatmap" || state.kind === "occlusion";
+  $("figure").classList.toggle("choosable", explainable());
   if (missing) return void $("figure").replaceChildren();
   $("figure").classList.add("busy");
   try {
     if (state.view === "compare") showBoth(control.signal);
     const content = await attention(fieldsOfView(asTable ? "json" : "vega"), control.signal);
     if (asTable) tables($("table"), content, (name) => session.models.find((one) => one.name === name)?.attention.align);
-    else $("sideways").hidden = !(await draw($("figure"), content, $("figure-heading")));
+    else $("sideways").hidden = !(await draw($("figure"), content, $("figure-heading"), (row, column) => {
+      if (!$("explain-hint").hidden) explain(row, column);
+    }));
   } catch (error) {
     if (error.name === "AbortError") return;
     $("figure-note").textContent = error.message;

@@ -1,0 +1,141 @@
+// One weight unfolds: query times key by dimension, scale, mask, softmax over the row, with a temperature.
+
+import { attention } from "./api.js";
+import { number, t } from "./i18n.js";
+import { complain } from "./messages.js";
+import { fieldsOfSentence } from "./requests.js";
+import { state } from "./state.js";
+import { labels } from "./tokens.js";
+import { percent } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+const SIDE = [600, 90]; // units of the picture of the terms
+
+let shown; // the last answer
+let control;
+
+const temperature = () => Math.exp(Number($("temperature").value));
+
+// Whether the view shows single weights of one head: only those have scores.
+export const explainable = () => state.view === "heatmap" && state.tokens === "subword" && state.specials === "keep"
+  && state.layer !== "mean" && state.head !== "mean" && (state.kind === "cross" || (state.layer !== "" && state.head !== ""));
+
+export function closeExplanation() {
+  control?.abort();
+  shown = undefined;
+  $("explain").hidden = true;
+}
+
+// Explain the weight in a cell of the figure, counted from 0.
+export async function explain(row, column) {
+  control?.abort();
+  control = new AbortController();
+  $("explain-note").textContent = "";
+  if (!explainable()) {
+    $("explain").hidden = false;
+    $("explain-parts").hidden = true;
+    $("explain-note").textContent = t("Choose subwords, the end token shown, and one layer and one head, to see what a weight is made of.");
+    return;
+  }
+  const { kind, layer, head } = state;
+  try {
+    shown = await attention({ ...fieldsOfSentence(), kind, layer, head, stage: "scores", cell: `${row},${column}` }, control.signal);
+    labelExplanation();
+    $("explain").scrollIntoView({ block: "nearest" });
+  } catch (error) {
+    if (error.fromServer) {
+      $("explain").hidden = false;
+      $("explain-parts").hidden = true;
+      $("explain-note").textContent = error.message;
+      $("explain-note").lang = "en";
+    } else complain(error);
+  }
+}
+
+function choices(select, names, chosen) {
+  select.replaceChildren(...names.map((name, at) => new Option(`${at}: ${name}`, at, false, at === chosen)));
+  select.value = chosen;
+}
+
+function bars(terms) {
+  const [wide, high] = SIDE;
+  const largest = Math.max(...terms.map(Math.abs), 1e-9);
+  const step = wide / terms.length;
+  $("explain-terms").replaceChildren(...terms.map((term, at) => {
+    const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    const length = (Math.abs(term) / largest) * (high / 2);
+    const place = { x: at * step, width: Math.max(step - 0.5, 0.5), y: term < 0 ? high / 2 : high / 2 - length, height: length };
+    for (const [name, value] of Object.entries(place)) bar.setAttribute(name, value.toFixed(2));
+    bar.setAttribute("class", term < 0 ? "less" : "more");
+    const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    title.textContent = `${at}: ${number(term, 3)}`;
+    bar.append(title);
+    return bar;
+  }));
+}
+
+const softmax = (scores, heat) => {
+  const known = scores.filter((score) => score !== null);
+  const largest = Math.max(...known);
+  const raised = scores.map((score) => (score === null ? 0 : Math.exp((score - largest) / heat)));
+  const total = raised.reduce((sum, value) => sum + value, 0);
+  return raised.map((value) => value / total);
+};
+
+// The row of the softmax; only this part depends on the temperature.
+function showRow() {
+  const heat = temperature();
+  $("temperature-value").textContent = number(heat, 2);
+  if (!shown) return;
+  const { row, column } = shown.cell;
+  const scores = shown.scores[row];
+  const weights = softmax(scores, heat);
+  const names = labels(shown.columns ?? shown.source.tokens);
+  $("explain-row").replaceChildren(...names.map((name, at) => {
+    const line = document.createElement("tr");
+    if (at === column) line.className = "on";
+    const cells = [name, scores[at] === null ? t("masked (−∞)") : number(scores[at], 2), percent(weights[at])];
+    cells.forEach((text, part) => line.append(Object.assign(document.createElement(part ? "td" : "th"), { textContent: text })));
+    const bar = document.createElement("td");
+    bar.className = "bar";
+    bar.style.setProperty("--p", weights[at].toFixed(4));
+    line.append(bar);
+    return line;
+  }));
+}
+
+// Write what was last explained, in the language of the page.
+export function labelExplanation() {
+  if (!shown) return;
+  const { cell, scale } = shown;
+  const rows = labels(shown.kind === "encoder" ? shown.source.tokens : shown.target.tokens);
+  $("explain").hidden = $("explain-parts").hidden = false;
+  choices($("explain-from"), rows, cell.row);
+  choices($("explain-to"), labels(shown.columns ?? shown.source.tokens), cell.column);
+  const hasTerms = Boolean(cell.terms);
+  $("explain-product").hidden = !hasTerms;
+  if (hasTerms) {
+    bars(cell.terms);
+    const values = { sum: number(cell.sum, 2), count: cell.terms.length, scale: number(scale, 4), score: number(scale * cell.sum, 2) };
+    $("explain-sum").textContent = cell.energy
+      ? t("v · tanh(q + k) over {count} dimensions = {sum}", values)
+      : t("q · k over {count} dimensions = {sum}; times the scale {scale} = {score}", values);
+  }
+  $("explain-mask").textContent = cell.masked
+    ? t("The mask hides this position: its score becomes −∞ and its weight 0.")
+    : t("The mask leaves this position as it is.");
+  const unread = cell.score === null && !cell.masked;
+  $("explain-weight").textContent = unread ? t("No step reads the end token, so this row has no weights.") : t("The softmax of this row gives the weight {weight}.", { weight: number(cell.weight, 4) });
+  $("explain-note").removeAttribute("lang");
+  showRow();
+}
+
+export function listenToExplanation() {
+  const again = () => explain(Number($("explain-from").value), Number($("explain-to").value));
+  $("explain-from").addEventListener("change", again);
+  $("explain-to").addEventListener("change", again);
+  $("temperature").addEventListener("input", showRow);
+  $("temperature-reset").addEventListener("click", () => { $("temperature").value = 0; showRow(); });
+  $("explain-close").addEventListener("click", closeExplanation);
+  $("explain-open").addEventListener("click", () => explain(0, 0));
+}
