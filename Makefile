@@ -25,7 +25,7 @@ SUPPLY := $(VENV)/supply/bin
 SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format docs sbom audit containers bench bench-soak clean
+.PHONY: help serve test lint format book docs sbom audit containers bench bench-soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, imports, and fil
 format: $(VENV)/development-$(ACCELERATOR) ## Format the code and fix what can be fixed automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+book: $(VENV)/development-$(ACCELERATOR) ## Execute the pages of docs/learn and write them for /learn/ (a minute)
+	OMP_NUM_THREADS=1 $(BIN)/python docs/tools/book.py $(ARGS)
 
 docs: $(VENV)/development-$(ACCELERATOR) ## Write the generated parts of docs/: settings and layers
 	$(BIN)/python docs/tools/generate.py
@@ -86,12 +89,12 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what tests, checks and training need"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,training,dev]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,training,docs,dev]'
 	@touch $@
 
 $(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
 	@echo "Installing what the measurements compare with"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,training,dev,bench]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,training,docs,dev,bench]'
 	@touch $@
 
 $(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 PUBLIC = frozenset(
     {
-        *("/", "/docs", "/docs/", "/openapi.json", "/spec", "/favicon.ico", "/languages", "/frontend/settings"),
-        *("/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
+        *(
+            "/",
+            "/docs",
+            "/docs/",
+            "/learn",
+            "/openapi.json",
+            "/spec",
+            "/favicon.ico",
+            "/languages",
+            "/frontend/settings",
+        ),
+        *("/frontend/settings", "/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
     }
 )
 # The address of a translated file is a secret of 128 random bits, as with LibreTranslate, whose clients send no key.
-PUBLIC_FOLDERS = ("/web/", "/download_file/")
+PUBLIC_FOLDERS = ("/web/", "/learn/", "/download_file/")
 METRICS = "/metrics"
 UPLOADS = frozenset({"/translate_file", "/jobs"})  # their bodies hold a document
 ADMIN = "/v2/repository/"

@@ -27,6 +27,7 @@ MEDIA_TYPES = {
     ".json": "application/json",
 }
 INDEX = "index.html"
+LEARN = FOLDER / "learn"  # the book, as docs/tools/book.py has built it
 # The drawing library adds its style for tooltips to the page; scripts come only from files.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -56,6 +57,12 @@ class Asset:
 
 
 @cache
+def lessons() -> dict[str, Asset]:
+    """Return every page of the book by its name."""
+    return {path.name: Asset.of(path.read_bytes(), MEDIA_TYPES[".html"]) for path in sorted(LEARN.glob("*.html"))}
+
+
+@cache
 def files() -> dict[str, Asset]:
     """Return every file of the page by its name."""
     return {
@@ -82,13 +89,31 @@ async def library(request: Request, renderer: RendererDep) -> Response:
     return _send(request, asset)
 
 
+@router.get("/learn/{name}")
+async def lesson(request: Request, name: str) -> Response:
+    """Send one page of the book."""
+    asset = lessons().get(name)
+    return _missing() if asset is None else _send(request, asset)
+
+
+@router.get("/learn/")
+@router.get("/learn")
+async def learn(request: Request) -> Response:
+    """Send the contents of the book; its links are relative to the folder."""
+    if not request.url.path.endswith("/"):
+        return Response(status_code=307, headers={"Location": "learn/", **SECURITY})
+    return _send(request, lessons()[INDEX])
+
+
 @router.get("/web/{name}")
 async def file(request: Request, name: str) -> Response:
     """Send one file of the page."""
     asset = files().get(name)
-    if asset is None:
-        return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
-    return _send(request, asset)
+    return _missing() if asset is None else _send(request, asset)
+
+
+def _missing() -> Response:
+    return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
 
 
 def _send(request: Request, asset: Asset) -> Response:

@@ -1,0 +1,280 @@
+"""Builds the book: executes the pages of docs/learn and writes them as HTML that the service sends at /learn/.
+
+A page is Markdown; Jupyter opens it through jupytext. Fenced blocks of `python` are its cells: they run in one
+namespace, and what they print and draw is put below them. A block of `include` names functions or classes of ours,
+whose source is put in its place. Formulas between $ become MathML, which browsers draw themselves. Links that begin
+with `live:` lead to the server that sends the page.
+
+`python docs/tools/book.py` builds all pages, `python docs/tools/book.py 01 07` some.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import html
+import importlib
+import inspect
+import io
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs" / "learn"
+BUILT = ROOT / "service" / "web" / "learn"
+MARK = "source-sha256"
+
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
+_DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
+_INLINE = re.compile(r"(?<![\\$`])\$([^$`]+?)\$")
+_LIVE = re.compile(r"\]\(live:([^)\s]*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the book."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text("utf-8")
+
+    @property
+    def title(self) -> str:
+        return self.text.partition("\n")[0].removeprefix("# ")
+
+    @property
+    def cells(self) -> list[str]:
+        """Return the code of the page's cells."""
+        return [code for kind, code in _FENCE.findall(self.text) if kind == "python"]
+
+    @property
+    def included(self) -> list[str]:
+        """Return the names of our functions and classes that the page shows."""
+        return [name for kind, names in _FENCE.findall(self.text) if kind == "include" for name in names.split()]
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of everything the built page is made of: its text, and our code that it shows."""
+        parts = [self.text, *(source_of(name) for name in self.included), Path(__file__).read_text("utf-8")]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def pages() -> list[Page]:
+    """Return the pages in order."""
+    return [Page(path) for path in sorted(PAGES.glob("[0-9][0-9]-*.md"))]
+
+
+def source_of(name: str) -> str:
+    """Return the source of a function or class, by its module and name."""
+    return inspect.getsource(resolved(name)).rstrip() + "\n"
+
+
+def resolved(name: str) -> Any:
+    """Return a function or class by its dotted name; raise AttributeError or ImportError if there is none."""
+    module, _, attributes = name, "", [""]
+    parts = name.split(".")
+    for size in range(len(parts) - 1, 0, -1):
+        module, attributes = ".".join(parts[:size]), parts[size:]
+        try:
+            found: Any = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        for attribute in attributes:
+            found = getattr(found, attribute)
+        return found
+    raise ImportError(f"there is no module of {name}")
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[Any]:
+    """Yield matplotlib's pyplot, set up for small pictures that are the same at every build."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    style = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "learn",
+        "figure.figsize": (6.0, 2.4),
+        "font.size": 9,
+        "font.family": "sans-serif",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "image.cmap": "Blues",
+        # Heatmaps are stored as one pixel for each number.
+        "figure.constrained_layout.use": True,
+        "image.interpolation": "none",
+        "path.simplify_threshold": 1.0,
+    }
+    with mpl.rc_context(style):
+        yield pyplot
+    pyplot.close("all")
+
+
+def run_cells(page: Page) -> Iterator[tuple[str, list[str]]]:
+    """Run the cells of a page in order; yield what each prints, and its pictures as SVG."""
+    namespace: dict[str, Any] = {"__name__": "page"}
+    with drawing() as pyplot:
+        for number, code in enumerate(page.cells):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, f"{page.path.name}, cell {number + 1}", "exec"), namespace)
+            pictures = [_svg(pyplot.figure(at), f"c{number}f{at}") for at in pyplot.get_fignums()]
+            pyplot.close("all")
+            yield printed.getvalue(), pictures
+
+
+def _svg(figure: Any, name: str) -> str:
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    drawn = file.getvalue()
+    drawn = drawn[drawn.index("<svg") :]
+    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.S)
+    # Coordinates with one decimal, but texts as they are.
+    drawn = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d)\d+", r"\1", tag.group()), drawn)
+    drawn = re.sub(r" font-family: [^;\"]*;| transform=\"rotate\(-0 [^\"]*\"", "", drawn)  # the page has a font
+    drawn = re.sub(r'<g id="(?:patch|line2d|text|matplotlib\.axis|[xy]tick|axes|figure)_\d+">', "<g>", drawn)
+    drawn = re.sub(r'(<use [^>]*?) style="[^"]*"', r"\1", drawn)  # the marker itself has a style
+    drawn = re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>|; stroke-linejoin: miter|stroke-linejoin: round; ', "",
+                   drawn, flags=re.S)  # fmt: skip
+    # Ids are unique among the pictures of a page; colours, which begin with #, are not in these attributes.
+    drawn = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", drawn)
+    return re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", drawn, flags=re.S))
+
+
+def build(page: Page, before: Page | None, after: Page | None) -> str:
+    """Return a page as HTML."""
+    results = run_cells(page)
+
+    def block(match: re.Match[str]) -> str:
+        kind, code = match.groups()
+        if kind == "include":
+            return "".join(_included(name) for name in code.split())
+        if kind != "python":
+            return match.group()
+        printed, pictures = next(results)
+        output = f'<pre class="output">{html.escape(printed.rstrip())}</pre>' if printed.strip() else ""
+        drawn = "".join(f"<figure>{picture}</figure>" for picture in pictures)
+        return f'\n<pre class="cell"><code>{html.escape(code.rstrip())}</code></pre>\n{_joined(output + drawn)}\n\n'
+
+    text = _FENCE.sub(block, page.text)
+    body = _markdown(text)
+    links = "".join(
+        f'<a href="{other.name}.html" rel="{rel}">{label}{html.escape(other.title)}</a>'
+        for other, rel, label in ((before, "prev", "← "), (after, "next", "→ "))
+        if other is not None
+    )
+    return _document(page.title, body, page.digest, f'<a href="index.html">Contents</a>{links}')
+
+
+def _joined(output: str) -> str:
+    """Return HTML without empty lines, which would end it for Markdown."""
+    return re.sub(r"\n\s*\n", "\n", output)
+
+
+def _included(name: str) -> str:
+    source = re.sub(r"\n\n+", "\n<span></span>\n", html.escape(source_of(name).rstrip()))
+    caption = f"<figcaption><code>{name}</code></figcaption>"
+    return f'\n<figure class="ours">{caption}<pre><code>{source}</code></pre></figure>\n\n'
+
+
+def _markdown(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    kept: list[str] = []
+
+    def as_block(content: str) -> str:
+        kept.append(content)
+        return f'\n<div data-kept="{len(kept) - 1}"></div>\n'
+
+    def as_letters(content: str) -> str:
+        kept.append(content)
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    text = re.sub(r"<pre.*?</pre>|<figure.*?</figure>", lambda found: as_block(found.group()), text, flags=re.S)
+    text = _DISPLAY.sub(lambda found: as_block(_mathml(found.group(1), "block")) + "\n", text)
+    text = _INLINE.sub(lambda found: as_letters(_mathml(found.group(1), "inline")), text)
+    text = _LIVE.sub(r"](../\1)", text)
+    rendered: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    return re.sub(
+        '<div data-kept="(\\d+)"></div>|\ue000(\\d+)\ue001',
+        lambda found: kept[int(found.group(1) or found.group(2))],
+        rendered,
+    )
+
+
+def _mathml(formula: str, display: str) -> str:
+    from latex2mathml.converter import convert
+
+    markup = str(convert(formula, display=display)).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    letters = re.sub(r"&#x([0-9A-F]+);", lambda found: html.escape(chr(int(found.group(1), 16))), markup)
+    return letters.replace(' stretchy="false"', "") if display == "inline" else letters
+
+
+def _document(title: str, body: str, digest: str, links: str) -> str:
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="{MARK}" content="{digest}">
+<title>{html.escape(title)}</title>
+<link rel="icon" href="../web/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="../web/style.css">
+<link rel="stylesheet" href="../web/learn.css">
+</head>
+<body class="book">
+<nav aria-label="Pages"><a href="../">Translucent</a>{links}</nav>
+<main>
+{body}</main>
+<nav aria-label="Pages, again">{links}</nav>
+</body>
+</html>
+"""
+
+
+def contents(book: list[Page]) -> str:
+    """Return the table of contents as HTML."""
+    text = (PAGES / "index.md").read_text("utf-8")
+    entries = "".join(f'<li><a href="{page.name}.html">{html.escape(page.title)}</a></li>' for page in book)
+    digest = hashlib.sha256("\0".join([text, *(page.title for page in book)]).encode()).hexdigest()
+    return _document("Learn attention", _markdown(text) + f"<ol>{entries}</ol>\n", digest, "")
+
+
+def stored_digest(page: Page) -> str | None:
+    """Return the digest in the built page; None if it was never built."""
+    built = BUILT / f"{page.name}.html"
+    found = re.search(rf'name="{MARK}" content="(\w+)"', built.read_text("utf-8")) if built.exists() else None
+    return found.group(1) if found else None
+
+
+def main() -> None:
+    """Build all pages, or those whose names begin with an argument."""
+    sys.path.insert(0, str(ROOT))
+    book = pages()
+    wanted = tuple(sys.argv[1:])
+    BUILT.mkdir(exist_ok=True)
+    for at, page in enumerate(book):
+        if wanted and not page.name.startswith(wanted):
+            continue
+        before, after = book[at - 1] if at else None, book[at + 1] if at + 1 < len(book) else None
+        content = build(page, before, after)
+        (BUILT / f"{page.name}.html").write_text(content, "utf-8")
+        sys.stdout.write(f"{page.name}: {len(content)} bytes\n")
+    (BUILT / "index.html").write_text(contents(book), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

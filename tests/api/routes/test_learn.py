@@ -1,0 +1,30 @@
+"""The book is sent by the service, to anybody, and links back to it."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from service.api.paths import is_public
+
+
+async def test_the_book_is_sent_with_its_contents(client: httpx.AsyncClient) -> None:
+    contents = await client.get("/learn", follow_redirects=True)
+    assert contents.status_code == 200
+    assert contents.url.path == "/learn/"
+    assert 'href="01-pooling.html"' in contents.text
+    page = await client.get("/learn/01-pooling.html")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert "<math" in page.text
+    assert 'href="../pooling?width=0.3&amp;format=svg"' in page.text
+
+
+@pytest.mark.parametrize("path", ["/learn/nothing.html", "/learn/..%2Findex.html", "/learn/01-pooling.md"])
+async def test_nothing_else_is_sent(client: httpx.AsyncClient, path: str) -> None:
+    assert (await client.get(path)).status_code == 404
+
+
+def test_the_book_needs_no_key() -> None:
+    assert all(map(is_public, ("/learn", "/learn/", "/learn/01-pooling.html")))
+    assert not is_public("/pooling")
