@@ -30,7 +30,7 @@ def test_the_contents_list_every_page_and_nothing_else_is_sent() -> None:
     assert {path.stem for path in book.BUILT.iterdir()} == {"index", *(page.name for page in PAGES)}
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation")  # torch's, when matplotlib reads a tensor
+@pytest.mark.filterwarnings("ignore:__array")  # torch's, when matplotlib reads a tensor
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in SLOW], ids=lambda page: page.name)
 def test_every_cell_of_a_page_runs_and_a_picture_is_drawn(page: book.Page) -> None:
     results = list(book.run_cells(page))
