@@ -2,8 +2,8 @@
 
 A page is Markdown; Jupyter opens it through jupytext. Fenced blocks of `python` are its cells: they run in one
 namespace, and what they print and draw is put below them. A block of `include` names functions or classes of ours,
-whose source is put in its place. Formulas between $ become MathML, which browsers draw themselves. Links that begin
-with `live:` lead to the server that sends the page.
+whose source is put in its place. Formulas between $ become MathML, which browsers draw themselves. Links to
+http://localhost:8000/ lead to the server that sends the page.
 
 `python docs/tools/book.py` builds all pages, `python docs/tools/book.py 01 07` some.
 """
@@ -32,7 +32,8 @@ FORM = "1"  # raised when this program makes other pages of the same text
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$`]+?)\$")
-_LIVE = re.compile(r"\]\(live:([^)\s]*)\)")
+_LIVE = re.compile(r"\]\(http://localhost:8000/([^)\s]*)\)")
+_PAGE = re.compile(r"\]\(([0-9]{2}-[a-z-]+)\.md\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def _markdown(text: str) -> str:
     text = re.sub(r"<pre.*?</pre>|<figure.*?</figure>", lambda found: as_block(found.group()), text, flags=re.S)
     text = _DISPLAY.sub(lambda found: as_block(_mathml(found.group(1), "block")) + "\n", text)
     text = _INLINE.sub(lambda found: as_letters(_mathml(found.group(1), "inline")), text)
-    text = _LIVE.sub(r"](../\1)", text)
+    text = _PAGE.sub(r"](\1.html)", _LIVE.sub(r"](../\1)", text))
     rendered: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     return re.sub(
         '<div data-kept="(\\d+)"></div>|\ue000(\\d+)\ue001',

@@ -45,7 +45,7 @@ def test_a_page_has_its_five_parts(page: book.Page) -> None:
     assert page.included, "our code, by name"
     assert page.cells
     assert "## Try it" in text
-    assert "](live:" in text
+    assert "](http://localhost:8000/" in text
     assert re.search(r"## Exercise\n.*<details><summary>Answer</summary>\n.*</details>\n", text, re.S)
 
 
