@@ -61,6 +61,8 @@ class CorpusConfig(Section):
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)
     """Keep at most this many pairs, chosen by hash so that the choice is stable."""
+    first_pairs: int | None = Field(None, ge=1)
+    """Read only the first pairs of the text, as d2l.ai does: its corpus begins with the shortest sentences."""
     variants_of: str | None = None
     """Makes ``max_pairs`` pairs from the training pairs of this corpus: as careless users type them, and with text to
     copy (``training.data.augmentation``). The vocabulary is not learnt from them."""

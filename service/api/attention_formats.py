@@ -17,7 +17,7 @@ from service.api.schemas.attention import AttentionRequest
 from service.api.thread_pools import REPRESENTATIONS
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
-from service.figures.figure import Figure, Naming, ViewName, compare, contrast, one
+from service.figures.figure import Figure, Naming, ViewName, compare, contrast, one, several
 from service.figures.html import as_html
 from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
@@ -35,8 +35,9 @@ MEDIA_TYPES = {
     "bertviz": "application/json",
     "pharaoh": "text/plain",
 }
+SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 LARGE = 1_000  # weights; larger pictures and files are made in a thread
-REVISION = f"5 {version('vl-convert-python')}"  # of the appearance of pictures: part of every entity tag
+REVISION = f"6 {version('vl-convert-python')}"  # of the appearance of pictures: part of every entity tag
 # Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
 # origin of its own, so it has no access to the page, whose storage may hold an API key.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
@@ -66,6 +67,7 @@ class Drawing:
     scale: float = 1.0
     other_text: str | None = None
     other_model: str | None = None
+    models: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
     cell: tuple[int, int] | None = None
 
@@ -80,7 +82,7 @@ class Drawing:
 def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
     """Return the representation that the fields, or else the Accept header, request; raise ApiError."""
     form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
-    if form in ("bertviz", "pharaoh") and fields.view in ("compare", "contrast"):
+    if form in ("bertviz", "pharaoh") and fields.view in SEVERAL_MAPS:
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
     if fields.view in ("compare", "contrast") and (fields.stage == "scores" or fields.kind == "occlusion"):
         raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
@@ -95,6 +97,7 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         scale=fields.scale,
         other_text=fields.other_text,
         other_model=fields.other_model,
+        models=tuple(fields.models.split(",")) if fields.models else (),
         digests=tuple(fields.digest.split(",")) if fields.digest else (),
         cell=None if fields.cell is None else cell_of(fields.cell),
     )
@@ -170,6 +173,8 @@ def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) ->
     """Return the figure of a view; raise InvalidOption, TooLargeToDraw."""
     if drawing.view == "compare":
         return compare(maps[0], maps[1], naming)
+    if drawing.view == "models":
+        return several(maps, naming)
     if drawing.view == "contrast":
         return contrast(maps[0], maps[1], naming)
     return one(maps[0], drawing.view, naming)
@@ -229,7 +234,7 @@ async def drawn(
 def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
     rendered = [render_attention(found) for found in maps]
     content: dict[str, Any] = rendered[0]
-    if len(maps) > 1:
+    if drawing.view in SEVERAL_MAPS:
         content = {"view": drawing.view, "maps": rendered}
     if drawing.cell is not None:
         content["cell"] = _explained(maps[0], *drawing.cell)

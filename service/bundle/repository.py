@@ -16,6 +16,9 @@ from service.bundle.manifest import MANIFEST_NAME
 
 _LOG = logging.getLogger(__name__)
 
+GALLERY = "gallery"
+"""The subfolder of small models for teaching, which are served only if the operator wants them."""
+
 
 @dataclass(frozen=True, slots=True)
 class BundleEntry:
@@ -36,10 +39,16 @@ class Change:
     error: EngineError | None = None
 
 
-def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle) -> list[Bundle]:
+def in_gallery(bundle: Bundle) -> bool:
+    """Return whether a bundle is one of the small models for teaching."""
+    return bundle.folder.parent.name == GALLERY
+
+
+def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, gallery: bool = False) -> list[Bundle]:
     """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
 
-    `read` is load_bundle, or read_bundle to check only the manifests.
+    `read` is load_bundle, or read_bundle to check only the manifests. With `gallery`, the bundles of its subfolder of
+    that name come after the others.
 
     Raise BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
     served, or two have the same name).
@@ -47,7 +56,9 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle) -> 
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder of models.")
     bundles: dict[str, Bundle] = {}
-    for path in sorted(path for path in folder.iterdir() if path.is_dir()):
+    for path in _subfolders(folder, gallery):
+        if path.name == GALLERY:
+            continue
         if not is_bundle(path):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
             continue
@@ -61,14 +72,22 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle) -> 
     return list(bundles.values())
 
 
-def scan_bundles(folder: Path) -> list[BundleEntry]:
+def _subfolders(folder: Path, gallery: bool) -> list[Path]:
+    """Return the folders in a folder, and with `gallery` those in its subfolder of that name."""
+    rooms = [folder, *([folder / GALLERY] if gallery and (folder / GALLERY).is_dir() else [])]
+    return [path for room in rooms for path in sorted(room.iterdir()) if path.is_dir()]
+
+
+def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
     """Return every bundle of a folder by the bytes of its manifest alone, which pin all of its other files.
+
+    With `gallery`, also those of its subfolder of that name.
 
     Raise BundleMissing when there is no folder.
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder of models.")
-    return [_entry_of(path) for path in sorted(folder.iterdir()) if is_bundle(path)]
+    return [_entry_of(path) for path in _subfolders(folder, gallery) if is_bundle(path)]
 
 
 def load_entry(found: BundleEntry, others: Mapping[str, Path]) -> Bundle:

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
+from service.bundle.repository import in_gallery
 from service.engine.events import EventListener, ignore_event
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.scheduling.interface import SentenceWorker
@@ -37,6 +38,7 @@ class EngineSettings:
     lazy: bool = False  # models are opened at their first request
     memory_limit: int | None = None  # bytes of resident memory; idle models are closed so that it is kept (lazy)
     default_models: tuple[str, ...] = ()  # bundles that translate their pair if none is named, regardless of scores
+    gallery: bool = False  # whether the small models for teaching are served, too
 
 
 class LoadedWorker(NamedTuple, Generic[AnyWorker]):
@@ -141,4 +143,5 @@ def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> Mode
         attention=manifest.raw["attention"],
         card=manifest.card,
         confidence=manifest.raw.get("confidence"),
+        gallery=in_gallery(bundle),
     )

@@ -117,7 +117,11 @@ class Registry:
 
         With lazy loading only the manifests are read and checked.
         """
-        bundles = find_bundles(self._models_dir, load_bundle if self._lazy is None else read_bundle)
+        bundles = find_bundles(
+            self._models_dir,
+            load_bundle if self._lazy is None else read_bundle,
+            gallery=self._settings.gallery,
+        )
         for name in self._settings.default_models:
             if all(bundle.manifest.name != name for bundle in bundles):
                 raise BundleMissing(
@@ -149,9 +153,7 @@ class Registry:
         longer than `load_seconds` is refused; meanwhile other names can be loaded.
         Raise BundleMissing when there is no folder, or no bundle of that name in it.
         """
-        found = await self._in_time(
-            in_daemon_thread(lambda: scan_bundles(self._models_dir), "looking"), self._models_dir
-        )
+        found = await self._in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
         if name is not None and all(each.name != name for each in found):
             raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
         served = {info.digest for info in self.models()}
@@ -172,13 +174,14 @@ class Registry:
     async def unused(self) -> list[str]:
         """Return the names of the folder's bundles that are neither served nor refused; none if there is no folder."""
         try:
-            found = await self._in_time(
-                in_daemon_thread(lambda: scan_bundles(self._models_dir), "looking"), self._models_dir
-            )
+            found = await self._in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
         except EngineError:
             return []
         known = {state.name for state in self.states()}
         return sorted({each.name for each in found} - known)
+
+    def _scan(self) -> list[BundleEntry]:
+        return scan_bundles(self._models_dir, gallery=self._settings.gallery)
 
     async def unload(self, name: str) -> None:
         """Unload a model; requests that began with it end with it. Raise UnknownModel or LastModel."""

@@ -219,6 +219,7 @@ class ModelInfo:
     source_languages: tuple[str, ...] = ()  # all source languages, if there are several
     target_languages: tuple[str, ...] = ()
     confidence: Mapping[str, Any] | None = None  # the manifest's own section; None: it gives no quality
+    gallery: bool = False  # a small model for teaching: it translates only if it is named
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from service.engine import AttentionMap, FloatArray, InvalidOption, Selector, Token
 from service.figures.labels import clean, labels, right_to_left, shorten
 
-ViewName = Literal["heatmap", "lines", "compare", "contrast"]
+ViewName = Literal["heatmap", "lines", "compare", "contrast", "models"]
 Points = tuple[tuple[int, int], ...]
 
 MOST_TOKENS = 100  # on a side of a panel; with more, labels are unreadable
@@ -79,7 +79,7 @@ class Figure:
     title: tuple[str, ...]  # lines
     notes: tuple[str, ...]
     panels: tuple[Panel, ...]
-    arrangement: Literal["single", "grid", "row", "lines"]
+    arrangement: Literal["single", "grid", "row", "rows", "lines"]
 
     @property
     def cells(self) -> int:
@@ -114,6 +114,16 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
         "  ·  ".join(filter(None, (difference_of, _dashed(difference)))),
     )  # fmt: skip
     return checked(Figure(headline(first), notes, (*panels, difference), "row"))
+
+
+def several(maps: Sequence[AttentionMap], naming: Naming = DEFAULT_NAMING) -> Figure:
+    """Return a figure of any number of models on the same pair of texts, each with its own tokens and score."""
+    panels = [_panel(found, f"{found.model}  ·  {_score(found)}", found.weights) for found in maps]
+    marks = "outlined: aligned words" if any(panel.marked for panel in panels) else ""
+    dashed = next(filter(None, map(_dashed, panels)), "")
+    about = "  ·  ".join(filter(None, (_what(maps[0]), marks, dashed)))
+    models = [f"{found.model}  ·  {digest(found)}  ·  {_selected(found, naming)}" for found in maps]
+    return checked(Figure(headline(maps[0]), (about, *models), tuple(panels), "rows"))
 
 
 def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:

@@ -18,6 +18,7 @@ from service.figures.vega_lines import line_layers
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LEAST_NUMBER = 0.005  # smaller weights would be shown as .00
 LEAST_CHANCE = 0.00001  # smaller probabilities are shown as smaller than this
+IN_A_ROW = 3  # panels of a figure with several rows of them
 BAR = 46  # pixels of a probability of 1
 Spec = dict[str, Any]
 
@@ -26,7 +27,9 @@ def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
     """Return the specification of a figure; the same figure gives the same specification."""
     theme = THEMES[theme_name]
     top = _ceiling(max((panel.largest for panel in figure.panels if not panel.signed), default=1.0))
-    body = {"grid": _grid, "row": _row, "single": _row, "lines": _lines}[figure.arrangement](figure, theme, top)
+    body = {"grid": _grid, "row": _row, "rows": _row, "single": _row, "lines": _lines}[figure.arrangement](
+        figure, theme, top
+    )
     names = "".join(label for panel in figure.panels for label in (*panel.rows, *panel.columns))
     font = FONT_RIGHT_TO_LEFT if labels.right_to_left("".join(figure.title) + names) else FONT
     return {
@@ -60,7 +63,7 @@ def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
 
 
 def _row(figure: Figure, theme: Theme, top: float) -> Spec:
-    """Return the body of panels side by side, each with its own labels."""
+    """Return the body of panels side by side, in one row or several, each with its own labels."""
     sizes = Sizes.of(figure.panels)
     charts = []
     for number, panel in enumerate(figure.panels):
@@ -80,7 +83,8 @@ def _row(figure: Figure, theme: Theme, top: float) -> Spec:
     parameters = [parameter for number, panel in enumerate(figure.panels) for parameter in _parameters(panel, number)]
     if len(charts) == 1:
         return {"params": parameters, **charts[0]}
-    return {"params": parameters, "hconcat": charts, "resolve": {"scale": {"color": "independent"}}}
+    several = {"concat": charts, "columns": IN_A_ROW} if figure.arrangement == "rows" else {"hconcat": charts}
+    return {"params": parameters, **several, "resolve": {"scale": {"color": "independent"}}}
 
 
 def _grid(figure: Figure, theme: Theme, top: float) -> Spec:

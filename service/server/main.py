@@ -57,6 +57,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         lazy=settings.load == "lazy",
         memory_limit=None if settings.memory_limit_mb is None else settings.memory_limit_mb * MEBIBYTE,
         default_models=settings.default_bundles,
+        gallery=settings.gallery,
     )
 
 

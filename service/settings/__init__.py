@@ -92,6 +92,12 @@ class Settings(DocumentSettings):
         "first bundle of a pair wins. A pair without an entry uses the bundle with the best score in its model card",
         json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
     )
+    gallery: bool = setting(
+        False,
+        "Also serve the small models for teaching in the subfolder `gallery` of the folder of models, one for each "
+        "kind of attention. They translate only if a request names them",
+        "true or false",
+    )
     pivot: str = Field(
         "",
         description="Language through which a pair without a model is translated, in two legs, if there are models "

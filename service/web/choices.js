@@ -85,8 +85,8 @@ export function showLayers() {
   state.layer = options($("layer"), layers, state.layer);
   state.head = options($("head"), heads, state.head);
   const grid = state.view === "grid";
-  const two = ["compare", "contrast"].includes(state.view);
-  $("layer").disabled = $("head").disabled = grid || state.kind === "occlusion";
+  const two = ["compare", "contrast", "models"].includes(state.view);
+  $("layer").disabled = $("head").disabled = grid || state.view === "models" || state.kind === "occlusion";
   $("kind").disabled = two;
   $("own-box").hidden = state.view !== "contrast" && !state.target_text;
 }

@@ -10,7 +10,7 @@ const $ = (id) => document.getElementById(id);
 
 // `fieldsOf` gives the fields of a request for a format.
 export function showExports(fieldsOf, model, complain) {
-  const single = !["compare", "contrast"].includes(state.view);
+  const single = !["compare", "contrast", "models"].includes(state.view);
   const offered = { bertviz: single && state.kind !== "occlusion", pharaoh: single && state.kind === "cross" };
   $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
     const link = document.createElement("a");

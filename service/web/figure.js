@@ -23,10 +23,13 @@ export function load() {
   return library;
 }
 
-// Panels that stand beside each other, in this many columns.
+// Panels that stand beside each other.
+const panels = (specification) => specification.hconcat ?? specification.concat;
+
+// The same in this many columns.
 function arranged(specification, columns) {
-  const { hconcat, ...rest } = specification;
-  return columns < hconcat.length ? { ...rest, concat: hconcat, columns } : specification;
+  const { hconcat, concat, ...rest } = specification;
+  return columns < hconcat?.length || concat ? { ...rest, concat: hconcat ?? concat, columns } : specification;
 }
 
 // Make a picture as narrow as the room, but not smaller than `least`. Gives whether it fits then.
@@ -54,11 +57,11 @@ export async function draw(box, specification, heading, chosen) {
   heading.replaceChildren();
   box.setAttribute("aria-label", specification.description);
   box.lang = "en"; // the server writes the texts of figures in English
-  for (let columns = specification.hconcat?.length ?? 1; columns > 0; columns -= 1) {
-    const svg = await drawn(specification.hconcat ? arranged(specification, columns) : specification);
+  for (let columns = specification.columns ?? panels(specification)?.length ?? 1; columns > 0; columns -= 1) {
+    const svg = await drawn(panels(specification) ? arranged(specification, columns) : specification);
     if (shrink(svg, room, SLIGHTLY)) return false;
   }
-  const { title, ...bare } = specification.hconcat ? arranged(specification, 1) : specification;
+  const { title, ...bare } = panels(specification) ? arranged(specification, 1) : specification;
   for (const [kind, lines] of [["strong", title.text], ["small", title.subtitle]]) {
     for (const line of lines) heading.append(Object.assign(document.createElement(kind), { textContent: line, dir: "auto" }));
   }

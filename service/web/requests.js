@@ -1,5 +1,6 @@
 // The fields of requests: for the translation, for the attention of a sentence, and for a view in a format.
 
+import { drawnModels } from "./gallery.js";
 import { model, other, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
@@ -23,7 +24,7 @@ export function fieldsOfSentence() {
 
 export function fieldsOfView(format) {
   const fields = { ...fieldsOfSentence(), tokens: state.tokens, specials: state.specials };
-  const digests = [model()?.digest];
+  let digests = [model()?.digest];
   if (state.view === "grid") Object.assign(fields, { kind: state.kind, layer: "all", head: "all" });
   else if (state.view === "table") Object.assign(fields, { kind: state.kind, layer: state.layer, head: state.head });
   else Object.assign(fields, { view: state.view, kind: state.kind, layer: state.layer, head: state.head });
@@ -33,6 +34,11 @@ export function fieldsOfView(format) {
     digests.push(second?.digest);
   }
   if (state.view === "contrast") fields.kind = "cross";
+  if (state.view === "models") {
+    const drawn = drawnModels();
+    Object.assign(fields, { kind: "cross", model: "", layer: "", head: "", models: drawn.map((one) => one.name).join(",") });
+    digests = drawn.map((one) => one.digest);
+  }
   if (format === "bertviz") Object.assign(fields, { view: "", layer: "", head: "" });
   for (const [name, value] of Object.entries({ kind: "cross", tokens: "subword", specials: "keep", view: "heatmap" })) {
     if (fields[name] === value) delete fields[name];

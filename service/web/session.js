@@ -37,7 +37,8 @@ export const sentences = () => session.legs[place()] ?? [];
 
 const served = (one, [source, target]) => one.pairs.find((each) => each.source === source && each.target === target);
 export const isDefault = (one, of = shown()) => Boolean(served(one, of)?.default);
-export const pair = (of = shown()) => session.models.filter((one) => served(one, of));
+export const pair = (of = shown()) => session.models.filter((one) => served(one, of) && !one.gallery);
+export const gallery = (of = shown()) => session.models.filter((one) => served(one, of) && one.gallery);
 export const model = (of = shown()) => pair(of).find((one) => (state.model ? one.name === state.model : isDefault(one, of)));
 
 // What distinguishes a model from the others of its pair.

@@ -5,6 +5,7 @@ import { showLayers } from "./choices.js";
 import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
+import { drawnModels, showGallery } from "./gallery.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
@@ -26,6 +27,7 @@ export async function showView() {
   const control = (drawing = new AbortController());
   showLayers();
   showTabs();
+  showGallery(showView);
   showExports(fieldsOfView, model()?.name, complain);
   remember();
   const asTable = state.view === "table";
@@ -82,6 +84,7 @@ async function showBoth(signal) {
 function hint() {
   if (state.view === "contrast" && !state.target_text) return t("Enter your own translation above to compare it with the model's translation.");
   if (state.view === "compare" && pair().length < 2) return t("There is only one model for these languages.");
+  if (state.view === "models" && !drawnModels().length) return t("Choose at least one kind of attention.");
   return "";
 }
 

@@ -138,6 +138,24 @@ async def test_two_models_are_compared_on_the_first_ones_translation(
     assert (alone.status_code, "second model" in alone.json()["error"]) == (400, True)
 
 
+async def test_any_models_are_drawn_on_the_first_ones_translation(client: httpx.AsyncClient) -> None:
+    asked = {**TEXT, "view": "models", "models": "bahdanau-en-fr, transformer-en-fr,bahdanau-en-fr"}
+    body = (await client.get("/attention", params=asked)).json()
+    names = ["bahdanau-en-fr", "transformer-en-fr", "bahdanau-en-fr"]
+    assert [found["model"] for found in body["maps"]] == names
+    assert len({found["target"]["text"] for found in body["maps"]}) == 1
+    given = (await client.get("/attention", params={**asked, "target_text": "J'ai perdu"})).json()
+    assert {found["target"]["text"] for found in given["maps"]} == {"J'ai perdu"}
+    charts = (await client.get("/attention", params={**asked, "format": "vega"})).json()["concat"]
+    assert [chart["title"]["text"].split()[0] for chart in charts] == names
+    digests = ",".join(found["digest"] for found in body["maps"])
+    assert digests.startswith("sha256:")
+    one = (await client.get("/attention", params={**asked, "models": "bahdanau-en-fr"})).json()
+    assert [found["model"] for found in one["maps"]] == ["bahdanau-en-fr"]
+    unknown = await client.get("/attention", params={**asked, "models": "bahdanau-en-fr,toy"})
+    assert unknown.status_code == 404
+
+
 async def test_two_translations_are_contrasted(client: httpx.AsyncClient) -> None:
     asked = {**TEXT, "view": "contrast", "target_text": "J'ai perdu mon chien"}
     body = (await client.get("/attention", params=asked)).json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from pathlib import Path
@@ -102,6 +103,49 @@ def test_a_model_is_chosen_by_its_name_or_its_architecture(registry: Registry) -
     assert registry.resolve("en", "fr", "bahdanau-en-fr").name == "bahdanau-en-fr"
     assert registry.resolve("en", "fr", "").name == "bahdanau-en-fr"
     assert registry.resolve("en", "fr", "transformer").name == "transformer-en-fr"
+
+
+@pytest.fixture
+def gallery(tmp_path: Path, registry: Registry, write_model: WriteModel) -> Path:
+    """Return the folder of the registry, with models for teaching in its gallery."""
+    write_model("transformer-en-es")
+    (tmp_path / "gallery").mkdir()
+    for name in ("bahdanau-en-fr", "transformer-en-es"):
+        copy = tmp_path / "gallery" / f"small-{name}"
+        shutil.copytree(tmp_path / name, copy)
+        manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+        (copy / "manifest.json").write_text(json.dumps(manifest | {"name": copy.name}), "utf-8")
+    shutil.rmtree(tmp_path / "transformer-en-es")
+    return tmp_path
+
+
+def test_the_gallery_is_served_only_if_it_is_wanted(gallery: Path) -> None:
+    assert all(not info.gallery for info in loaded(gallery).models())
+    served = loaded(gallery, gallery=True)
+    assert [info.name for info in served.models() if info.gallery] == [
+        "small-bahdanau-en-fr",
+        "small-transformer-en-es",
+    ]
+
+
+def test_a_model_of_the_gallery_translates_only_if_it_is_named(gallery: Path) -> None:
+    served = loaded(gallery, gallery=True)
+    assert served.resolve("en", "fr").name == "bahdanau-en-fr"
+    assert served.resolve("en", "fr", "bahdanau").name == "bahdanau-en-fr"
+    assert served.resolve("en", "fr", "small-bahdanau-en-fr").name == "small-bahdanau-en-fr"
+    assert served.resolve("en", "es", "small-transformer-en-es").info.gallery
+    with pytest.raises(UnsupportedPair, match="Only models of the gallery translate from en to es: small-transformer"):
+        served.resolve("en", "es")
+    with pytest.raises(UnknownModel):
+        served.resolve("en", "es", "transformer")
+
+
+async def test_the_gallery_is_looked_through_again_with_the_folder(gallery: Path) -> None:
+    served = loaded(gallery, gallery=True)
+    shutil.rmtree(gallery / "gallery" / "small-bahdanau-en-fr")
+    outcomes = {change.name: change.outcome for change in await served.reload()}
+    assert outcomes["small-transformer-en-es"] == "unchanged"
+    assert outcomes["small-bahdanau-en-fr"] == "missing"
 
 
 def test_what_no_model_serves_is_told_apart(registry: Registry) -> None:

@@ -8,14 +8,18 @@ from typing import Annotated
 
 import typer
 
-from training.cli.options import Target, Test
+from training.cli.options import BeamSize, RunPath, Target, Test
 from training.cli.train import Overrides, RecipePath, Runs
+from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
-from training.experiments.cells import Grid, Measured, finished_cells
+from training.experiments.cells import Grid, Measured, export_again, finished_cells
 from training.experiments.measure import sample_of
+from training.experiments.report import report as report_page
 from training.experiments.summary import write_summary
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import load_recipe
+from training.runs.folder import RunFolder
+from training.trainer.checkpoints import load_trained
 
 DEFAULT_EDGES = "4,6,9"
 
@@ -43,6 +47,9 @@ def grid(
         Path | None,
         typer.Option(help="Write OUTPUT.md, OUTPUT.json, and the curves as OUTPUT-loss.svg and -lengths.svg."),
     ] = None,
+    bundles: Annotated[
+        Path | None, typer.Option(help="Also write the bundle of each variant's first seed here, e.g. models/gallery.")
+    ] = None,
 ) -> None:
     """Train, export and measure variants of a recipe; finished cells are kept, and the table has all of them."""
     base = load_recipe(recipe, overrides)
@@ -53,12 +60,31 @@ def grid(
     tested = None if test is None else sample_of(load_test(test, target), sentences)
     bounds = tuple(int(edge) for edge in edges.split(","))
     folder = runs / base.name
-    for number, (variant, result, kept) in enumerate(Grid(folder, Measured(tested, bounds, mirror)).run(variants), 1):
+    cells = Grid(folder, Measured(tested, bounds, mirror))
+    for number, (variant, result, kept) in enumerate(cells.run(variants), 1):
         done = "kept" if kept else f"{result['training_seconds']} s"
         line = f"{number}/{len(variants)} {variant.name} seed {variant.recipe.seed}: BLEU {result['bleu']}, {done}"
         typer.echo(line, err=True)
         sys.stderr.flush()
         if output is not None and not kept:
             write_summary(finished_cells(folder), folder, output)
+        if bundles is not None and variant.recipe.seed == base.seed:
+            typer.echo(f"wrote {export_again(cells.cell(variant), result, bundles)}", err=True)
     written = write_summary(finished_cells(folder), folder, output)
+    typer.echo(written)
+
+
+def report(
+    run: RunPath,
+    output: Annotated[
+        Path | None, typer.Option(help="File of the page. Default: report.html in the run folder.")
+    ] = None,
+    beam_size: BeamSize = 1,
+) -> None:
+    """Write one self-contained page of a run: curves, scores, the teaching sentences, attention, the recipe."""
+    trained = load_trained(run)
+    page = report_page(trained, RunFolder(run), SearchOptions(beam_size, max_length=trained.recipe.max_tokens))
+    written = output or run / "report.html"
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.write_text(page, encoding="utf-8")
     typer.echo(written)

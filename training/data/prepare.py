@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -96,6 +97,7 @@ def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cac
         pairs = read_corpus(name, language, recipe.target_language, mirror, cache)
     else:
         pairs = read_pairs(config.path, config.target_path)
+    pairs = islice(pairs, config.first_pairs)
     cleaned = list(clean(pairs, recipe.cleaning, config.max_words))
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,19 @@ from training.experiments.measure import alignment, parameters, quality, serving
 from training.experiments.variants import Variant
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import calibration_pairs
+from training.export.card import Score
+from training.export.parity import ParityError
 from training.files import write_json
 from training.recipe import Recipe
 from training.runs.fingerprint import hash_of, prepared_part
 from training.runs.folder import RunFolder
-from training.trainer.checkpoints import load_trained, newest_checkpoint
+from training.trainer.checkpoints import Trained, load_trained, newest_checkpoint
 from training.trainer.run import train
 from training.trainer.run_card import model_card
 
 CALIBRATION_PAIRS = 200
 RESULT = "cell.json"
+NOTES = "A variant of a grid, trained for a comparison of kinds of attention: not for translating text of your own."
 BUNDLE = "bundle"
 
 
@@ -62,9 +65,13 @@ class Grid:
     def run(self, variants: Sequence[Variant]) -> Iterator[tuple[Variant, dict[str, Any], bool]]:
         """Run the cells in order; yields each with its results, and whether they were there before."""
         for variant in variants:
-            cell = self.path / variant.name / f"seed-{variant.recipe.seed}"
+            cell = self.cell(variant)
             kept = _kept(cell / RESULT, variant.recipe)
             yield (variant, kept, True) if kept is not None else (variant, self._run(cell, variant), False)
+
+    def cell(self, variant: Variant) -> Path:
+        """Return the folder of a variant with its seed."""
+        return self.path / variant.name / f"seed-{variant.recipe.seed}"
 
     def _run(self, cell: Path, variant: Variant) -> dict[str, Any]:
         recipe, text = variant.recipe, self._prepared(variant.recipe)
@@ -89,9 +96,12 @@ class Grid:
         found = quality(trained, test, self._measured.edges)
         head = self._aligned(cell, text)
         pairs = EncodedPairs.load(folder.development_pairs)
-        options = ExportOptions(card=model_card(trained.recipe, folder, (), None), precisions=("int8",), alignment=head)
-        calibration = calibration_pairs(pairs, CALIBRATION_PAIRS)
-        export_bundle(trained.network, trained.tokenizer, trained.recipe, calibration, cell / BUNDLE, options)
+        score = Score(test.name, "BLEU", round(found.bleu, 2), found.signature, "pytorch", 1)
+        try:
+            export_cell(trained, cell, cell / BUNDLE, score, head)
+            refused = None
+        except ParityError as error:  # a finding about this variant, which does not end the grid
+            refused = str(error)
         return {
             "test_set": test.name,
             "sentences": len(test.sources),
@@ -102,8 +112,9 @@ class Grid:
             "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
             "parameters": parameters(trained.network),  # type: ignore[arg-type]
             "training_tokens_per_second": round(training_speed(trained, folder)),
-            "serving_tokens_per_second": round(serving_speed(trained, cell / BUNDLE, pairs)),
-            "bundle_bytes": sum(file.stat().st_size for file in (cell / BUNDLE).iterdir()),
+            "serving_tokens_per_second": None if refused else round(serving_speed(trained, cell / BUNDLE, pairs)),
+            "bundle_bytes": None if refused else sum(file.stat().st_size for file in (cell / BUNDLE).iterdir()),
+            "not_exported": refused,
         }
 
     def _aligned(self, cell: Path, text: Path) -> AlignmentHead | None:
@@ -153,9 +164,38 @@ def _kept(result: Path, recipe: Recipe) -> dict[str, Any] | None:
     if not result.exists():
         return None
     found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-    if found["recipe"] != _plain(recipe):
+    if not _covers(found["recipe"], _plain(recipe)):
         raise ValueError(f"{result.parent} holds a cell of another recipe: delete it, or choose another --runs folder")
     return found
+
+
+def _covers(before: Any, now: Any) -> bool:
+    """Return whether all recorded values are the same now; keys that are newer than the record do not count."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return all(key in now and _covers(value, now[key]) for key, value in before.items())
+    return bool(before == now)
+
+
+def export_cell(trained: Trained, cell: Path, output: Path, score: Score, head: AlignmentHead | None) -> None:
+    """Write the bundle of a trained cell; raises ParityError if ONNX and PyTorch disagree."""
+    folder = RunFolder(cell)
+    if head is not None:
+        head = replace(head, measured_on="development data", against="silver")
+    options = ExportOptions(
+        card=model_card(trained.recipe, folder, (score,), NOTES), precisions=("int8",), alignment=head
+    )
+    calibration = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
+    export_bundle(trained.network, trained.tokenizer, trained.recipe, calibration, output, options)
+
+
+def export_again(cell: Path, result: Mapping[str, Any], bundles: Path) -> Path:
+    """Write the bundle of a finished cell into a folder of bundles, under its recipe's name; raises ParityError."""
+    trained, found = load_trained(cell), result["alignment_head"]
+    head = None if found is None else AlignmentHead(**found, aer=result["alignment_error"])
+    score = Score(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
+    output = bundles / trained.recipe.name
+    export_cell(trained, cell, output, score, head)
+    return output
 
 
 def finished_cells(path: Path) -> list[dict[str, Any]]:

@@ -27,12 +27,12 @@ def by_variant(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     return dict(sorted(found.items(), key=lambda item: item[0] != "base"))
 
 
-def spread_of(values: Sequence[float | None]) -> tuple[float, float] | None:
-    """Return mean and standard deviation (of one value: 0); None if a value is missing."""
+def spread_of(values: Sequence[float | None]) -> tuple[float, float | None] | None:
+    """Return mean and standard deviation (of one value: None); None if a value is missing."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else 0.0
+    return statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None
 
 
 def rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -42,10 +42,14 @@ def rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"variant": name, "seeds": [cell["seed"] for cell in own]}
         for key in ("bleu", "alignment_error", "training_tokens_per_second", "serving_tokens_per_second"):
             found = spread_of([cell[key] for cell in own])
-            row[key] = None if found is None else {"mean": round(found[0], 2), "deviation": round(found[1], 2)}
+            row[key] = None if found is None else {"mean": round(found[0], 2), "deviation": _rounded(found[1])}
         row["parameters"] = own[0]["parameters"]
         result.append(row)
     return result
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)
 
 
 def markdown(cells: Sequence[Cell]) -> str:
@@ -66,8 +70,10 @@ def _line(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _with_deviation(found: Mapping[str, float] | None) -> str:
-    return "–" if found is None else f"{found['mean']:.1f} ± {found['deviation']:.1f}"
+def _with_deviation(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "–"
+    return f"{found['mean']:.1f}" + ("" if found["deviation"] is None else f" ± {found['deviation']:.1f}")
 
 
 def _whole(found: Mapping[str, float] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -27,7 +28,13 @@ from service.api.errors import ApiError, invalid
 from service.api.etag import entity_tag, matches
 from service.api.interface import TranslatorPort
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
-from service.api.schemas.attention import AttentionPair, AttentionRequest, AttentionResponse, BertvizAttention
+from service.api.schemas.attention import (
+    AttentionOfModels,
+    AttentionPair,
+    AttentionRequest,
+    AttentionResponse,
+    BertvizAttention,
+)
 from service.api.state import Service
 from service.engine import (
     AttentionMap,
@@ -87,7 +94,7 @@ ANSWER = {
     "alignment": [[0, 0]],
 }
 DOCUMENTED: dict[str, Any] = {
-    "response_model": AttentionResponse | AttentionPair | BertvizAttention,
+    "response_model": AttentionResponse | AttentionPair | AttentionOfModels | BertvizAttention,
     "responses": {
         200: {
             "content": {"application/json": {"example": ANSWER}, **other_contents()},
@@ -185,14 +192,22 @@ async def _pivot_text(before: TranslatorPort, after: TranslatorPort, job: Job, d
 
 
 def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
-    """Return the requested model, and for a comparison another of its pair, preferably of another architecture."""
+    """Return the requested model or models; for a comparison another one, preferably of another architecture."""
+    if drawing.view == "models":
+        if not drawing.models:
+            raise invalid("view=models needs models, the names of models of this pair with commas between them")
+        return [service.registry.resolve(job.source, job.target, name) for name in drawing.models]
     first = service.registry.resolve(job.source, job.target, job.model)
     if drawing.view != "compare":
         return [first]
     if drawing.other_model is not None:
         return [first, service.registry.resolve(job.source, job.target, drawing.other_model)]
     pair = (first.info.source_language, first.info.target_language)
-    others = [info for info in service.registry.models() if pair in info.pairs and info.name != first.info.name]
+    others = [
+        info
+        for info in service.registry.models()
+        if pair in info.pairs and info.name != first.info.name and info.gallery == first.info.gallery
+    ]
     if not others:
         raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
     other = min(others, key=lambda info: info.architecture == first.info.architecture)
@@ -202,7 +217,9 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translato
 async def _maps(
     translators: Sequence[TranslatorPort], job: Job, drawing: Drawing, deadline: float, most_weights: int
 ) -> list[AttentionMap]:
-    """Return the maps of the view: one, or a second one that belongs to another model or to another translation."""
+    """Return the maps of the view: one, or others that belong to other models or to another translation."""
+    if drawing.view == "models":
+        most_weights //= len(translators)
 
     async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
         return await translators[number].attention(
@@ -216,9 +233,12 @@ async def _maps(
         given = (job.target_text, drawing.other_text) if drawing.other_text else (None, job.target_text)
         return [await ask(0, given[0]), await ask(0, given[1])]
     first = await ask(0, job.target_text)
-    if drawing.view != "compare":
+    if drawing.view not in ("compare", "models"):
         return [first]
     _refuse_all(job)
+    if drawing.view == "models":
+        others = [ask(number, first.target_text) for number in range(1, len(translators))]
+        return [first, *await asyncio.gather(*others)]
     second = await ask(1, first.target_text)
     if not comparable(first, second) and job.options.tokens == "subword":
         # The models split words into different subwords, but the words are the same.

@@ -34,7 +34,11 @@ async def models(service: ServiceDep) -> JSONResponse:
 def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict[str, Any]:
     """Return a model as JSON."""
     pairs = [
-        {"source": source, "target": target, "default": registry.resolve(source, target).info.name == info.name}
+        {
+            "source": source,
+            "target": target,
+            "default": not info.gallery and _default(registry, source, target) == info.name,
+        }
         for source, target in pairs_of(info)
     ]
     return {
@@ -47,6 +51,7 @@ def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict
         "targets": list(info.targets),
         "pairs": pairs,
         "default": any(pair["default"] for pair in pairs),
+        "gallery": info.gallery,
         "state": state.state,
         "last_used": None if state.last_used is None else timestamp(state.last_used),
         "digest": info.digest,
@@ -59,6 +64,10 @@ def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict
         "confidence": None if info.confidence is None else dict(info.confidence),
         "card": dict(info.card),
     }
+
+
+def _default(registry: RegistryPort, source: str, target: str) -> str:
+    return registry.resolve(source, target).info.name
 
 
 def timestamp(seconds: float) -> str:

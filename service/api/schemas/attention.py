@@ -22,7 +22,9 @@ from service.api.schemas.common import (
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
 LEAST_SCALE, MOST_SCALE = 0.25, 4
 CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
-DIGESTS = r"^sha256:[0-9a-f]{12,64}(,sha256:[0-9a-f]{12,64})?$"
+MOST_MODELS = 12
+DIGESTS = rf"^sha256:[0-9a-f]{{12,64}}(,sha256:[0-9a-f]{{12,64}}){{0,{MOST_MODELS - 1}}}$"
+MODELS = rf"^[^,]{{1,64}}(,[^,]{{1,64}}){{0,{MOST_MODELS - 1}}}$"
 
 
 def selector(value: object) -> object:
@@ -32,7 +34,7 @@ def selector(value: object) -> object:
 
 
 def trimmed(value: object) -> object:
-    """Return a list of digests without white space and empty parts; None for an empty list."""
+    """Return a list with commas, of digests or names, without white space and empty parts; None for an empty list."""
     if not isinstance(value, str):
         return value
     return ",".join(part.strip() for part in value.split(",") if part.strip()) or None
@@ -47,6 +49,13 @@ Digests = Annotated[
     Annotated[str, Field(pattern=DIGESTS)] | None,
     BeforeValidator(trimmed),
     Accepts("sha256: and at least 12 of its digits, for each model"),
+]
+
+
+Models = Annotated[
+    Annotated[str, Field(pattern=MODELS)] | None,
+    BeforeValidator(trimmed),
+    Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
 
 
@@ -95,9 +104,14 @@ class AttentionRequest(Decoding):
         "json", description="Format of the answer; takes precedence over the Accept header. `vega` is the picture's "
         "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
-    view: Annotated[Literal["heatmap", "lines", "compare", "contrast"], Lowered] = Field(
+    view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models"], Lowered] = Field(
         "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
-        "two models on the same texts and their difference; `contrast`: two translations by one model"
+        "two models on the same texts and their difference; `contrast`: two translations by one model; `models`: any "
+        "models on the same texts"
+    )  # fmt: skip
+    models: Models = Field(
+        None, description="For `models`, and required there: the names, with commas between them. The translation is "
+        "`target_text`, or that of the first one"
     )  # fmt: skip
     other_model: str | None = Field(None, description="For `compare`; default: the other architecture of the pair")
     other_text: str | None = Field(
@@ -106,8 +120,8 @@ class AttentionRequest(Decoding):
     theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
     scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
     digest: Digests = Field(
-        None, description="Digest of the model (of both, with a comma, for `compare`), or its beginning: the address "
-        "is then answered by this model only, may be cached for ever, and is answered 409 by any other"
+        None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "
+        "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
 
 
@@ -178,6 +192,13 @@ class AttentionPair(Schema):
     difference: list[Any] | None = Field(
         None, description="For `compare`: the weights of the first map minus those of the second"
     )
+
+
+class AttentionOfModels(Schema):
+    """The maps of any models: for `view=models`."""
+
+    view: Literal["models"]
+    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
 
 
 class BertvizAttention(Schema):

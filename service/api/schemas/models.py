@@ -30,6 +30,7 @@ class ModelSchema(Schema):
     targets: list[str] = Field(description="All languages that it translates into; `target` is the first")
     pairs: list[PairSchema] = Field(description="Every language pair that it translates")
     default: bool = Field(description="Whether it is the default of one of its language pairs")
+    gallery: bool = Field(description="A small model for teaching, which translates only if it is named")
     state: ModelStateName = Field(
         description="`ready`, `closed` (it opens at its first request) and `opening` accept requests"
     )

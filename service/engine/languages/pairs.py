@@ -55,7 +55,8 @@ class Pairs(Generic[AnyServed]):
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
-        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        A model of the gallery translates only if it is named. Raise UnsupportedLanguage, UnsupportedPair or
+        UnknownModel.
         """
         pair = self._languages.pair(source, target)
         fitting = self._fitting(pair) if pair is not None else []
@@ -64,11 +65,15 @@ class Pairs(Generic[AnyServed]):
                 if self._languages.match(language) is None:
                     raise UnsupportedLanguage(f"{language} is not supported")
             raise UnsupportedPair(f"No model translates from {source} to {target}.")
+        usual = [t for t in fitting if not t.info.gallery]
         if not model:
-            return fitting[0]
-        named = [t for t in fitting if t.name == model] or [t for t in fitting if t.info.architecture == model]
+            if not usual:
+                names = ", ".join(t.name for t in fitting)
+                raise UnsupportedPair(f"Only models of the gallery translate from {source} to {target}: {names}.")
+            return usual[0]
+        named = [t for t in fitting if t.name == model] or [t for t in usual if t.info.architecture == model]
         if not named:
-            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in fitting}))
+            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in usual}))
             raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]
 
