@@ -84,7 +84,7 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
     form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
     if form in ("bertviz", "pharaoh") and fields.view in SEVERAL_MAPS:
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
-    if fields.view in ("compare", "contrast") and (fields.stage == "scores" or fields.kind == "occlusion"):
+    if fields.view in SEVERAL_MAPS and (fields.stage == "scores" or fields.kind == "occlusion"):
         raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
     if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
         raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
