@@ -17,6 +17,7 @@ from service.engine.events import EventListener, ignore_event
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.restarting_worker import RestartingWorker, RestartListener
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translator import Translator
@@ -66,6 +67,20 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
         suiting = default_inter_threads(model.placement.device, len(os.sched_getaffinity(0)))
         worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
+
+
+def restarting(on_restart: RestartListener) -> WorkerFactory:
+    """Return a factory like load_worker, whose workers are loaded again when they fail."""
+
+    def load(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
+        loaded = load_worker(bundle, settings, on_event)
+
+        def again() -> Worker:
+            return load_worker(bundle, settings, on_event).worker
+
+        return LoadedWorker(RestartingWorker(loaded.worker, again, on_restart), loaded.placement)
+
+    return load
 
 
 def default_inter_threads(device: str, cores: int) -> int:

@@ -38,7 +38,7 @@ STATE_REASONS: dict[ModelStateName, str] = {
     "closed": "It is closed and opens at its first request.",
     "opening": "It is being opened for its first requests, which wait.",
     "starting": "It is being loaded and warmed up.",
-    "restarting": "Its engine process ended and is being restarted.",
+    "restarting": "It failed, or its engine process ended, and it is being restarted.",
     "hanging": "It has not responded for too long.",
     "failed": "It has failed and accepts no requests.",
     "stopping": "It is stopping.",

@@ -19,8 +19,8 @@ from service.engine import (
     ResultCache,
     WorkerFactory,
     WorkerSettings,
-    load_worker,
     own_process,
+    restarting,
     with_cache,
 )
 from service.engine_process.client.cluster import EngineCluster
@@ -120,7 +120,7 @@ def engine_host(
     service.engine_process.client.supervisor.
     """
     if not settings.engine_processes:
-        yield load_worker, EngineHost()
+        yield restarting(on_restart), EngineHost()
         return
     log_style = LogStyle(settings.log_level, settings.log_format)
     with EngineCluster(settings.engine_processes, log_style, on_restart) as cluster:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, ModelRestarts, Restarts
+from service.engine.scheduling.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
+from service.engine_process.client.restarts import ModelRestarts
 
 
 def test_each_restart_in_vain_waits_longer_until_there_are_no_more() -> None:

@@ -53,7 +53,23 @@ async def test_a_step_that_fails_costs_those_in_flight_and_nobody_else(models: P
 
 
 @pytest.mark.parametrize("fault", [signal.SIGUSR2, signal.SIGRTMIN + 1], ids=["thread killed", "three failures"])
-async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models: Path, fault: int) -> None:
+async def test_an_engine_that_dies_answers_everybody_and_is_restarted(models: Path, fault: int) -> None:
+    with faulty(models) as server:
+        async with Load(server.url, callers=12) as load:
+            await load.until(24)
+            server.signal(fault)
+            await wait_until_async(lambda: metric(server.url, "engine_restarts_total", what="model") == 1)
+            await load.until(24)
+        assert load.lost == []
+        assert set(load.statuses) <= {200, 500, 503}
+        assert codes(load)[500] == {"engine_failure"}
+        assert codes(load).get(503, set()) <= {"not_ready"}
+        assert status_of_translation(server) == status_of(server, "/health/ready") == 200
+        assert metric(server.url, "engine_restarts_total", what="given_up") == 0
+        assert server.process.poll() is None
+
+
+async def test_an_engine_that_never_recovers_is_given_up_and_ends_the_process(models: Path) -> None:
     with faulty(models, TRANSLUCENT_DRAIN_DELAY_SECONDS="3") as server:
         ready: list[int] = []
 
@@ -68,7 +84,7 @@ async def test_an_engine_that_dies_answers_everybody_and_ends_the_process(models
         async with Load(server.url, callers=12) as load:
             await load.until(24)
             before = set(ready)
-            server.signal(fault)
+            server.signal(signal.SIGRTMIN + 2)
             code = await asyncio.to_thread(server.exit_code, 120)
             await asyncio.wait([watching], timeout=5)
         assert code != 0  # so that compose and Kubernetes start it again
@@ -92,12 +108,12 @@ async def test_a_model_that_fails_leaves_the_others_serving(tmp_path: Path) -> N
             assert (await client.post("/translate", json=german)).status_code == 200
             server.signal(signal.SIGRTMIN + 1)
             answers = [await client.post("/translate", json=german) for _ in range(5)]
-        codes_seen = [answer.json().get("code") for answer in answers]
-        assert codes_seen[:3] == ["engine_failure"] * 3
-        assert codes_seen[4] == "not_ready"
-        assert status_of_translation(server) == 200
-        assert status_of(server, "/health/ready") == 200
-        assert metric(server.url, "model_ready", model="transformer-en-de") == 0
+            assert [answer.json().get("code") for answer in answers[:3]] == ["engine_failure"] * 3
+            assert answers[3].status_code in (200, 503)  # it is restarted after a tenth of a second
+            assert status_of_translation(server) == 200
+            assert status_of(server, "/health/ready") == 200
+            await wait_until_async(lambda: metric(server.url, "model_ready", model="transformer-en-de") == 1)
+            assert (await client.post("/translate", json=german)).status_code == 200
         assert metric(server.url, "model_ready", model="transformer-en-fr") == 1
         assert server.process.poll() is None
 

@@ -32,7 +32,7 @@ class QueueStatus:
 def require_running(model: str, state: WorkerState) -> None:
     """Raise NotReady unless a worker in this state accepts requests."""
     if state is WorkerState.RESTARTING:
-        raise NotReady(f"The engine process of the model {model} is being restarted; send the request again.")
+        raise NotReady(f"The model {model} is being restarted; send the request again.")
     if state is not WorkerState.RUNNING:
         raise NotReady(f"The model {model} {REFUSING[state]} and accepts no requests.")
 
