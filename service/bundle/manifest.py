@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSIONS = (1, 2)
 """Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
-`targets`, `target_tokenizer`, `source_end` and `special_ids.unk`."""
+`targets`, `target_tokenizer`, `source_end`, `special_ids.unk` and `decoding.early_stopping`."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
@@ -25,6 +25,7 @@ SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 
 Precision = Literal["int8", "fp16", "fp32"]
 Step = Literal["produce", "consume"]  # the step that writes a token, or the next one, which reads it
+EarlyStopping = bool | Literal["never"]  # as in transformers; docs/adr/0007-how-a-search-ends.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ class DecodingDefaults:
     beam_size: int = 4
     length_penalty: float = 1.0
     wrap_tokens: int | None = None  # sentences with more source tokens are translated in parts
+    early_stopping: EarlyStopping | None = None  # when a beam search ends; None: by our own rule
 
 
 LARGE_PARAMETERS = 32_000_000

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from service.bundle.manifest import Step
+from service.bundle.manifest import EarlyStopping, Step
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.terms import Glossary
 
@@ -59,6 +59,7 @@ class TranslationOptions:
     details: bool = False  # also return tokens, scores and word alignment of each sentence
     min_quality: float | None = None  # sentences below it are marked; None: no sentence is
     keep_source: bool = False  # sentences below min_quality are not translated
+    early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ class WorkerState(StrEnum):
     DRAINING = "draining"  # it finishes its requests
     STOPPED = "stopped"
     DEAD = "dead"  # it has failed permanently
-    RESTARTING = "restarting"  # it is in an engine process that is being restarted
+    RESTARTING = "restarting"  # it failed, or its engine process ended, and it is loaded again
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,7 @@ class SearchOptions:
     max_length: int = 256  # </s> counted
     min_length: int = 0  # </s> not counted
     n_best: int = 1  # hypotheses wanted; at most beam_size are found
+    early_stopping: EarlyStopping | None = None  # when the search ends; None: by our own rule
 
 
 @dataclass(frozen=True, slots=True)

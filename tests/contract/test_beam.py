@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from service.bundle.manifest import DecodingDefaults
+from service.bundle.manifest import DecodingDefaults, EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine import types as served
 from service.engine.search.beam_search import Beam, candidates_for
@@ -22,10 +22,12 @@ LIMIT = 24
 """Long enough for untrained networks to repeat themselves until they are stopped."""
 
 
-def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: int) -> served.Hypothesis:
+def search_as_served(
+    net: Transformer | Bahdanau, source: list[int], beam_size: int, ending: EarlyStopping | None
+) -> served.Hypothesis:
     """Return the result of the service's search over one sentence with the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
-    options = complete(served.TranslationOptions(beam_size), DecodingDefaults())
+    options = complete(served.TranslationOptions(beam_size), DecodingDefaults(early_stopping=ending))
     beam.add(search_options(options, len(source) + 1, LIMIT), [*source, EOS])
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)
@@ -43,19 +45,21 @@ def search_as_served(net: Transformer | Bahdanau, source: list[int], beam_size: 
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("beam_size", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("beam_size", "ending"), [(1, None), (2, None), (5, None), (5, False), (2, True), (5, "never")]
+)
 @pytest.mark.parametrize("eagerness", [0.0, 2.0, 4.0], ids=["cut", "long", "short"])
 @pytest.mark.parametrize("config", [transformer(), bahdanau()], ids=["transformer", "rnn"])
 def test_both_searches_find_the_same(
-    config: TransformerConfig | BahdanauConfig, eagerness: float, beam_size: int
+    config: TransformerConfig | BahdanauConfig, eagerness: float, beam_size: int, ending: EarlyStopping | None
 ) -> None:
     net = network(config)
     (net.output_bias if isinstance(net, Transformer) else net.output.bias)[EOS] += eagerness
     sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [30, 31, 5, 9], [20], [], [7] * 6, [8, 9] * 5]
-    options = SearchOptions(beam_size, 1.0, LIMIT)
+    options = SearchOptions(beam_size, 1.0, LIMIT, early_stopping=ending)
     found = beam_search(net, *pad_sources(sources, torch.device("cpu")), options)
     for source, hypotheses in zip(sources, found, strict=True):
-        expected = search_as_served(net, source, beam_size)
+        expected = search_as_served(net, source, beam_size, ending)
         ours = hypotheses[0]
         assert ours.ids == [token for token in expected.ids if token != EOS]
         assert ours.score == pytest.approx(expected.score, abs=1e-5)

@@ -33,6 +33,9 @@ ShortlistText = Annotated[
         metavar="SOURCE TARGET",
     ),
 ]
+Fp32 = Annotated[
+    bool, typer.Option("--fp32", help="Also write float graphs (four times the size): exact scores and attention.")
+]
 Licence = Annotated[str | None, typer.Option(help="The model's licence, where its files do not say it for certain.")]
 SourceLanguages = Annotated[str | None, typer.Option("--source", help="Source languages, e.g. en or fr,es.")]
 TargetLanguages = Annotated[
@@ -40,11 +43,12 @@ TargetLanguages = Annotated[
 ]
 
 
-class Texts(NamedTuple):
-    """The texts of the user."""
+class Wanted(NamedTuple):
+    """The texts of the user, and whether float graphs are written, too."""
 
     calibration: Path | None
     shortlist: tuple[Path, Path] | None
+    fp32: bool
 
 
 @app.command("opus-mt")
@@ -53,6 +57,7 @@ def opus_mt(
     output: Output,
     text: Text = None,
     shortlist_text: ShortlistText = None,
+    with_fp32: Fp32 = False,
     source_languages: SourceLanguages = None,
     target_languages: TargetLanguages = None,
     licence: Licence = None,
@@ -68,7 +73,7 @@ def opus_mt(
     options = MarianOptions(
         output.name, _codes(source_languages), _codes(target_languages), positions, not plain_text, licence
     )
-    _write(read_marian(fetch_model(source, revision), options), output, Texts(text, shortlist_text))
+    _write(read_marian(fetch_model(source, revision), options), output, Wanted(text, shortlist_text, with_fp32))
 
 
 @app.command()
@@ -81,6 +86,7 @@ def ctranslate2(
     target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
     text: Text = None,
     shortlist_text: ShortlistText = None,
+    with_fp32: Fp32 = False,
     licence: Licence = None,
     credit: Annotated[str | None, typer.Option(help="Whom to credit.")] = None,
 ) -> None:
@@ -88,7 +94,7 @@ def ctranslate2(
     options = Ctranslate2Options(
         output.name, _codes(source_languages), _codes(target_language), spm, target_spm, licence, credit
     )
-    _write(read_ctranslate2(folder, options), output, Texts(text, shortlist_text))
+    _write(read_ctranslate2(folder, options), output, Wanted(text, shortlist_text, with_fp32))
 
 
 @app.command()
@@ -100,19 +106,20 @@ def argos(
     installed: Annotated[bool, typer.Option("--installed", help="All packages that are installed here.")] = False,
     text: Text = None,
     shortlist_text: ShortlistText = None,
+    with_fp32: Fp32 = False,
     licence: Licence = None,
 ) -> None:
     """Import packages of Argos Translate: LibreTranslate's own models."""
     if installed == (package is not None) or output is None:
         raise ImportRefused("give one package and --output, or --installed and --output FOLDER for all of them")
     if package is not None:
-        _write(read_argos(package, output.name, licence), output, Texts(text, shortlist_text))
+        _write(read_argos(package, output.name, licence), output, Wanted(text, shortlist_text, with_fp32))
         return
     if shortlist_text is not None:
         raise ImportRefused("--shortlist-text is for one language pair: import the packages one by one")
     for each in installed_packages():
         model = read_argos(each, None, licence)
-        _write(model, output / model.name, Texts(text, None))
+        _write(model, output / model.name, Wanted(text, None, with_fp32))
 
 
 app.command()(check)
@@ -122,14 +129,15 @@ def _codes(codes: str | None) -> tuple[str, ...]:
     return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
 
 
-def _write(model: ImportedModel, output: Path, texts: Texts) -> None:
-    text, pairs = texts.calibration, texts.shortlist
+def _write(model: ImportedModel, output: Path, wanted: Wanted) -> None:
+    text, pairs = wanted.calibration, wanted.shortlist
     lines = () if text is None else tuple(text.read_text(encoding="utf-8").splitlines())
     if text is not None and not lines:
         raise ImportRefused(f"{text}: it is empty; a sentence of {model.source_languages[0]} a line is needed")
     options = ImportOptions(
         lines,
         next_version(output),
+        ("int8", "fp16", "fp32") if wanted.fp32 else ("int8", "fp16"),
         shortlist_text=() if pairs is None else tuple(read_pairs(*pairs)),
         say=typer.echo,
     )

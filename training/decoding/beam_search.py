@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from service.bundle.limits import LOOKAHEAD_TOKENS, WRAP_TOKENS, length_limit
+from service.bundle.end_of_search import lookahead_tokens, score_to_go_on, score_to_win
+from service.bundle.limits import WRAP_TOKENS, length_limit
+from service.bundle.manifest import EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
 from training.networks.interface import Memory, Network, State
@@ -24,6 +26,8 @@ class SearchOptions:
     """The most tokens of a translation and of a source, including the end token."""
     wrap_tokens: int = WRAP_TOKENS
     """Sentences with more source tokens, including the end token, are translated in parts."""
+    early_stopping: EarlyStopping | None = None
+    """When a search ends (``service.bundle.end_of_search``); None: by our own rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,9 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
     """Return up to ``beam_size`` hypotheses of each sentence, best first, from [B, S] and [B].
 
     Each step ranks the best 2 · K continuations of a sentence. An end token among the first K finishes a
-    hypothesis; the first K others stay live. A sentence is done when no live hypothesis can beat its best finished
-    one, when K are finished and none would beat it by ending now, or at its limit, where the first K are finished as
-    they are. No hypothesis repeats itself without end (``training.decoding.repetition``).
+    hypothesis; the first K others stay live. ``service.bundle.end_of_search`` says when a sentence is done; at its
+    limit the first K are finished as they are. No hypothesis repeats itself without end
+    (``training.decoding.repetition``).
     """
     beams = _start(network, source, lengths, options)
     all_sentences = list(beams.sentences)
@@ -143,7 +147,11 @@ def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchO
     """Return whether no live hypothesis can win; ``best_live`` is the largest sum of log-probabilities."""
     if steps >= sentence.limit:
         return True
-    to_beat = max((hypothesis.score for hypothesis in sentence.results), default=float("-inf"))
-    if to_beat >= best_live / min(steps + LOOKAHEAD_TOKENS, sentence.limit) ** options.length_penalty:
-        return bool(sentence.results)
-    return len(sentence.results) >= options.beam_size and to_beat >= best_live / steps**options.length_penalty
+    if not sentence.results:
+        return False
+    scores = [hypothesis.score for hypothesis in sentence.results]
+    ahead = steps + lookahead_tokens(options.early_stopping, sentence.limit)
+    if score_to_win(scores, 1) >= best_live / min(ahead, sentence.limit) ** options.length_penalty:
+        return True
+    to_go_on = score_to_go_on(scores, 1, options.beam_size, options.early_stopping)
+    return bool(to_go_on >= best_live / steps**options.length_penalty)

@@ -23,8 +23,8 @@ from training.imports.source import ImportedModel
 
 METADATA, PIECES = "metadata.json", "sentencepiece.model"
 CREDIT = "Argos Open Technologies (Argos Translate)"
-SEARCH = DecodingDefaults(beam_size=4, length_penalty=0.2)
-"""How Argos Translate searches (``argostranslate/translate.py``)."""
+SEARCH = DecodingDefaults(beam_size=4, length_penalty=0.2, early_stopping=True)
+"""How Argos Translate searches (``argostranslate/translate.py``), in CTranslate2."""
 _WANTED = {METADATA, PIECES, "README.md", "LICENSE", *(f"model/{name}" for name in (
     MODEL, "config.json", "shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json",
     "source_vocabulary.txt", "target_vocabulary.json", "target_vocabulary.txt",

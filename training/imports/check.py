@@ -18,7 +18,7 @@ import numpy.typing as npt
 import sacrebleu
 
 from service.bundle import SERVICE
-from service.bundle.manifest import MANIFEST_NAME
+from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults
 from service.bundle.vocabulary import EOS
 from service.bundle.write import write_manifest
 from training.export.card import readme
@@ -73,8 +73,8 @@ class Original(Protocol):
     def encode(self, text: str) -> list[int]:
         """Return the ids of a source text as the original's users send it."""
 
-    def translate(self, texts: Sequence[str], beam_size: int, length_penalty: float) -> list[str]:
-        """Return a translation of each text."""
+    def translate(self, texts: Sequence[str], decoding: DecodingDefaults) -> list[str]:
+        """Return a translation of each text with these search settings, as far as the implementation has them."""
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return the scores of a translation; the target ends with its end token."""
@@ -115,15 +115,16 @@ def compare(
         raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
     if references is not None and len(references) != len(texts):
         raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
-    beam_size, penalty = model.decoding.beam_size, model.decoding.length_penalty
-    theirs = original.translate(texts, beam_size, penalty)
+    theirs = original.translate(texts, model.decoding)
     ours = translate_as_served(bundle, texts, model)
     scored = [] if references is None else against_references(ours, theirs, references)
     equal = float(np.mean([one == other for one, other in zip(ours, theirs, strict=True)]))
+    forced = _ForcedGraph(bundle, model)
     return [
         Figure("texts with the same source tokens", _same_tokens(model, original, texts), at_least=0.99),
-        *_scores(bundle, model, original, list(zip(texts, theirs, strict=True))),
+        *_scores(forced, original, list(zip(texts, theirs, strict=True))),
         Figure("equal translations (int8 against the original)", equal),
+        *_higher_scores(forced, model.decoding.length_penalty, list(zip(texts, ours, theirs, strict=True))),
         Figure("BLEU of ours against the original's", sacrebleu.corpus_bleu(ours, [theirs]).score, at_least=80),
         Figure("chrF of ours against the original's", sacrebleu.corpus_chrf(ours, [theirs]).score),
         *scored,
@@ -149,29 +150,64 @@ def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str])
     return same / len(texts)
 
 
-def _scores(bundle: Path, model: ImportedModel, original: Original, pairs: Sequence[tuple[str, str]]) -> list[Figure]:
-    """Compare scores and attention of translations that the original made."""
-    session = open_session(bundle / json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]["int8"]["forced"])
-    logprobs, attention = [], []
-    for text, translation in pairs:
+class _ForcedGraph:
+    """The bundle's own scoring of given translations, in int8."""
+
+    def __init__(self, bundle: Path, model: ImportedModel) -> None:
+        graphs = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
+        self._session, self.model = open_session(bundle / graphs["int8"]["forced"]), model
+
+    def ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
+        """Return the ids of both sides; None if the graph does not take as many."""
+        model = self.model
         source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
         source += [EOS] * model.source_end
         target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
-        if max(len(source), len(target)) > model.max_tokens:
+        return None if max(len(source), len(target)) > model.max_tokens else (source, target)
+
+    def run(self, source: Ids, target: Ids) -> Scored:
+        """Return the scores of a translation."""
+        sides = {"source": source, "target": target}
+        feeds = {name: np.array([ids]) for name, ids in sides.items()}
+        found = run(self._session, feeds | {f"{name}_lengths": np.array([len(ids)]) for name, ids in sides.items()})
+        return Scored(found["logprobs"][0], found["cross_attention"][0])
+
+
+_TIE = 1e-4
+"""Scores that differ less are equal: the last digits depend on the order of additions."""
+
+
+def _higher_scores(forced: _ForcedGraph, penalty: float, rows: Sequence[tuple[str, str, str]]) -> list[Figure]:
+    """Return the shares of texts whose translations differ, by which of the two the bundle itself scores higher."""
+    ours_higher = theirs_higher = ties = 0
+    for text, ours, theirs in rows:
+        sides = [forced.ids(text, translation) for translation in (ours, theirs)]
+        if ours == theirs or None in sides:
             continue
-        found = run(
-            session,
-            {
-                "source": np.array([source]),
-                "source_lengths": np.array([len(source)]),
-                "target": np.array([target]),
-                "target_lengths": np.array([len(target)]),
-            },
-        )
-        wanted = original.score([int(model.rows[0][i]) for i in source], [int(model.rows[1][i]) for i in target])
-        logprobs.append(np.abs(found["logprobs"][0] - wanted.logprobs))
+        scores = [forced.run(*side).logprobs.sum() / len(side[1]) ** penalty for side in sides if side is not None]
+        ties += abs(scores[0] - scores[1]) < _TIE
+        ours_higher += scores[0] - scores[1] >= _TIE
+        theirs_higher += scores[1] - scores[0] >= _TIE
+    return [
+        Figure("different, the bundle's has the higher score", ours_higher / len(rows)),
+        Figure("different, the original's has the higher score", theirs_higher / len(rows)),
+        Figure("different, with equal scores", ties / len(rows)),
+    ]
+
+
+def _scores(forced: _ForcedGraph, original: Original, pairs: Sequence[tuple[str, str]]) -> list[Figure]:
+    """Compare scores and attention of translations that the original made."""
+    model, logprobs, attention = forced.model, [], []
+    for text, translation in pairs:
+        sides = forced.ids(text, translation)
+        if sides is None:
+            continue
+        found = forced.run(*sides)
+        assert found.attention is not None
+        wanted = original.score(*([int(row) for row in rows[ids]] for rows, ids in zip(model.rows, sides, strict=True)))
+        logprobs.append(np.abs(found.logprobs - wanted.logprobs))
         if wanted.attention is not None:
-            attention.append(0.5 * np.abs(found["cross_attention"][0] - wanted.attention).sum(-1).mean())
+            attention.append(0.5 * np.abs(found.attention - wanted.attention).sum(-1).mean())
     figures = [
         Figure("mean difference of log-probabilities, nats", float(np.concatenate(logprobs).mean()), at_most=0.1)
     ]

@@ -7,7 +7,7 @@ tied to the target's embeddings. Other variants (relative or rotary positions, g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +33,8 @@ from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, 
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
+SEARCH = DecodingDefaults(early_stopping=True)
+"""CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``)."""
 LONGEST = 512
 MODEL = "model.bin"
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
@@ -62,7 +64,7 @@ class Ctranslate2Options:
     """The SentencePiece model of the target; None: that of the source."""
     licence: str | None = None
     credit: str | None = None
-    decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
+    decoding: DecodingDefaults = SEARCH
     format: Literal["ctranslate2", "argos"] = "ctranslate2"
     origin: str | None = None
     """The model's name in the card; None: the name of the folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
+from service.bundle.limits import length_limit
+from service.bundle.manifest import DecodingDefaults
 from training.imports.check import Ids, Scored
 from training.imports.ctranslate2 import piece_lists
 from training.imports.errors import ImportRefused
@@ -49,21 +52,28 @@ class Ctranslate2Original:
         """Return the ids of a source text without its end."""
         return [self._ids.get(piece, self._unknown) for piece in self._pieces.encode(text, out_type=str)]
 
-    def translate(self, texts: Sequence[str], beam_size: int, length_penalty: float) -> list[str]:
-        """Return a translation of each text, as Argos Translate asks for it; <unk> is never chosen."""
+    def translate(self, texts: Sequence[str], decoding: DecodingDefaults) -> list[str]:
+        """Return a translation of each text, as Argos Translate asks for it; <unk> is never chosen.
+
+        The longest translation depends on the source as in the service, so only sources of one length run together.
+        """
         sources = [self._source(self._pieces.encode(text, out_type=str)) for text in texts]
-        found: list[str] = []
-        for first in range(0, len(sources), _TOGETHER):
-            group = sources[first : first + _TOGETHER]
+        order = sorted(range(len(texts)), key=lambda at: len(sources[at]))
+        found: dict[int, str] = {}
+        for length, same in itertools.groupby(order, key=lambda at: len(sources[at])):
+            group = list(same)
             results = self._translator.translate_batch(
-                group,
-                beam_size=beam_size,
-                length_penalty=length_penalty,
+                [sources[at] for at in group],
+                max_batch_size=_TOGETHER,
+                beam_size=decoding.beam_size,
+                length_penalty=decoding.length_penalty,
                 disable_unk=True,
-                max_decoding_length=min(2 * max(map(len, group)) + 8, self._limit),
+                max_decoding_length=length_limit(length + self._appends_end, self._limit),
             )
-            found += [str(self._decoder.decode(result.hypotheses[0])) for result in results]
-        return found
+            found |= {
+                at: str(self._decoder.decode(result.hypotheses[0])) for at, result in zip(group, results, strict=True)
+            }
+        return [found[at] for at in range(len(texts))]
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return the log-probabilities of a translation; the library does not give every head's attention."""

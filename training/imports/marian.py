@@ -31,7 +31,8 @@ LONGEST = 512
 _LANGUAGE_TOKEN = re.compile(r">>(.+)<<")
 _NAMED = re.compile(r"opus-mt(?:-tc-(?:base|big|small))?-([A-Za-z_]{2,8})-([A-Za-z_]{2,8})$")
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
-_BEAM_LIMIT = 8
+_BEAM_LIMIT, _PENALTY_LIMIT = 8, 5.0
+"""Of the service (``MAX_BEAM_SIZE``, ``MAX_LENGTH_PENALTY``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,22 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
             options.opus_text,
         ),
         alignment=AlignmentHead(network.decoder_layers - 1, 0, "produce"),
-        decoding=DecodingDefaults(min(int(generation.get("num_beams") or config.get("num_beams") or 4), _BEAM_LIMIT)),
+        decoding=_decoding(config | {key: value for key, value in generation.items() if value is not None}, folder),
         max_tokens=min(LONGEST, int(config.get("max_position_embeddings", LONGEST))),
         rows=(source.rows, target.rows),
     )
+
+
+def _decoding(settings: Mapping[str, Any], where: Path) -> DecodingDefaults:
+    """Return the search settings of ``generation_config.json``, or of ``config.json`` where it has none."""
+    penalty, ending = settings.get("length_penalty"), settings.get("early_stopping")
+    penalty, ending = 1.0 if penalty is None else penalty, False if ending is None else ending
+    if not isinstance(penalty, int | float) or not 0 <= penalty <= _PENALTY_LIMIT:
+        raise ImportRefused(f"{where}: length_penalty is {penalty!r}; it must be from 0 to {_PENALTY_LIMIT:g}")
+    if not isinstance(ending, bool) and ending != "never":
+        raise ImportRefused(f"{where}: early_stopping is {ending!r}; true, false and 'never' can be imported")
+    beam_size = min(int(settings.get("num_beams") or 4), _BEAM_LIMIT)
+    return DecodingDefaults(beam_size, float(penalty), early_stopping=ending)
 
 
 def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> TransformerConfig:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from service.bundle.manifest import DecodingDefaults
 from training.imports.check import Ids, Scored
 from training.imports.errors import ImportRefused
 from training.imports.source import ImportedModel
@@ -37,8 +38,8 @@ class MarianOriginal:
         ids: list[int] = self._tokenizer(self._plain(text))["input_ids"][:-1]
         return ids
 
-    def translate(self, texts: Sequence[str], beam_size: int, length_penalty: float) -> list[str]:
-        """Return a translation of each text."""
+    def translate(self, texts: Sequence[str], decoding: DecodingDefaults) -> list[str]:
+        """Return a translation of each text with these search settings."""
         import torch
 
         found: list[str] = []
@@ -48,8 +49,9 @@ class MarianOriginal:
                 rows = self._model.generate(
                     input_ids=ids,
                     attention_mask=torch.ones_like(ids),
-                    num_beams=beam_size,
-                    length_penalty=length_penalty,
+                    num_beams=decoding.beam_size,
+                    length_penalty=decoding.length_penalty,
+                    early_stopping=decoding.early_stopping or False,
                     do_sample=False,
                     max_length=min(2 * ids.shape[1] + 9, 512),
                     bad_words_ids=self._never,

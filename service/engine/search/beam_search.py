@@ -6,10 +6,11 @@ plain sum, 1 the mean. (CTranslate2 and Sockeye use the same form; Wu et al., ar
 A step considers the 2 * K best continuations of the K live hypotheses of a sentence. Those among the best K that end
 with </s> are finished and leave. The best K others stay live, so a live hypothesis replaces each finished one. The
 search of a sentence ends
-- when no live hypothesis could beat the worst of the n best finished even if its next LOOKAHEAD_TOKENS tokens were
-  certain;
-- when K are finished and no live one would beat that one if it ended here (the count alone, which others use, stops
-  too early where the model is sure of itself: </s> is then among the K likeliest at every step, unlikely as it is);
+- when no live hypothesis could beat the worst of the n best finished even if its next tokens were certain: two by our
+  own rule, all up to the maximum length where the bundle says how a search ends (`early_stopping`);
+- when K are finished and no live one would beat that one if it ended here, by our own rule (the count alone, which
+  others use, stops too early where the model is sure of itself: </s> is then among the K likeliest at every step,
+  unlikely as it is); `service.bundle.end_of_search` has the other rules;
 - at the maximum length, where the best K are finished as they stand;
 - when no token may follow.
 
@@ -28,7 +29,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.bundle.limits import LOOKAHEAD_TOKENS
+from service.bundle.end_of_search import lookahead_tokens, score_to_go_on, score_to_win
+from service.bundle.manifest import EarlyStopping
 from service.bundle.repetition import LEAST_RUN
 from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.hypotheses import BeamCandidates, Finished, best_live
@@ -66,6 +68,7 @@ class Beam:
         self._eos, self._bos = eos, bos
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
+        self._early_stopping: list[EarlyStopping | None] = []
         self._guard = RepetitionGuard(beam_size)
         self._values = ValueSearch(beam_size, eos)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
@@ -79,7 +82,9 @@ class Beam:
             "longest": np.empty(one, np.int64),
             "shortest": np.empty(one, np.int64),
             "closed": np.empty(one, np.int64),  # hypotheses finished so far
-            "to_beat": np.empty(one, np.float64),  # score of the worst of the n best finished; -inf before there are n
+            "lookahead": np.empty(one, np.int64),  # tokens that are assumed to be certain
+            "to_win": np.empty(one, np.float64),  # score that a live hypothesis must be able to reach; -inf: any
+            "to_go_on": np.empty(one, np.float64),  # score that one must exceed if it ended now; -inf: any
             "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
             "tokens": np.empty(per_slot, np.int64),
             "past": np.empty(history, np.int64),  # [B, T, K]: token * MAX_BEAM_SIZE + slot it continues
@@ -112,7 +117,8 @@ class Beam:
         arrays["longest"][index] = search.max_length
         arrays["shortest"][index] = search.min_length
         self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
-        arrays["to_beat"][index] = -np.inf
+        arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
+        arrays["to_win"][index] = arrays["to_go_on"][index] = -np.inf
         # All slots hold the same empty hypothesis. Only the first counts, otherwise the beam would fill with copies.
         arrays["scores"][index] = -np.inf
         arrays["scores"][index, 0] = 0.0
@@ -121,6 +127,7 @@ class Beam:
         self._values.add(index, values)
         self._finished.append([])
         self._n_best.append(min(search.n_best, self.beam_size))
+        self._early_stopping.append(search.early_stopping)
         return index
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
@@ -131,7 +138,7 @@ class Beam:
         for array in self._arrays.values():
             array[holes] = array[movers]
         self._guard.move(holes, movers)
-        for records in (self._finished, self._n_best):
+        for records in (self._finished, self._n_best, self._early_stopping):
             swap_remove(records, len(removed), holes, movers)
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
@@ -233,9 +240,9 @@ class Beam:
         found = self._finished[index]
         found.append(finished)
         self._arrays["closed"][index] = len(found)
-        wanted = self._n_best[index]
-        if len(found) >= wanted:
-            self._arrays["to_beat"][index] = sorted((each.score for each in found), reverse=True)[wanted - 1]
+        scores, n_best = [each.score for each in found], self._n_best[index]
+        self._arrays["to_win"][index] = score_to_win(scores, n_best)
+        self._arrays["to_go_on"][index] = score_to_go_on(scores, n_best, self.beam_size, self._early_stopping[index])
 
     def _close_live(self, index: int, slot: int) -> Finished:
         """Close the live hypothesis of a slot with the tokens it has, possibly none."""
@@ -287,15 +294,14 @@ class Beam:
     def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
-        closed = arrays["closed"][:size]
-        if not np.count_nonzero(closed):
+        if not np.count_nonzero(arrays["closed"][:size]):
             return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
-        to_beat, penalty = arrays["to_beat"][:size], arrays["penalty"][:size]
-        steps = arrays["steps"][:size]
+        to_win, to_go_on = arrays["to_win"][:size], arrays["to_go_on"][:size]
+        steps, penalty = arrays["steps"][:size], arrays["penalty"][:size]
         # A sum of log-probabilities never rises, so this is the most that a live hypothesis can reach so soon.
-        hopeless = to_beat >= best / np.minimum(steps + LOOKAHEAD_TOKENS, arrays["longest"][:size]) ** penalty
-        enough = (closed >= self.beam_size) & (to_beat >= best / steps**penalty)
+        hopeless = to_win >= best / np.minimum(steps + arrays["lookahead"][:size], arrays["longest"][:size]) ** penalty
+        enough = to_go_on >= best / steps**penalty
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 

@@ -24,7 +24,8 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
         raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
     if options.max_length is not None and options.max_length <= options.min_length:
         raise InvalidOption(f"max_length is {options.max_length}; it must be more than min_length and at least 1.")
-    return replace(options, beam_size=beam_size, length_penalty=length_penalty)
+    ending = defaults.early_stopping if options.early_stopping is None else options.early_stopping
+    return replace(options, beam_size=beam_size, length_penalty=length_penalty, early_stopping=ending)
 
 
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
@@ -59,6 +60,7 @@ def search_options(options: TranslationOptions, source_tokens: int, target_limit
         max_length=max(length_limit(source_tokens, target_limit, options.max_length), min_length + 1),
         min_length=min_length,
         n_best=n_best,
+        early_stopping=options.early_stopping,
     )
 
 

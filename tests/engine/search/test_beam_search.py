@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.bundle.manifest import EarlyStopping
 from service.engine.scheduling.batch import Batch
 from service.engine.search.beam_search import candidates_for
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.support.fake_model import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
+
+ENDINGS: list[EarlyStopping | None] = [None, False, True, "never"]
 
 
 def search(rule: Rule, sources: list[tuple[int, ...]], options: SearchOptions) -> list[tuple[Hypothesis, ...]]:
@@ -61,13 +64,45 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int, penalty: floa
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=st.integers(0, 10_000), beam_size=st.integers(1, 8), count=st.integers(2, 12))
-def test_a_sentence_gets_the_same_numbers_alone_and_in_company(seed: int, beam_size: int, count: int) -> None:
+@given(
+    seed=st.integers(0, 10_000),
+    beam_size=st.integers(1, 8),
+    count=st.integers(2, 12),
+    ending=st.sampled_from(ENDINGS),
+)
+def test_a_sentence_gets_the_same_numbers_alone_and_in_company(
+    seed: int, beam_size: int, count: int, ending: EarlyStopping | None
+) -> None:
     rule = hashed_rule(9, temperature=0.7)
     sources = [(seed, at, *range(3, 3 + at % 4), EOS) for at in range(count)]
-    options = SearchOptions(beam_size=beam_size, max_length=12, n_best=beam_size)
+    options = SearchOptions(beam_size=beam_size, max_length=12, n_best=beam_size, early_stopping=ending)
     together = search(rule, sources, options)
     assert together == [search(rule, [source], options)[0] for source in sources]
+
+
+def best_score(seed: int, beam_size: int, ending: EarlyStopping | None) -> float:
+    options = SearchOptions(beam_size, length_penalty=1.0, max_length=20, early_stopping=ending)
+    [[best]] = search(hashed_rule(7, temperature=0.9), [(seed, EOS)], options)
+    return best.score
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10_000), beam_size=st.integers(2, 5))
+def test_a_search_that_waits_longer_never_finds_a_lower_score(seed: int, beam_size: int) -> None:
+    never, false, true, own = (best_score(seed, beam_size, ending) for ending in ("never", False, True, None))
+    assert never >= false >= true
+    assert never >= own
+
+
+def test_the_rules_end_searches_at_different_times() -> None:
+    scores = {ending: [best_score(seed, 4, ending) for seed in range(30)] for ending in ENDINGS}
+    assert scores["never"] > scores[False] > scores[True]  # somewhere each waits for something better
+    assert scores[None] != scores[False]
+
+
+@pytest.mark.parametrize("ending", [False, True, "never"])
+def test_a_greedy_search_ends_with_its_first_hypothesis_by_every_rule(ending: EarlyStopping) -> None:
+    assert [best_score(seed, 1, ending) for seed in range(20)] == [best_score(seed, 1, None) for seed in range(20)]
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 4, 8])

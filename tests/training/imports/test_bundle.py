@@ -71,6 +71,24 @@ def hub_tokenizer(folder: Path) -> Any:
     return MarianTokenizer(source, target, vocabulary, source_lang="eng", target_lang="fra")
 
 
+async def test_a_beam_search_never_finds_a_lower_score_than_transformers(
+    folder: Path, theirs: Any, translator: Translator
+) -> None:
+    tokenizer, texts = hub_tokenizer(folder), ENGLISH[::9]
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
+    model = read_marian(folder, MarianOptions("imported", ("en",), ("fr",)))
+    never = np.setdiff1d(np.arange(theirs.config.vocab_size), model.rows[1][model.target.producible])[:, None].tolist()
+    with torch.no_grad():
+        found = theirs.generate(
+            **batch, num_beams=4, do_sample=False, max_length=60, bad_words_ids=never, renormalize_logits=True,
+            return_dict_in_generate=True, output_scores=True,
+        )  # fmt: skip
+    options = TranslationOptions(beam_size=4, max_length=59, details=True)
+    ours = [each.sentences[0].score for each in await translator.translate(texts, options, split=False)]
+    assert model.decoding.early_stopping is False
+    assert np.array(ours) == pytest.approx(found.sequences_scores.numpy(), abs=0.01)  # int8
+
+
 async def test_translations_are_those_of_transformers(folder: Path, theirs: Any, translator: Translator) -> None:
     tokenizer = hub_tokenizer(folder)
     texts = ENGLISH[::6]
