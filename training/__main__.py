@@ -8,6 +8,7 @@ import typer
 
 from service.bundle.errors import BundleError
 from training.cli import align, confidence, distil, evaluate, experiments, imports
+from training.cli.attribution import attribution
 from training.cli.export import export
 from training.cli.pooling import pooling
 from training.cli.train import prepare, train
@@ -28,6 +29,7 @@ app.command("rival", hidden=True)(align.eflomal)  # the old name
 app.command()(evaluate.lengths)
 app.command()(export)
 app.command()(pooling)
+app.command()(attribution)
 app.command()(experiments.grid)
 app.command()(experiments.report)
 app.command()(confidence.confidence)
