@@ -1,4 +1,4 @@
-"""The Multi30k models kept for tests translate captions, given by their folder."""
+"""The Multi30k model kept for tests translates captions, given by its folder."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_two_translations_and_two_models_are_compared(local: Translator) -> None
     first = local.attention(TEXT, GERMAN, tokens="word")
     second = local.attention(TEXT, "Ein Kerl schläft.", tokens="word")
     assert "<svg" in first.contrast(second).svg
-    with Translator.load("multi30k-bahdanau-en-de", models_dir=str(MODELS)) as other:
+    with Translator.load("bahdanau-en-de", models_dir=str(ROOT / "models")) as other:
         compared = first.compare(other.attention(TEXT, GERMAN, tokens="word"))
     assert "difference" in compared.svg
     with pytest.raises(InvalidInput, match="two translations of one text"):
