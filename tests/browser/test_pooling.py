@@ -8,7 +8,9 @@ from playwright.sync_api import Page, expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LIT = """canvas => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     const dark = Array.from({ length: data.length / 4 }, (_, at) => 255 - data[4 * at]);
     return dark.filter((value) => value > 40).length / dark.length;
 }"""
