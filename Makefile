@@ -23,12 +23,15 @@ BUILD_ARGS ?=
 SHIPPED := $(VENV)/shipped
 SUPPLY := $(VENV)/supply/bin
 SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
+# What `make release-check` uses, in an environment of its own.
+RELEASE := $(VENV)/release/bin
+RELEASE_PROGRAMS := build check-wheel-contents twine uv zizmor
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format book docs sbom audit containers bench bench-soak clean
+.PHONY: help serve test lint format book docs sbom audit resolve release-check containers bench bench-soak clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
 	@exec $(BIN)/translucent serve --port $(PORT)
@@ -57,6 +60,13 @@ sbom: $(SBOM) ## List what an image installs, as CycloneDX, in build/
 
 audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of what is pinned (needs the network)
 	@$(BIN)/python deploy/audit.py --pip-audit $(SUPPLY)/pip-audit $(ARGS)
+
+resolve: $(VENV)/release-installed ## Resolve every extra for every Python and system (needs the network)
+	$(BIN)/python -m deploy.resolve --uv $(RELEASE)/uv
+
+release-check: resolve ## Build wheel and sdist, use them with every Python that is here, check the workflows
+	$(RELEASE)/zizmor --offline --persona auditor .github/workflows
+	$(BIN)/python -m deploy.release_check --tools $(RELEASE) $(ARGS)
 
 containers: $(VENV)/development-$(ACCELERATOR) ## Build the image and test it with podman and compose (BUILD_ARGS for podman build)
 	podman build --format docker $(BUILD_ARGS) --label $$($(BIN)/python -m deploy.sources) \
@@ -102,6 +112,13 @@ $(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python
 	@$(BIN)/python -m venv --clear --without-pip $(VENV)/supply
 	@$(BIN)/python -m pip --python $(SUPPLY)/python install --quiet --quiet --disable-pip-version-check \
 		--constraint constraints.txt $(SUPPLY_PROGRAMS)
+	@touch $@
+
+$(VENV)/release-installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what checks a release"
+	@$(BIN)/python -m venv --clear --without-pip $(VENV)/release
+	@$(BIN)/python -m pip --python $(RELEASE)/python install --quiet --quiet --disable-pip-version-check \
+		--constraint constraints.txt $(RELEASE_PROGRAMS)
 	@touch $@
 
 $(SBOM): pyproject.toml constraints.txt $(VENV)/supply-installed

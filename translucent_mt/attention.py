@@ -32,7 +32,7 @@ class Attention:
 
     @property
     def weights(self) -> FloatArray:
-        """Return the weights; each row of the last axis sums to 1."""
+        """Return the weights, whose rows sum to 1; for occlusion the log-probability that each token loses."""
         return self._map.weights
 
     @property
@@ -81,7 +81,7 @@ class Attention:
         return self._map.token_ranks
 
     @property
-    def kind(self) -> Literal["cross", "encoder", "decoder"]:
+    def kind(self) -> Literal["cross", "encoder", "decoder", "occlusion"]:
         """Return which attention it is."""
         return self._map.kind
 

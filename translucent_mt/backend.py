@@ -48,7 +48,7 @@ class ConnectOptions(TypedDict, total=False):
 class AttentionOptions(TypedDict, total=False):
     """Which attention; the names and meanings are those of `POST /attention`."""
 
-    kind: Literal["cross", "encoder", "decoder"]
+    kind: Literal["cross", "encoder", "decoder", "occlusion"]
     layer: Selector  # align, mean, all, or a number from 0
     head: Selector
     tokens: Literal["subword", "word"]

@@ -64,7 +64,7 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
     worker_settings = settings.worker
     if not worker_settings.inter_threads:
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
-        suiting = default_inter_threads(model.placement.device, len(os.sched_getaffinity(0)))
+        suiting = default_inter_threads(model.placement.device, own_cores())
         worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
@@ -81,6 +81,11 @@ def restarting(on_restart: RestartListener) -> WorkerFactory:
         return LoadedWorker(RestartingWorker(loaded.worker, again, on_restart), loaded.placement)
 
     return load
+
+
+def own_cores() -> int:
+    """Return the cores that this process may use; all of the machine where a system cannot tell, such as macOS."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_inter_threads(device: str, cores: int) -> int:

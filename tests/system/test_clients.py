@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
 import pytest
-import tritonclient.http as triton
 from libretranslatepy import LibreTranslateAPI
-from tritonclient.utils import InferenceServerException
 
 from tests.support.server import ServerProcess, running_dummy
+
+if TYPE_CHECKING:
+    import tritonclient.http as triton
+    from tritonclient.utils import InferenceServerException
+else:
+    triton = pytest.importorskip("tritonclient.http", reason="gevent, which it needs, has no wheels for this system")
+    InferenceServerException = pytest.importorskip("tritonclient.utils").InferenceServerException
 
 
 @pytest.fixture(scope="module")
