@@ -13,6 +13,10 @@ from typing import Any
 import yaml
 
 from training.recipe import Recipe, RecipeError, load_recipe
+from training.runs.fingerprint import hash_of
+
+LONGEST_NAME = 64
+"""Characters of a bundle's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,18 @@ def make_variants(
             continue
         name = variant_name(base, recipe, overrides)
         for seed in range(recipe.seed, recipe.seed + seeds):
-            full_name = base.name if name == "base" else f"{base.name}-{name}"
+            full_name = _short(base.name if name == "base" else f"{base.name}-{name}")
             changed = recipe.model_copy(update={"seed": seed, "name": full_name})
             variants[name, seed] = Variant(name, changed)
     ordered = sorted(variants, key=lambda key: key[1])  # a stable sort: seed by seed, in the order of the variants
     return [variants[key] for key in ordered], list(dict.fromkeys(refused))
+
+
+def _short(name: str) -> str:
+    """Return a name that a bundle may have: of a long one, the beginning and a hash."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9].rstrip('-')}-{hash_of(name.encode())[:8]}"
 
 
 def _last_line(error: RecipeError) -> str:

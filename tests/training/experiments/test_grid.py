@@ -55,6 +55,15 @@ def test_a_variant_has_one_name_and_its_seeds() -> None:
     assert variants[0].recipe.name == "toy-bahdanau-score-concat"
 
 
+def test_a_long_name_is_shortened_to_what_a_bundle_may_have() -> None:
+    fixed = ("optimisation.max_updates=60", "optimisation.cooldown_updates=30", "network.encoder_hidden=32")
+    axes = [parse_axis("network.score=gaussian,dot")]
+    variants, _ = make_variants(TOY, fixed, combinations(axes, False), 1)
+    found = [variant.recipe.name for variant in variants]
+    assert len(set(found)) == 2
+    assert all(len(name) <= 64 and name.startswith("toy-bahdanau-encoder-hidden-32-score") for name in found)
+
+
 def test_combinations_that_no_recipe_can_have_are_named() -> None:
     axes = [parse_axis(text) for text in ("network.cell=gru,lstm", "network.conditional=false,true")]
     variants, refused = make_variants(TOY, (), combinations(axes, False), 1)
@@ -109,8 +118,8 @@ def test_a_grid_is_trained_exported_and_measured_once(tmp_path: Path) -> None:
     assert first.exit_code == 0, first.output
     content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
     assert [row["variant"] for row in content["summary"]] == [
-        "cooldown-updates-30-encoder-hidden-32-max-updates-60",
-        "cooldown-updates-30-encoder-hidden-32-max-updates-60-score-gaussian",
+        "encoder-hidden-32-cooldown-updates-30-max-updates-60",
+        "encoder-hidden-32-score-gaussian-cooldown-updates-30-max-updates-60",
     ]
     for cell in content["cells"]:
         assert cell["parameters"] > 10_000
@@ -118,7 +127,7 @@ def test_a_grid_is_trained_exported_and_measured_once(tmp_path: Path) -> None:
         assert cell["serving_tokens_per_second"] > 0
         assert [bucket["longest"] for bucket in cell["by_length"]] == [4, None]
         bundle = load_bundle(tmp_path / "runs" / "toy-bahdanau" / cell["variant"] / "seed-1" / "bundle")
-        assert bundle.manifest.name.startswith("toy-bahdanau-cooldown")
+        assert bundle.manifest.name.startswith("toy-bahdanau-encoder")
     for end in (".md", "-loss.svg", "-lengths.svg"):
         assert (tmp_path / "out" / f"toy{end}").read_text("utf-8")
     again = CliRunner().invoke(app, arguments)
