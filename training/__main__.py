@@ -7,7 +7,7 @@ import os
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import align, confidence, distil, evaluate, experiments, imports
+from training.cli import align, confidence, distil, evaluate, experiments, imports, sentence
 from training.cli.attribution import attribution
 from training.cli.export import export
 from training.cli.pooling import pooling
@@ -35,6 +35,7 @@ app.command()(experiments.report)
 app.command()(confidence.confidence)
 app.command()(confidence.reliability)
 app.add_typer(imports.app, name="import")
+app.add_typer(sentence.app, name="sentence")
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ class Attention:
         return self._map.token_ranks
 
     @property
-    def kind(self) -> Literal["cross", "encoder", "decoder", "occlusion"]:
+    def kind(self) -> Literal["cross", "encoder", "decoder", "occlusion", "sentence"]:
         """Return which attention it is."""
         return self._map.kind
 

@@ -24,6 +24,7 @@ from service.api.routes import (
     attention,
     detect,
     documents,
+    embed,
     glossaries,
     health,
     languages,
@@ -123,7 +124,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.jobs = job_runner(service)
     families = (
         *(translate, documents, detect, stream, attention, pooling, languages, glossaries, models, libretranslate),
-        *(open_inference, repository, health, metrics, docs_page, page),
+        *(embed, open_inference, repository, health, metrics, docs_page, page),
     )
     for family in families:
         app.include_router(family.router)

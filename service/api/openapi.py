@@ -16,6 +16,7 @@ from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.common import ErrorBody
 from service.api.schemas.detect import DetectForm, DetectRequest
+from service.api.schemas.embed import EmbedForm, EmbedRequest
 from service.api.schemas.inference_request import InferenceRequest
 from service.api.schemas.repository import IndexRequest, LoadRequest
 from service.api.schemas.stream import EVENTS, StreamRequest
@@ -27,6 +28,7 @@ FORMS: dict[type[BaseModel], type[BaseModel]] = {
     StreamRequest: StreamRequest,
     DetectRequest: DetectForm,
     AttentionRequest: AttentionRequest,
+    EmbedRequest: EmbedForm,
 }
 DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
@@ -34,6 +36,7 @@ TAGS = {
     "Translation": "Translation and language detection, compatible with LibreTranslate.",
     "Documents": "Translation of documents in the background.",
     "Attention": "Attention weights of a translation, as data and as pictures.",
+    "Embeddings": "Sentence embeddings.",
     "Models": "Served languages, and models with their model cards.",
     "Open Inference Protocol": "For clients of KServe and Triton.",
     "Operations": "Health probes and metrics.",

@@ -10,6 +10,7 @@ from service.api.interface import RegistryPort, TranslatorPort
 from service.api.language_detection import LanguageDetection
 from service.api.language_names import language_name
 from service.detection import Guess
+from service.embedding import Embedder
 from service.engine import Glossary, Languages, ModelInfo, Pair, in_order, pairs_of
 from service.glossaries.checks import Entries, GlossaryLimits, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
@@ -27,6 +28,7 @@ class Service:
     metrics: Metrics
     draining: bool = False
     tracing: Tracing = field(default_factory=Tracing)
+    embedder: Embedder | None = None
     detection: LanguageDetection = field(default_factory=LanguageDetection, init=False)
     glossaries: GlossaryFolder = field(init=False)
     _models: list[ModelInfo] = field(default_factory=list, init=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from service.bundle.embedding import has_embedding_model
 from service.bundle.errors import BundleIncompatible, BundleMissing, EngineError
 from service.bundle.load import Bundle, is_bundle, load_bundle
 from service.bundle.manifest import MANIFEST_NAME
@@ -57,6 +58,8 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
         raise BundleMissing(f"{folder}: there is no such folder of models.")
     bundles: dict[str, Bundle] = {}
     for path in _subfolders(folder, gallery):
+        if has_embedding_model(path):
+            continue
         if path.name == GALLERY:
             continue
         if not is_bundle(path):

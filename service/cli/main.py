@@ -1,4 +1,4 @@
-"""The command line: `translucent serve`, `models`, `translate`, `settings`, `keys`; `python -m service` is the same.
+"""The command line: `translucent serve`, `models`, `translate`, `align-corpus`, `settings`, `keys`.
 
 Exit codes: 0 success, 1 failure, 2 wrong command or configuration, 130 interrupted.
 """
@@ -13,6 +13,7 @@ import typer
 
 from service import __version__
 from service.cli import models as catalogue
+from service.cli.align_corpus import align_corpus
 from service.cli.keys import keys
 from service.cli.options import FAILED, ModelsDir, fail, read_settings
 from service.cli.serve import serve
@@ -67,6 +68,7 @@ def models(
 
 
 cli.command()(translate)
+cli.command("align-corpus")(align_corpus)
 
 
 @cli.command()

@@ -25,6 +25,7 @@ ModelStateName = Literal[
 AttentionKind = Literal["cross", "encoder", "decoder"]
 # occlusion: no attention, but what each target token loses if a source word is removed; shown beside it
 ViewKind = Literal["cross", "encoder", "decoder", "occlusion"]
+MapKind = Literal["cross", "encoder", "decoder", "occlusion", "sentence"]  # sentence: hops (service.embedding)
 # localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
 ValueHandling = Literal["localize", "keep", "off"]
 # search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
@@ -177,7 +178,7 @@ class AttentionScores:
 class AttentionMap:
     """Attention weights of one sentence pair, with named axes and located tokens."""
 
-    kind: ViewKind
+    kind: MapKind
     layer: Selector
     head: Selector
     axes: tuple[str, ...]  # e.g. ("target", "source"), with "layer" and "head" in front for `all`

@@ -185,7 +185,7 @@ def digest(found: AttentionMap) -> str:
 def headline(found: AttentionMap) -> tuple[str, ...]:
     """Return the two texts, on one line if they are short, or the one text of self-attention."""
     source, target = (shorten(clean(text).strip(), TITLE_LENGTH) for text in (found.source_text, found.target_text))
-    if found.kind == "encoder":
+    if found.kind in ("encoder", "sentence"):
         return (source,)
     if found.kind == "decoder":
         return (target,)
@@ -236,7 +236,7 @@ def _panel(
         weights=np.asarray(np.round(weights.astype(np.float64), DIGITS), np.float64),
         rows=rows,
         columns=columns,
-        row_title="source" if found.kind == "encoder" else "target",
+        row_title={"encoder": "source", "sentence": "hop"}.get(found.kind, "target"),
         column_title="target read so far" if found.kind == "decoder" else "source",
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
         scores=tuple(Score(logprob, rank) for logprob, rank in scores),
@@ -256,6 +256,7 @@ def _what(found: AttentionMap) -> str:
         "cross": "cross-attention",
         "encoder": "encoder self-attention",
         "decoder": "decoder self-attention",
+        "sentence": "sentence embedding",
         "occlusion": "occlusion: what a target token loses if a source word is removed",
     }[found.kind]
     return name if found.scores is None else f"{name}, scores before the softmax"
@@ -265,6 +266,9 @@ def _selected(found: AttentionMap, naming: Naming) -> str:
     # Short, because each letter takes time to draw.
     if found.kind == "occlusion":
         return ""
+    if found.kind == "sentence":
+        hops = len(found.target_tokens)
+        return f"{hops} hop{'s' if hops > 1 else ''}"
     if found.layer == found.head and found.layer in ("mean", "all"):
         return {"mean": "mean of all heads", "all": "all heads"}[str(found.layer)]
     aligning = naming.aligning.get(found.model)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from service.api.state import Service
+from service.embedding import embedder_in
 from service.engine import (
     Budget,
     EngineHost,
@@ -87,7 +88,8 @@ def serve_models(settings: Settings) -> int:
         )
         registry.load()
         warn_of_useless_pivot(settings.pivot, registry.models())
-        return run(Service(settings, registry, metrics, tracing=tracing), registry)
+        embedder = embedder_in(settings.models_dir) if settings.embeddings else None
+        return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
 
 
 def with_cache_of(settings: Settings, open_worker: WorkerFactory, metrics: Metrics) -> WorkerFactory:

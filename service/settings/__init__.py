@@ -208,6 +208,12 @@ class Settings(DocumentSettings):
         ge=1,
     )
     batch_limit: int = setting(128, "Most texts in one list", "a whole number of at least 1", ge=1)
+    embeddings: bool = setting(
+        True,
+        "Whether `/embed` and `/attention?kind=sentence` are answered, if the folder of models has a "
+        "sentence-embedding model in `sentence/`",
+        "true or false",
+    )
     attention_weight_limit: int = setting(
         250_000,
         "Most attention weights in one answer of `/attention`, as data or as a picture; a request for more gets 400 "

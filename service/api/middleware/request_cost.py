@@ -14,7 +14,7 @@ from service.api.errors import ApiError
 from service.api.request_body import FIELDS, decode_json, read_body, read_fields
 from service.api.schemas.inference_request import sizes
 
-LISTS = frozenset({"/translate", "/detect"})  # their `q` may be a list of texts
+LISTS = {"/translate": "q", "/detect": "q", "/embed": "inputs"}  # the field that may be a list of texts
 INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
 
@@ -28,7 +28,7 @@ async def cost_of(scope: Scope, body: Message) -> int:
     try:
         if scope["path"] in LISTS:
             scope[FIELDS] = await read_fields(request)
-            texts = scope[FIELDS].get("q")
+            texts = scope[FIELDS].get(LISTS[scope["path"]])
             return max(1, len(texts)) if isinstance(texts, list) else 1
         if INFERENCE.fullmatch(scope["path"]):
             message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
@@ -18,12 +18,13 @@ from service.api.attention_formats import (
     check_digests,
     drawing_of,
     naming_of,
+    negotiated,
     other_contents,
     represent,
 )
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, RendererDep, ServiceDep, fields_of
+from service.api.dependencies import ContextDep, RendererDep, ServiceDep
 from service.api.errors import ApiError, invalid
 from service.api.etag import entity_tag, matches
 from service.api.interface import TranslatorPort
@@ -35,7 +36,10 @@ from service.api.schemas.attention import (
     AttentionResponse,
     BertvizAttention,
 )
+from service.api.schemas.embed import SentenceAttentionRequest
+from service.api.sentence_attention import attention_map, embedder_of, read_attention_fields
 from service.api.state import Service
+from service.api.thread_pools import EMBEDDINGS
 from service.engine import (
     AttentionMap,
     AttentionOptions,
@@ -118,7 +122,7 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown: source and target are then those of its own
 
 
-FieldsDep = Annotated[AttentionRequest, Depends(fields_of(AttentionRequest))]
+FieldsDep = Annotated[AttentionRequest | SentenceAttentionRequest, Depends(read_attention_fields)]
 
 
 @router.get(
@@ -150,8 +154,14 @@ async def post_attention(
 
 
 async def _answer(
-    request: Request, fields: AttentionRequest, service: Service, context: RequestContext, renderer: FigureRenderer
+    request: Request,
+    fields: AttentionRequest | SentenceAttentionRequest,
+    service: Service,
+    context: RequestContext,
+    renderer: FigureRenderer,
 ) -> Response:
+    if isinstance(fields, SentenceAttentionRequest):
+        return await _sentence(request, fields, service, context, renderer)
     drawing = drawing_of(fields, request.headers.get("accept", ""))
     job = job_of(fields, service.languages, service.settings.values, all_heads=drawing.form == "bertviz")
     check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
@@ -180,6 +190,50 @@ async def _answer(
     response = await deadline.wait_for(represent(maps, drawing, naming, renderer))
     response.headers.update(headers)
     return response
+
+
+async def _sentence(
+    request: Request,
+    fields: SentenceAttentionRequest,
+    service: Service,
+    context: RequestContext,
+    renderer: FigureRenderer,
+) -> Response:
+    """Return the attention matrix A of one sentence in the requested form; raise ApiError."""
+    embedder = embedder_of(service)
+    check_characters([fields.text], service.settings)
+    context.count([fields.text], embedder.manifest.name)
+    drawing = _sentence_drawing(fields, request.headers)
+    check_digests(drawing, [embedder.digest])
+    tag = [embedder.digest, fields.text, fields.specials, *map(str, drawing.cache_key)]
+    headers = {
+        "ETag": entity_tag("\n".join(tag).encode("utf-8", "surrogatepass")),
+        "Cache-Control": STABLE if drawing.digests else CACHE_CONTROL,
+        "Vary": "Accept",
+    }
+    if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    found = await context.deadline.wait_for(
+        EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
+    )
+    if found.weights.size > service.settings.attention_weight_limit:
+        raise invalid(
+            f"{found.weights.size} attention weights are more than {service.settings.attention_weight_limit}; "
+            "send a shorter text",
+            "too_many_weights",
+        )
+    response = await context.deadline.wait_for(represent([found], drawing, naming_of([], drawing), renderer))
+    response.headers.update(headers)
+    return response
+
+
+def _sentence_drawing(fields: SentenceAttentionRequest, headers: Mapping[str, str]) -> Drawing:
+    """Return the representation that the fields, or else the Accept header, request; raise ApiError."""
+    form = fields.format if "format" in fields.model_fields_set else negotiated(headers.get("accept", ""))
+    if form == "pharaoh":  # Accept: text/plain
+        raise invalid("the attention of one sentence has no alignment; choose another format", param="format")
+    digests = (fields.digest,) if fields.digest else ()
+    return Drawing(form, fields.view, fields.theme, fields.scale, digests=digests)
 
 
 async def _pivot_text(before: TranslatorPort, after: TranslatorPort, job: Job, deadline: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from service.api.schemas.common import (
     Accepts,
@@ -57,6 +57,13 @@ Models = Annotated[
     BeforeValidator(trimmed),
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
+# kind=sentence has fields of its own (schemas.embed), but it belongs to the same route.
+Kind = Annotated[
+    Literal["cross", "encoder", "decoder", "occlusion"],
+    Lowered,
+    WithJsonSchema({"type": "string", "enum": ["cross", "encoder", "decoder", "occlusion", "sentence"]}),
+    Accepts("one of cross, encoder, decoder, occlusion, sentence"),
+]
 
 
 class AttentionRequest(Decoding):
@@ -77,9 +84,10 @@ class AttentionRequest(Decoding):
         description="Only for a pair that is translated through a pivot language, and required there: 1 is the "
         "translation of the text into the pivot language, 2 the translation of that text into the target language",
     )
-    kind: Annotated[Literal["cross", "encoder", "decoder", "occlusion"], Lowered] = Field(
+    kind: Kind = Field(
         "cross", description="Which attention; `occlusion` is no attention but what each target token loses in "
-        "log-probability if a part of the source is removed"
+        "log-probability if a part of the source is removed; `sentence` is that of the sentence embedding of `text` "
+        "(hops over tokens) and needs neither `source` nor `target`"
     )  # fmt: skip
     stage: Annotated[Literal["weights", "scores"], Lowered] = Field(
         "weights", description="`scores`: also the numbers before the softmax, which pictures then show. For one head "
@@ -148,7 +156,7 @@ class AttentionResponse(Schema):
 
     model: str
     digest: str = Field(description="SHA-256 of the model's manifest")
-    kind: Literal["cross", "encoder", "decoder", "occlusion"]
+    kind: Literal["cross", "encoder", "decoder", "occlusion", "sentence"]
     layer: str | int
     head: str | int
     step: Literal["produce", "consume"] | None = Field(

@@ -1,0 +1,66 @@
+"""The embedding model behind /embed and /attention?kind=sentence: its fields, and its attention as a map."""
+
+from __future__ import annotations
+
+import numpy as np
+from starlette.requests import Request
+
+from service.api.errors import ApiError
+from service.api.request_body import read_fields
+from service.api.schemas.attention import AttentionRequest
+from service.api.schemas.embed import SentenceAttentionRequest
+from service.api.state import Service
+from service.api.validation import parse
+from service.embedding import Embedder
+from service.engine import AttentionMap, Token
+
+
+async def read_attention_fields(request: Request) -> AttentionRequest | SentenceAttentionRequest:
+    """Return the checked fields of /attention, which are others with kind=sentence; raise ApiError."""
+    fields = await read_fields(request)
+    kind = fields.get("kind")
+    if isinstance(kind, str) and kind.lower() == "sentence":
+        return parse(SentenceAttentionRequest, fields)
+    return parse(AttentionRequest, fields)
+
+
+def embedder_of(service: Service) -> Embedder:
+    """Return the embedding model; raise ApiError (404) if there is none."""
+    if service.embedder is None:
+        raise ApiError(
+            "This server has no sentence-embedding model: its folder of models has no folder named sentence, or "
+            "TRANSLUCENT_EMBEDDINGS is false.",
+            status=404,
+            code="no_embedding_model",
+        )
+    return service.embedder
+
+
+def attention_map(embedder: Embedder, text: str, specials: str) -> AttentionMap:
+    """Return the attention of a sentence as a map; raise InputTooLong, InvalidText."""
+    tokens = embedder.tokens(text)
+    weights = embedder.embed([text])[0].attention
+    if specials != "keep":
+        tokens, weights = tokens[:-1], weights[:, :-1]
+    if specials == "renormalise" and tokens:
+        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    hops = tuple(Token(hop, f"hop {hop + 1}", "", 0, 0) for hop in range(len(weights)))
+    return AttentionMap(
+        kind="sentence",
+        layer=0,
+        head="all",
+        axes=("hop", "source"),
+        weights=weights,
+        source_text=text,
+        target_text="",
+        source_tokens=tokens,
+        target_tokens=hops,
+        score=0.0,
+        token_logprobs=(),
+        token_ranks=(),
+        alignment=(),
+        digest=embedder.digest,
+        model=embedder.manifest.name,
+        column_tokens=tokens,
+        step=None,
+    )

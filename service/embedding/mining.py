@@ -1,0 +1,98 @@
+"""Finds translations of each other in two lists of sentences: margin scoring (Artetxe and Schwenk 2019, 1811.01136)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+
+NEIGHBOURS = 4
+"""k of the paper."""
+
+
+class MiningUnavailable(Exception):
+    """The library for nearest neighbours is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinedPair:
+    """Two sentences, by their positions, and the ratio of their cosine to that of their neighbours."""
+
+    source: int
+    target: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbours:
+    """The k nearest sentences of the other side."""
+
+    cosines: Floats
+    """[n, k], the largest first."""
+    places: Places
+    """[n, k]"""
+
+
+def mine(source: Floats, target: Floats, neighbours: int = NEIGHBOURS) -> list[MinedPair]:
+    """Return pairs of rows, the best score first; each row is in one pair at most.
+
+    The score is the paper's ratio margin: cos(x, y) divided by the mean cosine of x and y to their `neighbours` nearest
+    sentences of the other side. It is 1 for a pair that is not closer than its neighbours. Candidates are the best
+    pair of each row in both directions (the paper's "max"). source [n, D] and target [m, D] hold vectors of length 1.
+    Raise MiningUnavailable.
+    """
+    if not len(source) or not len(target):
+        return []
+    forward = _nearest(source, target, min(neighbours, len(target)))
+    backward = _nearest(target, source, min(neighbours, len(source)))
+    forward_mean, backward_mean = forward.cosines.mean(axis=1), backward.cosines.mean(axis=1)
+    best: dict[tuple[int, int], float] = {}
+    for row, place, score in _best(forward, forward_mean, backward_mean):
+        best[row, place] = score
+    for row, place, score in _best(backward, backward_mean, forward_mean):
+        best[place, row] = score
+    return _without_rivals(best)
+
+
+def _nearest(queries: Floats, answers: Floats, neighbours: int) -> _Neighbours:
+    index = _library().IndexFlatIP(answers.shape[1])
+    index.add(np.ascontiguousarray(answers, np.float32))
+    cosines, places = index.search(np.ascontiguousarray(queries, np.float32), neighbours)
+    return _Neighbours(cosines, places)
+
+
+def _best(found: _Neighbours, own_mean: Floats, other_mean: Floats) -> Iterator[tuple[int, int, float]]:
+    """Yield each row with the neighbour of the largest margin."""
+    margins = 2 * found.cosines / np.maximum(own_mean[:, None] + other_mean[found.places], 1e-6)
+    columns = margins.argmax(axis=1)
+    rows = np.arange(len(columns))
+    yield from zip(rows.tolist(), found.places[rows, columns].tolist(), margins[rows, columns].tolist(), strict=True)
+
+
+def _without_rivals(scores: dict[tuple[int, int], float]) -> list[MinedPair]:
+    """Return the pairs in the order of their scores, without those of which a row already has a better partner."""
+    sources: set[int] = set()
+    targets: set[int] = set()
+    kept = []
+    for (source, target), score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+        if source not in sources and target not in targets:
+            sources.add(source)
+            targets.add(target)
+            kept.append(MinedPair(source, target, float(score)))
+    return kept
+
+
+def _library() -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise MiningUnavailable(
+            "align-corpus needs FAISS; install the extra: pip install 'translucent-mt[mining]'."
+        ) from error
+    return faiss

@@ -1,0 +1,14 @@
+"""A folder of models with a tiny sentence-embedding model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.embedding import tiny_models
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models(tmp_path_factory.mktemp("embedding"))

@@ -1,0 +1,61 @@
+"""`translucent align-corpus` as a user meets it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from service.cli.main import cli
+from tests.support.embedding import OBJECTS, SUBJECTS, VERBS
+
+PAIRS = [(f"{s} {v} {o}.", f"{t} {w} {p}.") for s, t in SUBJECTS for v, w in VERBS for o, p in OBJECTS]
+
+
+def run(models: Path, folder: Path, *options: str, languages: tuple[str, str] = ("en", "fr")) -> Result:
+    arguments = [
+        "align-corpus", str(folder / "en.txt"), str(folder / "fr.txt"), "--from", languages[0], "--to", languages[1],
+        "--output", str(folder / "pairs.tsv"), "--models-dir", str(models), *options,
+    ]  # fmt: skip
+    return CliRunner().invoke(cli, arguments, prog_name="translucent")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    mixed = [second for _, second in PAIRS[:60]]
+    random.Random(1).shuffle(mixed)
+    (tmp_path / "en.txt").write_text("\n".join([first for first, _ in PAIRS[:60]] + ["", PAIRS[0][0]]) + "\n", "utf-8")
+    (tmp_path / "fr.txt").write_text("\n".join(mixed) + "\n", "utf-8")
+    return tmp_path
+
+
+def test_pairs_are_written_with_their_scores_the_best_first(models: Path, files: Path) -> None:
+    answer = run(models, files, "--min-score", "0")
+    assert answer.exit_code == 0, answer.output
+    rows = [line.split("\t") for line in (files / "pairs.tsv").read_text("utf-8").splitlines()]
+    assert 30 <= len(rows) <= 60
+    english, french = {first for first, _ in PAIRS}, {second for _, second in PAIRS}
+    assert all(first in english and second in french for first, second, _ in rows)
+    scores = [float(score) for *_, score in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert "left out as empty, repeated or in another language" in answer.stderr
+
+
+def test_fewer_pairs_have_a_higher_score(models: Path, files: Path) -> None:
+    run(models, files, "--min-score", "0")
+    scores = [float(line.split("\t")[2]) for line in (files / "pairs.tsv").read_text("utf-8").splitlines()]
+    least = sorted(scores)[len(scores) // 2]
+    run(models, files, "--min-score", str(least))
+    assert 0 < len((files / "pairs.tsv").read_text("utf-8").splitlines()) < len(scores)
+
+
+def test_what_is_wrong_is_said(models: Path, files: Path, tmp_path: Path) -> None:
+    answer = run(models, files, languages=("en", "it"))
+    assert (answer.exit_code, "--to it: tiny knows en, fr." in answer.stderr) == (2, True)
+    (files / "fr.txt").write_bytes(b"\xff")
+    assert "fr.txt is not UTF-8" in run(models, files).stderr
+    (files / "fr.txt").unlink()
+    assert run(models, files).exit_code == 1
+    assert "no sentence-embedding model" in run(tmp_path, files).stderr

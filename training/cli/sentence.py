@@ -1,0 +1,95 @@
+"""The commands ``sentence prepare``, ``sentence train``, …: structured self-attentive sentence embeddings."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.options import Output, RunPath, show
+from training.cli.train import Overrides, RecipePath, Runs
+from training.sentence.baseline import bag_of_words
+from training.sentence.compare import as_table, draw
+from training.sentence.compare import compare as compare_runs
+from training.sentence.data import SentenceFolder
+from training.sentence.data import prepare as prepare_text
+from training.sentence.export import export as export_bundle
+from training.sentence.graph import Precision
+from training.sentence.recipe import load_sentence_recipe
+from training.sentence.trainer import load_trained
+from training.sentence.trainer import train as train_network
+
+app = typer.Typer(help="Sentence embeddings: structured self-attention (1703.03130).", no_args_is_help=True)
+
+
+@app.command()
+def prepare(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Read, clean and split the corpora, learn the vocabulary, encode everything."""
+    loaded = load_sentence_recipe(recipe, overrides)
+    folder = SentenceFolder(runs / loaded.name)
+    for name, value in prepare_text(loaded, folder, mirror, runs / "downloads").items():
+        typer.echo(f"{name}: {value}")
+
+
+@app.command()
+def train(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    overrides: Overrides = None,
+    text: Annotated[Path | None, typer.Option(help="A prepared run folder to read the text from.")] = None,
+) -> None:
+    """Train, or resume from the last checkpoint."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s")
+    loaded = load_sentence_recipe(recipe, overrides)
+    folder = SentenceFolder(runs / loaded.name)
+    prepared = SentenceFolder(text) if text is not None else folder
+    if not prepared.tokenizer.exists():
+        raise FileNotFoundError(f"{prepared.path} is not prepared: run `python -m training sentence prepare` first")
+    train_network(loaded, folder, prepared)
+
+
+@app.command()
+def export(
+    run: RunPath,
+    output: Annotated[Path, typer.Option(help="Folder of the bundle, e.g. models/sentence.")],
+    text: Annotated[Path | None, typer.Option(help="The prepared run folder, if it is another one.")] = None,
+    precision: Annotated[Precision, typer.Option(help="Of the stored weights.")] = "int8",
+) -> None:
+    """Write the bundle that the service answers /embed with."""
+    folder = SentenceFolder(run)
+    differences = export_bundle(folder, SentenceFolder(text) if text is not None else folder, output, precision)
+    for name, value in differences.items():
+        typer.echo(f"{name}: differs from PyTorch by at most {value:.2g}")
+
+
+@app.command()
+def baseline(
+    run: RunPath,
+    updates: Annotated[int, typer.Option(min=1, help="Batches of the run that the baseline learns from.")] = 200,
+    text: Annotated[Path | None, typer.Option(help="The prepared run folder, if it is another one.")] = None,
+    output: Output = None,
+) -> None:
+    """Measure a bag of words (logistic regression) at the tasks of the classifiers."""
+    recipe, _ = load_trained(SentenceFolder(run))
+    found = bag_of_words(recipe, SentenceFolder(text or run), updates)
+    show(found, "\n".join(f"{name}: {value:.4f}" for name, value in found.items()), output)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders of the same text.")],
+    output: Output = None,
+    figure: Annotated[Path | None, typer.Option(help="Also draw the measurements over the updates, as SVG.")] = None,
+) -> None:
+    """Compare runs with other hops, penalties and hidden layers."""
+    rows = compare_runs(runs)
+    show({"runs": rows}, as_table(rows), output)
+    if figure is not None:
+        draw(rows, figure)
