@@ -3,6 +3,9 @@
 The terms come from the pairs themselves: words that the model aligns one to one with a word of the reference, and the
 most frequent translation of each. Only sentences whose terms all stand in their references are translated, as in the
 terminology sets of Dinu et al. (2019), so that a reference can judge them. Needs sacrebleu.
+
+After that, one to three words in a row of other sentences are marked as HTML marks them (`<b translate="no">`), and it
+is counted how many of these elements arrive exactly once and unchanged.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
+import html
+import random
 import re
 import sys
 import time
@@ -19,6 +24,7 @@ from pathlib import Path
 
 import sacrebleu
 
+from service import markup
 from service.bundle.load import load_bundle
 from service.engine import Glossary, Term, TranslationOptions, Translator, open_translator
 
@@ -66,6 +72,32 @@ def _aligned(source: Sequence[str], target: Sequence[str], links: Sequence[tuple
     return found
 
 
+def marked(sources: Sequence[str], seed: int) -> list[tuple[str, str]]:
+    """Return sentences as HTML, one to three words in a row of each marked, and the marked elements."""
+    chance = random.Random(seed)
+    found = []
+    for source in sources:
+        words = source.split()
+        count = chance.randint(1, 3)
+        first = chance.randrange(max(1, len(words) - count))
+        inner = html.escape(" ".join(words[first : first + count]), quote=False)
+        element = f'<b translate="no">{inner}</b>'
+        before, after = (html.escape(" ".join(part), quote=False) for part in (words[:first], words[first + count :]))
+        found.append((f"<p>{before} {element} {after}</p>", element))
+    return found
+
+
+async def kept_elements(
+    translator: Translator, documents: Sequence[tuple[str, str]], options: TranslationOptions
+) -> int:
+    """Return how many of the marked elements arrive exactly once."""
+    prepared = [markup.prepare(document) for document, _ in documents]
+    units = [unit.text for unit in markup.units_of(prepared)]
+    found = await translator.translate(units, options)
+    written = markup.write_all(prepared, found)
+    return sum(text.count(element) == 1 for text, (_, element) in zip(written, documents, strict=True))
+
+
 async def main() -> None:
     """Translate with the glossary and without it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -73,6 +105,7 @@ async def main() -> None:
     parser.add_argument("pairs", type=Path, nargs="+")
     parser.add_argument("--terms", type=int, default=500)
     parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--marked", type=int, default=200, help="HTML sentences with translate=no")
     parser.add_argument("--beam-size", type=int, default=4)
     given = parser.parse_args()
     translator = open_translator(load_bundle(given.bundle))
@@ -100,6 +133,10 @@ async def main() -> None:
             f"chrF {chrf:.2f}, {seconds:.1f} s of CPU\n"
         )
         sys.stdout.flush()
+    documents = marked([source for source, _ in pairs[: given.marked]], seed=1)
+    options = TranslationOptions(beam_size=given.beam_size, details=True)
+    kept = await kept_elements(translator, documents, options)
+    sys.stdout.write(f'translate="no": {kept} of {len(documents)} elements exactly once\n')
     await translator.stop(1)
 
 
