@@ -41,6 +41,13 @@ export async function post(path, fields, signal) {
   return (await send(path, fields, signal)).json();
 }
 
+// A form with a file, and the file of an answer.
+export async function upload(path, form, signal) {
+  return (await reach(path, { method: "POST", signal, headers: withKey(), body: form })).json();
+}
+export const fetchFile = async (path, signal) => (await reach(path, { signal, headers: withKey() })).blob();
+export const remove = (path) => reach(path, { method: "DELETE", headers: withKey() });
+
 // Attention as data or as a specification; empty fields are left out.
 export const attention = (fields, signal) => post("attention", given(fields), signal);
 

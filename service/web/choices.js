@@ -1,6 +1,7 @@
 // What can be chosen, and what a model is called in a list.
 
 import { showExamples } from "./examples.js";
+import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
 import { showTitles } from "./second.js";
 import { AUTO, isDefault, languageName, model, nameOfModel, pair, pivot, session, source, sources, targets } from "./session.js";
@@ -49,6 +50,7 @@ export function showChoices() {
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   $("model").disabled = !source(); // until the language is detected
   showTitles();
+  showGlossaries();
   showLayers();
 }
 

@@ -2,6 +2,8 @@
 
 import { fit, showChoices } from "./choices.js";
 import { listenToExamples } from "./examples.js";
+import { listenToFiles } from "./files.js";
+import { listenToGlossary } from "./glossary.js";
 import { t } from "./i18n.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
@@ -58,6 +60,8 @@ export function listen({ open, begin }) {
   });
   listenToSwitch($("typing"));
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
+  listenToFiles();
+  listenToGlossary(() => { if (state.text && session.models.length) translate(); });
   $("clear").addEventListener("click", () => { write(""); clear(); $("text").focus(); });
   $("swap").addEventListener("click", swap);
   $("both-models").addEventListener("change", () => {

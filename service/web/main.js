@@ -4,7 +4,9 @@ import { get } from "./api.js";
 import { fit, showChoices } from "./choices.js";
 import { labelExplanation, listenToExplanation } from "./explain.js";
 import { load } from "./figure.js";
+import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
+import { loadGlossaries } from "./glossary.js";
 import { startLanguage, t } from "./i18n.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
@@ -45,6 +47,7 @@ async function start() {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
     setPause(settings.frontendTimeout);
+    offerFiles(settings.supportedFilesFormat ?? []);
     fit();
     if (settings.keyRequired) {
       askForKey();
@@ -63,6 +66,7 @@ async function open() {
     [session.models, session.languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
     say(session.models.length ? "" : t("No model is loaded yet. Try again in a moment."));
     if (session.models.length) begin();
+    loadGlossaries();
     load().catch(() => {}); // in the background; a view that needs it then says why it failed
   } catch (error) {
     complain(error);

@@ -1,6 +1,7 @@
 // The fields of requests: for the translation, for the attention of a sentence, and for a view in a format.
 
 import { drawnModels } from "./gallery.js";
+import { glossary, usesGlossary } from "./glossary.js";
 import { model, other, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
@@ -9,14 +10,15 @@ import { dark } from "./theme.js";
 // the attention shown is that of the translation shown.
 export const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
 const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alternatives() + 1));
-export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty) });
+export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty), glossary: glossary() });
 
 export function fieldsOfSentence() {
   const sentence = sentences()[Number(state.sentence)] ?? sentences()[0];
   const [source, target] = shown(); // of a leg, too: its request needs nothing of the other one
   return {
     text: sentence?.source.text ?? state.text, source, target, model: state.model,
-    target_text: state.target_text,
+    // Attention knows no glossary: it shows the translation that was made with one.
+    target_text: state.target_text || (usesGlossary() ? sentence?.target.text : ""),
     beam_size: beam() === 4 ? "" : String(beam()),
     length_penalty: state.length_penalty === "1" ? "" : state.length_penalty,
   };

@@ -5,6 +5,7 @@ import { fit, showChoices } from "./choices.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
 import { Live } from "./live.js";
+import { glossary } from "./glossary.js";
 import { complain, say } from "./messages.js";
 import { showMarked } from "./quality.js";
 import { alternatives, fieldsOfSentence, searchFields } from "./requests.js";
@@ -154,7 +155,7 @@ async function watch(search, signal) {
   $("words").hidden = $("inside").hidden = true;
   const live = new Live($("translation"), liveBox());
   try {
-    for await (const [name, data] of events("translate/stream", { ...search, q: state.text }, signal)) {
+    for await (const [name, data] of events("translate/stream", { ...search, q: state.text, glossary: glossary() }, signal)) {
       if (name === "pivot") showPivot(data, languageName(data.language));
       else if (name === "sentence") live.begin(data);
       else if (name === "token") live.token(data);

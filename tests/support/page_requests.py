@@ -10,7 +10,8 @@ def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
     found: list[tuple[str, dict[str, object]]] = []
 
     def note(request: Request) -> None:
-        if request.method == "POST" and isinstance(request.post_data_json, dict):
+        is_json = request.headers.get("content-type", "").startswith("application/json")  # a file is sent in a form
+        if request.method == "POST" and is_json and isinstance(request.post_data_json, dict):
             found.append((request.url.rsplit("/", 1)[1], request.post_data_json))
 
     page.on("request", note)
