@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from training.sentence.recipe import SentenceRecipe
 from training.sentence.trainer import load_trained
 
 TOLERANCE = 1e-5
-"""Largest difference between PyTorch and the float32 graph, in any output."""
+"""Largest difference between PyTorch and the float32 graph in any output, relative where a value is above 1."""
 
 
 class ParityError(ValueError):
@@ -38,16 +39,25 @@ class ParityError(ValueError):
 
 
 def export(run: SentenceFolder, text: SentenceFolder, bundle: Path, precision: Precision) -> dict[str, float]:
-    """Write a bundle; returns the largest difference of each output from PyTorch's.
+    """Write a bundle; returns the largest difference of each output from PyTorch's, relative above 1.
 
-    The float32 graph must agree within TOLERANCE before anything is kept. The stored precision is measured on the same
-    sentences and written to the card. Raises ParityError.
+    The float32 graph must agree within TOLERANCE; until everything is written, an existing bundle stays as it is.
+    The stored precision is measured on the same sentences and written to the card. Raises ParityError.
     """
+    bundle.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=bundle.parent, prefix=f".{bundle.name}-") as folder:
+        stored = _write_bundle(run, text, Path(folder), precision)
+        bundle.mkdir(exist_ok=True)
+        for file in Path(folder).iterdir():
+            file.replace(bundle / file.name)
+    return stored
+
+
+def _write_bundle(run: SentenceFolder, text: SentenceFolder, bundle: Path, precision: Precision) -> dict[str, float]:
     recipe, network = load_trained(run)
     tokenizer = text.load_tokenizer()
     texts = [side for pair in text.load_held_out()[:200] for side in (pair.first, pair.second)]
     rows = encode_texts(tokenizer, texts, recipe.max_tokens)
-    bundle.mkdir(parents=True, exist_ok=True)
     exact = _write_graph(network, bundle, "fp32", rows)
     worst = max(exact.values())
     if worst > TOLERANCE:
@@ -74,7 +84,7 @@ def export(run: SentenceFolder, text: SentenceFolder, bundle: Path, precision: P
 def _write_graph(
     network: SentenceNetwork, bundle: Path, precision: Precision, rows: Sequence[Sequence[int]]
 ) -> dict[str, float]:
-    """Write graph and weights; returns the largest difference of each output from PyTorch's."""
+    """Write graph and weights; returns the largest difference of each output from PyTorch's, relative above 1."""
     store = WeightStore(EMBEDDING_WEIGHTS)
     model = SentenceGraph(network, store, precision).build()
     path = bundle / EMBEDDING_GRAPH
@@ -86,7 +96,10 @@ def _write_graph(
         wanted = [value.numpy() for value in network.eval()(ids, lengths)]
     found = session.run(None, {"ids": ids.numpy(), "lengths": lengths.numpy()})
     names = [output.name for output in session.get_outputs()]
-    return {name: float(np.abs(a - b).max()) for name, a, b in zip(names, found, wanted, strict=True)}
+    return {
+        name: float((np.abs(a - b) / np.maximum(np.abs(b), 1)).max())
+        for name, a, b in zip(names, found, wanted, strict=True)
+    }
 
 
 def _card(recipe: SentenceRecipe, run: SentenceFolder, precision: str, stored: dict[str, float]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from service.embedding import Embedder
 from tests.support.embedding import tiny_recipe, tiny_run, write_text
 from training.recipe import RecipeError
 from training.sentence.data import Batches, SentenceFolder
-from training.sentence.export import TOLERANCE, export
+from training.sentence.export import TOLERANCE, ParityError, export
 from training.sentence.measures import distinct, encode, held_out_measures
 from training.sentence.recipe import PrunedHidden, SentenceRecipe, load_sentence_recipe
 from training.sentence.trainer import load_trained, parameters_of, train
@@ -60,6 +60,18 @@ def test_the_exported_graphs_agree_with_the_network(run: Run, tmp_path: Path) ->
     bundle = load_embedding_bundle(tmp_path / "int8")
     assert bundle.manifest.card["precision"] == "int8"
     assert bundle.manifest.hops == 3
+
+
+def test_a_refused_export_leaves_the_bundle_that_was_there(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, folder = run
+    export(folder, folder, tmp_path / "bundle", "int8")
+    monkeypatch.setattr("training.sentence.export.TOLERANCE", 0.0)
+    with pytest.raises(ParityError):
+        export(folder, folder, tmp_path / "bundle", "int8")
+    assert load_embedding_bundle(tmp_path / "bundle").manifest.card["precision"] == "int8"
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
 
 @pytest.mark.parametrize("head", [12, PrunedHidden(rows=3, columns=0), PrunedHidden(rows=0, columns=2)])
