@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal, cast
@@ -263,9 +263,9 @@ _FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
 }
 
 
-def other_contents() -> dict[str, Any]:
-    """Return the contents of /attention other than JSON, by media type."""
+def other_contents(examples: Mapping[str, str] = EXAMPLES) -> dict[str, Any]:
+    """Return a figure route's contents other than JSON, by media type; ``examples`` has its forms of text."""
     binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
     specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
-    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in EXAMPLES.items()}
+    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in examples.items()}
     return {**texts, **binary, **specification}

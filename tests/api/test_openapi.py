@@ -46,7 +46,16 @@ def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 
 def test_every_route_is_described_with_examples(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
-        *("/translate", "/translate/stream", "/attention", "/pooling", "/languages", "/glossaries", "/models"),
+        *(
+            "/translate",
+            "/translate/stream",
+            "/attention",
+            "/pooling",
+            "/embed",
+            "/languages",
+            "/glossaries",
+            "/models",
+        ),
         *("/health", "/health/live", "/health/ready", "/metrics"),
         *("/detect", "/frontend/settings", "/suggest", "/translate_file"),
         *("/jobs", "/jobs/{job_id}", "/jobs/{job_id}/file"),

@@ -12,11 +12,11 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import REVISION, answer, drawn, negotiated
+from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, negotiated, other_contents
 from service.api.dependencies import ContextDep, RendererDep, fields_of
 from service.api.errors import ApiError
 from service.api.etag import entity_tag, matches
-from service.api.openapi import errors_of, example, query_parameters
+from service.api.openapi import errors_of, query_parameters
 from service.api.schemas.pooling import PoolingRequest, PoolingResponse
 from service.figures import pooling_figures
 from service.figures.figure import Figure
@@ -42,6 +42,7 @@ ANSWER = {
     "weights": [[0.5745, 0.4255]],
     "error": 0.006,
 }
+TEXTS = {"svg": EXAMPLES["svg"], "html": EXAMPLES["html"], "csv": f"{','.join(pooling_figures.COLUMNS)}\r\n"}
 FieldsDep = Annotated[PoolingRequest, Depends(fields_of(PoolingRequest))]
 
 
@@ -51,7 +52,7 @@ FieldsDep = Annotated[PoolingRequest, Depends(fields_of(PoolingRequest))]
     summary="Attention pooling: kernel regression with its weights",
     response_model=PoolingResponse,
     responses={
-        200: example(ANSWER),
+        200: {"content": {"application/json": {"example": ANSWER}, **other_contents(TEXTS)}},
         304: {"description": "Not modified: use your copy"},
         **errors_of(400, 406, 414, 500, 503, 504),
     },

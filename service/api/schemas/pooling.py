@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from service.api.schemas.common import Accepts, Fields, Lowered, Number, Schema, decimal, refused
 
@@ -12,6 +12,7 @@ PoolingFormat = Literal["json", "svg", "png", "html", "csv", "npz", "vega"]
 LEAST_WIDTH, MOST_WIDTH = 0.001, 1_000.0
 MOST_QUERIES = 200
 MOST_X = 1e6
+QUERIES_PATTERN = rf"^-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?(,-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?){{0,{MOST_QUERIES - 1}}}$"
 
 
 def width_of(value: object) -> object:
@@ -50,9 +51,10 @@ class PoolingRequest(Fields):
         description="How far a query looks: the standard deviation of the Gaussian, half the window of the other "
         "kernels. `learned`: the width of the least leave-one-out error",
     )
-    x: Annotated[str, AfterValidator(queries_of)] | None = Field(
-        None, description="The queries, with commas between them; default: 0, 0.1, … 4.9"
-    )
+    x: (
+        Annotated[str, AfterValidator(queries_of), WithJsonSchema({"type": "string", "pattern": QUERIES_PATTERN})]
+        | None
+    ) = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
     format: Annotated[PoolingFormat, Lowered] = Field("json", description="Instead of the Accept header")
     view: Annotated[Literal["heatmap", "fit"], Lowered] = Field(
         "heatmap", description="Of pictures: the weights, or the fitted curve"
