@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from service.bundle.manifest import Step
 from training.network_config import BahdanauConfig, Section, TransformerConfig
+
+Kind = TypeVar("Kind", bound=Section)
 
 __all__ = [
     "BahdanauConfig",
@@ -278,6 +280,11 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
 
     Raises RecipeError if the file is missing or no YAML, or if it has unknown keys or wrong values.
     """
+    return _resolve(parse_recipe(read_recipe(path, overrides), str(path)), path.parent)
+
+
+def read_recipe(path: Path, overrides: list[str] | None = None) -> dict[str, Any]:
+    """Return the keys of a YAML recipe with ``key.subkey=value`` overrides; raises RecipeError if it is no mapping."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -288,7 +295,7 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
         raise RecipeError(f"{path} must contain a mapping of keys, not {type(content).__name__}")
     for override in overrides or []:
         _apply(content, override)
-    return _resolve(parse_recipe(content, str(path)), path.parent)
+    return content
 
 
 def _resolve(recipe: Recipe, folder: Path) -> Recipe:
@@ -305,8 +312,13 @@ def _resolve(recipe: Recipe, folder: Path) -> Recipe:
 
 def parse_recipe(content: dict[str, Any], where: str) -> Recipe:
     """Check a recipe given as plain data; ``where`` names it in errors."""
+    return validated(Recipe, content, where)
+
+
+def validated(kind: type[Kind], content: dict[str, Any], where: str) -> Kind:
+    """Return a recipe of a kind from plain data; raises RecipeError with every wrong value."""
     try:
-        return Recipe.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError as error:
         lines = [f"  {'.'.join(str(p) for p in e['loc']) or '(recipe)'}: {e['msg']}" for e in error.errors()]
         raise RecipeError(f"{where}:\n" + "\n".join(lines)) from error

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from service.bundle.checksums import check_file
 from service.bundle.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 
 EMBEDDING_MANIFEST = "embedding.json"
@@ -79,7 +80,7 @@ def load_embedding_bundle(folder: Path) -> EmbeddingBundle:
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise BundleCorrupt(f"{path}: cannot be read as the manifest of an embedding model ({error}).") from error
     for name, checksum in manifest.files.items():
-        _check_file(folder / name, checksum)
+        check_file(folder / name, checksum, EMBEDDING_MANIFEST)
     return EmbeddingBundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
 
 
@@ -87,19 +88,3 @@ def write_embedding_manifest(folder: Path, manifest: EmbeddingManifest) -> None:
     """Write embedding.json."""
     text = json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
     (folder / EMBEDDING_MANIFEST).write_text(text, encoding="utf-8")
-
-
-def checksum_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_file(path: Path, checksum: str) -> None:
-    if not path.is_file():
-        raise BundleMissing(f"{path}: embedding.json lists this file, but it is not there.")
-    actual = checksum_of(path)
-    if actual != checksum:
-        raise BundleCorrupt(
-            f"{path}: its SHA-256 is {actual}, but embedding.json says {checksum}; the file is damaged or was replaced."
-        )

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.bundle.checksums import check_file
 from service.bundle.errors import BundleCorrupt, BundleMissing
 from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, check_manifest, parse_manifest
 
@@ -74,7 +75,7 @@ def read_bundle(folder: Path) -> Bundle:
 def check_files(bundle: Bundle) -> None:
     """Raise BundleMissing or BundleCorrupt unless the folder holds the files that the manifest lists."""
     for name, checksum in bundle.manifest.files.items():
-        _check_file(bundle.folder / name, checksum)
+        check_file(bundle.folder / name, checksum)
 
 
 def check_unchanged(bundle: Bundle) -> None:
@@ -82,18 +83,4 @@ def check_unchanged(bundle: Bundle) -> None:
     if load_bundle(bundle.folder).digest != bundle.digest:
         raise BundleCorrupt(
             f"{bundle.folder}: the bundle was replaced after it was loaded; load it again to serve the new one."
-        )
-
-
-def _check_file(path: Path, checksum: str) -> None:
-    if not path.is_file():
-        raise BundleMissing(f"{path}: the manifest lists this file, but it is not there.")
-    try:
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BundleCorrupt(f"{path}: cannot be read ({error}).") from error
-    if actual != checksum:
-        raise BundleCorrupt(
-            f"{path}: its SHA-256 is {actual}, but the manifest says {checksum}; the file is damaged or was replaced."
         )

@@ -22,7 +22,7 @@ from service.bundle.embedding import (
     load_embedding_bundle,
 )
 from service.bundle.vocabulary import read_tokenizer, visible_range
-from service.engine import BundleCorrupt, InputTooLong, InvalidText, Token
+from service.engine import BundleCorrupt, InputTooLong, Token, check_text
 
 Floats = npt.NDArray[np.float32]
 
@@ -84,7 +84,8 @@ class Embedder:
 
     def tokens(self, text: str) -> tuple[Token, ...]:
         """Return the tokens of a text with their ranges in it, </s> last: the columns of its attention."""
-        encoding = self._library.encode(_checked(text), add_special_tokens=False)
+        check_text(text)
+        encoding = self._library.encode(text, add_special_tokens=False)
         result = []
         for number, piece, span in zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True):
             start, end = visible_range(text, *span)
@@ -93,7 +94,8 @@ class Embedder:
         return (*result, end_token)
 
     def _encode(self, text: str, number: int, truncate: bool) -> list[int]:
-        ids = self._library.encode(_checked(text), add_special_tokens=False).ids
+        check_text(text)
+        ids = self._library.encode(text, add_special_tokens=False).ids
         most = self.manifest.max_tokens - 1
         if len(ids) > most and not truncate:
             which = f"inputs[{number}]" if number else "The text"
@@ -128,14 +130,3 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         chunk.append(row)
     if chunk:
         yield chunk
-
-
-def _checked(text: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidText(
-            f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
-            "it is not valid Unicode."
-        ) from None
-    return text

@@ -134,6 +134,7 @@ if TYPE_CHECKING:
     from service.engine.scheduling.requests import WorkerSettings as WorkerSettings
     from service.engine.scheduling.worker import Worker as Worker
     from service.engine.text.segmenter import split_sentences as split_sentences
+    from service.engine.text.tokenizer import check_text as check_text
     from service.engine.translator import TargetScore as TargetScore
     from service.engine.translator import Translator as Translator
 
@@ -151,6 +152,7 @@ _LOADED_LATER = {
     "ModelSettings": ".model.device",
     "Placement": ".model.device",
     "Registry": ".registry",
+    "check_text": ".text.tokenizer",
     "info_of": ".loader",
     "open_translator": ".loader",
     "own_process": ".loader",

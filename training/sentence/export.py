@@ -13,12 +13,12 @@ import numpy as np
 import onnxruntime
 import torch
 
+from service.bundle.checksums import checksum_of
 from service.bundle.embedding import (
     EMBEDDING_GRAPH,
     EMBEDDING_TOKENIZER,
     EMBEDDING_WEIGHTS,
     EmbeddingManifest,
-    checksum_of,
     write_embedding_manifest,
 )
 from service.bundle.vocabulary import EOS

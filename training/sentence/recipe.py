@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from training.recipe import RecipeError, VocabularyConfig, _apply
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from training.network_config import Section
+from training.recipe import VocabularyConfig, read_recipe, validated
 
 
-class SentenceCorpus(_Section):
+class SentenceCorpus(Section):
     """Sentence pairs of one domain in two languages."""
 
     corpus: str
@@ -41,7 +37,7 @@ class SentenceCorpus(_Section):
         return f"{self.corpus}-{'-'.join(self.languages)}"
 
 
-class PrunedHidden(_Section):
+class PrunedHidden(Section):
     """The paper's pruned hidden layer (appendix A): a unit reads one row or one column of M, not all of it."""
 
     rows: int = Field(16, ge=0)
@@ -56,7 +52,7 @@ class PrunedHidden(_Section):
         return self
 
 
-class SentenceNetworkConfig(_Section):
+class SentenceNetworkConfig(Section):
     """arXiv 1703.03130, section 2.1."""
 
     embedding: int = Field(80, ge=4)
@@ -83,7 +79,7 @@ class SentenceNetworkConfig(_Section):
         return 2 * self.hidden + (self.embedding if self.embedding_states else 0)
 
 
-class SentenceOptimisation(_Section):
+class SentenceOptimisation(Section):
     """The loss and its optimisation."""
 
     pairs: int = Field(256, ge=2)
@@ -111,7 +107,7 @@ class SentenceOptimisation(_Section):
     """Updates between two measurements on held-out pairs, which also write a checkpoint."""
 
 
-class SentenceRecipe(_Section):
+class SentenceRecipe(Section):
     """A whole run."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -146,20 +142,6 @@ class SentenceRecipe(_Section):
 
 def load_sentence_recipe(path: Path, overrides: list[str] | None = None) -> SentenceRecipe:
     """Read a YAML recipe and apply ``key.subkey=value`` overrides; raise RecipeError."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise RecipeError(f"no recipe at {path}; recipes are in training/recipes/") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path} is not valid UTF-8 YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise RecipeError(f"{path} must contain a mapping of keys, not {type(content).__name__}")
-    for override in overrides or []:
-        _apply(content, override)
-    try:
-        recipe = SentenceRecipe.model_validate(content)
-    except ValidationError as error:
-        lines = [f"  {'.'.join(str(p) for p in e['loc']) or '(recipe)'}: {e['msg']}" for e in error.errors()]
-        raise RecipeError(f"{path}:\n" + "\n".join(lines)) from error
+    recipe = validated(SentenceRecipe, read_recipe(path, overrides), str(path))
     corpora = tuple(c.model_copy(update={"path": c.path and (path.parent / c.path).resolve()}) for c in recipe.corpora)
     return recipe.model_copy(update={"corpora": corpora})
