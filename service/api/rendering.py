@@ -105,6 +105,7 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "token_logprobs": [finite(value) for value in attention.token_logprobs],
         "token_ranks": [int(rank) for rank in attention.token_ranks],
         "alignment": render_pairs(attention.alignment),
+        "quality": None if attention.quality is None else finite(attention.quality),
     }
     if attention.kind in ("decoder", "occlusion"):
         rendered["columns"] = [render_token(token) for token in attention.column_tokens]

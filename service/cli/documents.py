@@ -18,7 +18,7 @@ from service.documents.errors import DocumentError
 from service.documents.format import ReadOptions
 from service.documents.limits import Limits, check_file_size, check_segments
 from service.documents.registry import extension_of, format_of, known_extensions
-from service.documents.translating import translate_segments
+from service.documents.translating import Translated, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
 
@@ -89,11 +89,11 @@ async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions) ->
         raise type(error)(f"{path}: {error.message}") from None
     with _progress(path, len({*document.segments})) as bar:
 
-        async def on_window(new: dict[str, str]) -> None:
+        async def on_window(new: dict[str, Translated]) -> None:
             bar.update(len(new))
 
         translations = await translate_segments(opened.legs, document.segments, opened.search, on_window=on_window)
-    return document.write(translations)
+    return document.write([each.text for each in translations])
 
 
 def _read(path: Path) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 from service import markup
 from service.documents.fragments import plain
@@ -51,6 +52,13 @@ class WindowTimeouts:
     retry_seconds: float = 600.0
 
 
+class Translated(NamedTuple):
+    """A translated segment and its quality: the share of it that is expected to be usable."""
+
+    text: str
+    quality: float | None = None  # None: the model gives none, or there was nothing to translate
+
+
 def windows(segments: Sequence[str]) -> Iterator[list[str]]:
     """Yield the segments in order, few at a time."""
     window: list[str] = []
@@ -67,7 +75,7 @@ def windows(segments: Sequence[str]) -> Iterator[list[str]]:
 
 async def translate_window(
     translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
-) -> list[str]:
+) -> list[Translated]:
     """Return the fragments of a window in the language of one model; wait and try again while it is full or restarting.
 
     Raise the errors of the engine, also Overloaded and NotReady after `timeouts.retry_seconds`.
@@ -85,7 +93,7 @@ async def translate_window(
 
 async def _translated(
     translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
-) -> list[str]:
+) -> list[Translated]:
     stripped = [OUTER_BLANKS.fullmatch(segment) for segment in segments]
     inner = [found[2] if found else "" for found in stripped]
     keep_values = options.values != "off"
@@ -101,7 +109,17 @@ async def _translated(
             found.update(zip(numbers, await _in_chunks(translator, texts, wanted, timeouts), strict=True))
     ordered = [found[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
-    return [f"{blanks[1]}{text}{blanks[3]}" if blanks else text for blanks, text in zip(stripped, written, strict=True)]
+    waiting = iter(ordered)
+    qualities = [_mean(islice(waiting, len(markup.units_of([document])))) for document in documents]
+    return [
+        Translated(f"{blanks[1]}{text}{blanks[3]}" if blanks else text, quality)
+        for blanks, text, quality in zip(stripped, written, qualities, strict=True)
+    ]
+
+
+def _mean(parts: Iterable[Translation]) -> float | None:
+    """Return the quality of a segment from those of its parts, by their length."""
+    return Translation("", qualities=tuple(each for part in parts for each in part.qualities)).quality
 
 
 async def _in_chunks(
@@ -141,7 +159,8 @@ def joined(chunks: Sequence[str], parts: Sequence[Translation]) -> Translation:
         texts.append(part.text)
         source += len(chunk)
         target += len(part.text)
-    return Translation("".join(texts), (), tuple(sentences))
+    qualities = tuple(replace(each, start=None) for part in parts for each in part.qualities)
+    return Translation("".join(texts), (), tuple(sentences), qualities=qualities)
 
 
 def _shifted(sentence: SentenceDetail, source: int, target: int) -> SentenceDetail:
@@ -163,9 +182,9 @@ async def translate_segments(
     options: TranslationOptions,
     *,
     timeouts: WindowTimeouts | None = None,
-    known: dict[str, str] | None = None,
-    on_window: Callable[[dict[str, str]], Awaitable[None]] | None = None,
-) -> list[str]:
+    known: dict[str, Translated] | None = None,
+    on_window: Callable[[dict[str, Translated]], Awaitable[None]] | None = None,
+) -> list[Translated]:
     """Return the translated segments; equal segments are translated once, through one model after the other.
 
     `known` holds translations from before a restart; `on_window` is called with each new window.
@@ -173,9 +192,15 @@ async def translate_segments(
     done = {**(known or {})}
     missing = [segment for segment in dict.fromkeys(segments) if segment not in done]
     for window in windows(missing):
-        translated: Sequence[str] = window
+        translated = [Translated(segment, 1.0) for segment in window]
         for leg in legs:
-            translated = await translate_window(leg, translated, options, timeouts or WindowTimeouts())
+            found = await translate_window(
+                leg, [each.text for each in translated], options, timeouts or WindowTimeouts()
+            )
+            translated = [
+                each._replace(quality=None if None in (each.quality, before.quality) else each.quality * before.quality)  # type: ignore[operator]
+                for before, each in zip(translated, found, strict=True)
+            ]
         new = dict(zip(window, translated, strict=True))
         done.update(new)
         if on_window is not None:

@@ -20,6 +20,7 @@ from service.engine.types import (
     ModelInfo,
     PivotText,
     SentenceQuality,
+    StreamedEnd,
     StreamedPivot,
     StreamEvent,
     Translation,
@@ -152,6 +153,7 @@ async def stream_in_legs(
     closed, the rows are freed.
     """
     *before, last = legs
+    between: Translation | None = None
     if before:
         [first] = before
         check_room(legs, deadline)
@@ -161,7 +163,15 @@ async def stream_in_legs(
         yield StreamedPivot(_pivot_text(first.info, between))
     async with aclosing(last.stream(text, max_length, deadline=deadline, values=values, glossary=glossary)) as events:  # type: ignore[type-var]
         async for event in events:
-            yield event
+            yield event if between is None or not isinstance(event, StreamedEnd) else _ended(event, between)
+
+
+def _ended(event: StreamedEnd, before: Translation) -> StreamedEnd:
+    """Return the end of the last leg with the qualities of both legs."""
+    first = before.quality
+    return replace(
+        event, qualities=tuple(None if each is None or first is None else each * first for each in event.qualities)
+    )
 
 
 def _pivot_text(info: ModelInfo, translation: Translation) -> PivotText:

@@ -14,6 +14,7 @@ from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of
 from service.engine.sentence_runs import SentenceRuns
 from service.engine.text.segmented_text import word_links
+from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.text.value_keeper import Source
 from service.engine.types import (
@@ -77,8 +78,10 @@ class PairScoring:
         assert scores is not None, "a worker answers with the requested scores"
         best = over_vocabulary(result.hypotheses[0], scores, penalty_of(options))
         target = tokenizers.target.locate(best.ids)
+        judge = QualityOptions(self.pair.manifest.confidence).judge
         return ScoredPair(
-            text, target.text, tokenizers.source.tokens(text), target.tokens, scores, best.score, best.logprobs
+            *(text, target.text, tokenizers.source.tokens(text), target.tokens, scores, best.score, best.logprobs),
+            quality=judge(text, target.text, len(source), result.hypotheses[0].logprobs).quality,
         )
 
     async def given(

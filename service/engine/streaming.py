@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from service.bundle.wrapping import Span, join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import (
     ScoringRequest,
@@ -39,6 +40,7 @@ class _Sentence:
     start: int  # in the whole translation
     ids: list[int] = field(default_factory=list)
     text: str = ""  # sent so far
+    logprobs: tuple[float, ...] = ()  # of the search, once it is complete
 
 
 Settle = Callable[[int], Awaitable[tuple[SegmentedText, Sequence[SegmentResult]]]]
@@ -51,6 +53,7 @@ class StreamSource:
     segmented: SegmentedText
     jobs: Sequence[SentenceJob]
     settle: Settle  # returns the segments that one becomes, and their translations
+    quality: QualityOptions = field(default_factory=QualityOptions)  # how the quality of a sentence is computed
 
     @property
     def text(self) -> str:
@@ -68,6 +71,7 @@ async def stream_segmented(
     segmented = source.segmented
     texts: list[str] = []
     spans: list[Span] = []
+    qualities: list[float | None] = []
     length = 0  # of the translation so far
     for number, job in enumerate(source.jobs):
         settled = await source.settle(number) if segmented.is_checked(number) else None
@@ -88,10 +92,13 @@ async def stream_segmented(
                 async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
                     yield token
                 sentence.text = tokenizers.target.locate(sentence.ids).text
+            source_text = segmented.text[segment.start : segment.end]
+            judged = source.quality.judge(source_text, sentence.text, len(segment.ids), sentence.logprobs)
+            qualities.append(judged.quality)
             texts.append(sentence.text)
             spans.append((segment.start, segment.end))
             length += len(sentence.text)
-    yield StreamedEnd(join(segmented.text, spans, texts).text)
+    yield StreamedEnd(join(segmented.text, spans, texts).text, tuple(qualities))
 
 
 async def _complete(
@@ -104,7 +111,7 @@ async def _complete(
 ) -> list[StreamedToken]:
     """Return the events of a sentence that is translated already."""
     parts, place, result = settled
-    sentence.ids = list(result.hypotheses[0].ids)
+    sentence.ids, sentence.logprobs = list(result.hypotheses[0].ids), result.logprobs
     scores = await _score(job, sentence.ids, worker, tokenizers.target, wanted)
     decoded = parts.locate(place, sentence.ids, tokenizers.target, sentence.start)
     events = []
@@ -139,7 +146,9 @@ async def _stream_sentence(
                 for event in await _events(chosen, job, sentence, worker, tokenizer, wanted):
                     yield event
         # The queue lacks the last token, and tokens that came after the last read are still in it.
-        for event in await _events(_rest(await result, sentence), job, sentence, worker, tokenizer, wanted):
+        found = await result
+        sentence.logprobs = found.hypotheses[0].logprobs
+        for event in await _events(_rest(found, sentence), job, sentence, worker, tokenizer, wanted):
             yield event
     finally:
         result.cancel()

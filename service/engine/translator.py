@@ -26,6 +26,7 @@ from service.engine.search.options import check_quality, complete
 from service.engine.sentence_runs import SentenceRuns
 from service.engine.streaming import StreamSource, stream_segmented
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.value_keeper import sources_of
 from service.engine.thread_pools import in_daemon_thread
@@ -208,8 +209,10 @@ class Translator:
         wanted = replace(select_weights(options, pair.manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         self._touch()
+        own = None
         if target_text is None:
-            target_text = await self._translation_with_values(text, options.translation, deadline)
+            own = await self._translation_with_values(text, options.translation, deadline)
+            target_text = None if own is None else own.text
         texts = (text,) if target_text is None else (text, target_text)
         ids = await pair.timed("tokenize", sum(map(len, texts)), lambda: scoring.encode_sides(*texts))
 
@@ -220,6 +223,7 @@ class Translator:
             scored = await within(deadline, scoring.decoded(text, ids[0], options.translation, deadline, wanted))
         else:
             scored = await scoring.given((text, target_text), ids, options.translation, deadline, wanted)
+            scored = replace(scored, quality=None if own is None else own.quality)
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         begin = pair.tokenizers.target.begin_token()
         found = await pair.timed("view", size, lambda: build_map(scored, options, begin, pair.align, pair.info))
@@ -229,7 +233,7 @@ class Translator:
 
     async def _translation_with_values(
         self, text: str, options: TranslationOptions, deadline: float | None
-    ) -> str | None:
+    ) -> Translation | None:
         """Return the translation of a text with values or of a short string; None for other texts.
 
         It is scored like a given one: the view is over the tokens of the text itself, while the search reads another.
@@ -238,7 +242,7 @@ class Translator:
             return None
         PairScoring(self._pair).encode_sides(text)  # a text that is too long is refused before it is translated
         [own] = await self.translate([text], replace(options, alternatives=0), deadline=deadline, split=False)
-        return own.text
+        return own
 
     async def stream(
         self,
@@ -271,7 +275,7 @@ class Translator:
             texts, results = await runs.with_values([one], found, options, deadline, segmentation)
             return texts[0], results
 
-        source = StreamSource(segmented, jobs, settle)
+        source = StreamSource(segmented, jobs, settle, QualityOptions(pair.manifest.confidence))
         async for event in stream_segmented(source, pair.worker, pair.tokenizers, pair.wanted):
             yield event
         pair.on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))

@@ -198,6 +198,7 @@ class AttentionMap:
     column_tokens: tuple[Token, ...] = ()
     step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
     scores: AttentionScores | None = None  # with stage "scores"
+    quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +347,7 @@ class StreamedEnd:
     """The stream is complete."""
 
     text: str  # the whole translation
+    qualities: tuple[float | None, ...] = ()  # of each sentence; None: the model gives none
 
 
 StreamEvent = StreamedSentence | StreamedToken | StreamedEnd

@@ -165,7 +165,8 @@ def translations() -> dict[str, str]:
         translator = open_translator(load_bundle(MODELS / "transformer-en-fr"), settings)
         await translator.start()
         try:
-            return await translate_segments([translator], sorted(segments), TranslationOptions(beam_size=1))
+            found = await translate_segments([translator], sorted(segments), TranslationOptions(beam_size=1))
+            return [each.text for each in found]
         finally:
             await translator.stop(0.0)
 

@@ -19,7 +19,7 @@ from service.api.documents import (
 )
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example
-from service.api.schemas.documents import JobError, JobProgress, JobSchema
+from service.api.schemas.documents import DoubtfulSegment, JobError, JobProgress, JobQuality, JobSchema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
 
@@ -49,9 +49,18 @@ def shown(job: Job, jobs: JobRunner) -> JobSchema:
         created=time_of(job.created),
         expires=time_of(job.expires(jobs.store.retention_seconds)),
         progress=JobProgress(segments=job.segments, segments_done=job.segments_done),
+        quality=quality_shown(job),
         error=JobError(error=job.error or "", code=job.error_code or "") if job.state == "failed" else None,
         file=f"/jobs/{job.id}/file" if job.state == "done" else None,
     )
+
+
+def quality_shown(job: Job) -> JobQuality | None:
+    """Return what is known about the quality of a finished job."""
+    if job.quality is None:
+        return None
+    doubtful = [DoubtfulSegment(segment=number, quality=quality) for number, quality in job.doubtful]
+    return JobQuality(mean=job.quality, doubtful=doubtful)
 
 
 def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:

@@ -42,7 +42,7 @@ event: token
 data: {"sentence":0,"text":"Perdu","token":{"id":9,"text":"Perdu","piece":"▁Perdu","start":0,"end":5},"logprob":-0.1,"attention":[1.0]}
 
 event: done
-data: {"translatedText":"Perdu","model":"transformer-en-fr","digest":"sha256:9f86d081884c7d65"}
+data: {"translatedText":"Perdu","model":"transformer-en-fr","digest":"sha256:9f86d081884c7d65","qualities":[0.62]}
 """  # noqa: E501
 LegEvent = StreamedPivot | StreamEvent
 # Prevents buffering in proxies, which would defeat the purpose of a stream.
@@ -134,7 +134,8 @@ def _line(event: LegEvent, info: ModelInfo, pivot: str | None = None) -> bytes:
         }
         return _event("token", content)
     assert isinstance(event, StreamedEnd)
-    content = {"translatedText": event.text, "model": info.name, "digest": info.digest}
+    qualities = [None if each is None else finite(each) for each in event.qualities]
+    content = {"translatedText": event.text, "model": info.name, "digest": info.digest, "qualities": qualities}
     return _event("done", content if pivot is None else {**content, "pivot": pivot})
 
 

@@ -176,6 +176,11 @@ class AttentionResponse(Schema):
         "`kind=occlusion`: the parts of the source that were removed"
     )  # fmt: skip
     score: float
+    quality: float | None = Field(
+        None,
+        description="Probability that a reader would call the model's own translation usable; null for a given one, "
+        "and if the model gives none",
+    )
     token_logprobs: list[float]
     token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
     alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]

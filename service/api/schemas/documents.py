@@ -41,6 +41,22 @@ class JobError(Schema):
     code: str = Field(description="A stable word for programs")
 
 
+class DoubtfulSegment(Schema):
+    """A segment that a person should check."""
+
+    segment: int = Field(ge=1, description="Its number in the document, from 1")
+    quality: float = Field(ge=0, le=1)
+
+
+class JobQuality(Schema):
+    """How far the translation can be relied on."""
+
+    mean: float = Field(ge=0, le=1, description="Share of the document that is expected to be usable")
+    doubtful: list[DoubtfulSegment] = Field(
+        description="Segments with a quality below 0.3, the worst first, at most 100"
+    )
+
+
 class JobSchema(Schema):
     """A job."""
 
@@ -53,5 +69,8 @@ class JobSchema(Schema):
     created: str = Field(description="ISO 8601, UTC")
     expires: str = Field(description="When its files are deleted, if nothing changes until then")
     progress: JobProgress
+    quality: Annotated[JobQuality | None, Field(description="Once the job is done, if the model gives a quality")] = (
+        None
+    )
     error: Annotated[JobError | None, Field(description="Only if it failed")] = None
     file: str | None = Field(None, description="Path of the translated document, once the job is done")

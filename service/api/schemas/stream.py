@@ -75,6 +75,9 @@ class DoneEvent(Schema):
     translatedText: str
     model: str = Field(description="The model that wrote the translation: with a pivot language, that of the last leg")
     digest: str
+    qualities: list[float | None] = Field(
+        description="Quality of each sentence, 0 to 1, as in `details` of `/translate`; null if the model gives none"
+    )
     pivot: str | None = Field(None, description="The language through which the text was translated in two legs")
 
 

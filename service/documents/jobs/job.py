@@ -37,6 +37,8 @@ class Job:
     segments: int = 0
     segments_done: int = 0
     attempts: int = 0  # starts since its last progress
+    quality: float | None = None  # the share of the document that is expected to be usable
+    doubtful: tuple[tuple[int, float], ...] = ()  # number from 1 and quality of the segments to check, the worst first
     error_code: str | None = None
     error: str | None = None
 
@@ -67,6 +69,7 @@ def from_json(text: str) -> Job:
         values: dict[str, Any] = json.loads(text)
         known = {field.name for field in fields(Job)}
         values = {name: value for name, value in values.items() if name in known}
-        return Job(**{**values, "columns": tuple(values.get("columns", ()))})
+        doubtful = tuple((int(number), float(quality)) for number, quality in values.get("doubtful", ()))
+        return Job(**{**values, "columns": tuple(values.get("columns", ())), "doubtful": doubtful})
     except (TypeError, AttributeError) as error:
         raise ValueError("not the record of a job") from error

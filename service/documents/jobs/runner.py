@@ -18,8 +18,9 @@ from service.documents.format import ReadOptions
 from service.documents.jobs.job import Entries, Job
 from service.documents.jobs.store import Claim, JobStore
 from service.documents.limits import Limits, check_segments
+from service.documents.quality import doubtful_segments, quality_of
 from service.documents.registry import format_named
-from service.documents.translating import TextTranslator, WindowTimeouts, sample, translate_segments
+from service.documents.translating import TextTranslator, Translated, WindowTimeouts, sample, translate_segments
 from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling
 from service.logs import describe_exception, get_logger
 
@@ -222,7 +223,7 @@ class JobRunner:
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
         progress = Progress(self.store, replace(job, segments=len(segments)))
         if not legs:
-            translations = segments
+            translations = [Translated(segment) for segment in segments]
         else:
             wanted = await in_files(lambda: self.store.glossary(job))
             glossary = self._engine.glossary(wanted, job)
@@ -231,8 +232,15 @@ class JobRunner:
             translations = await translate_segments(
                 legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
             )
-        output = await DOCUMENTS.run(lambda: document.write(translations))
-        done = replace(progress.job, state="done", segments_done=progress.job.segments, finished=self.store.clock())
+        output = await DOCUMENTS.run(lambda: document.write([each.text for each in translations]))
+        done = replace(
+            progress.job,
+            state="done",
+            segments_done=progress.job.segments,
+            quality=quality_of(segments, translations),
+            doubtful=doubtful_segments(translations),
+            finished=self.store.clock(),
+        )
         await in_files(lambda: self.store.finish(done, output))
         return "done"
 
@@ -258,18 +266,19 @@ class Progress:
         self._store = store
         self.job = job
 
-    async def begin(self, digest: str) -> dict[str, str]:
-        """Return the translations from before a restart, unless another model made them."""
-        known = await in_files(lambda: self._store.parts(self.job))
-        if known.pop("", None) != digest:
-            known = {}
+    async def begin(self, digest: str) -> dict[str, Translated]:
+        """Return the translations from before a restart, unless another model or glossary made them."""
+        parts = await in_files(lambda: self._store.parts(self.job))
+        same = parts.pop("", None) == digest
+        known = {segment: Translated(*part) for segment, part in parts.items()} if same else {}
+        if not same:
             await in_files(lambda: self._store.drop_parts(self.job))
             await in_files(lambda: self._store.add_parts(self.job, {"": digest}))
         self.job = replace(self.job, segments_done=min(len(known), self.job.segments))
         await in_files(lambda: self._store.save(self.job))
         return known
 
-    async def add(self, window: dict[str, str]) -> None:
+    async def add(self, window: dict[str, Translated]) -> None:
         """Keep a window; raise CancelledError if another process has cancelled the job."""
         if await in_files(lambda: self._store.is_cancelled(self.job.id)):
             raise asyncio.CancelledError

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from service.documents.jobs.job import JOB_ID, Entries, Job, from_json, to_json
 from service.documents.limits import MIB
@@ -188,15 +189,15 @@ class JobStore:
         for name in (INPUT, PARTS, GLOSSARY):
             (folder / name).unlink(missing_ok=True)
 
-    def add_parts(self, job: Job, parts: Mapping[str, str]) -> None:
+    def add_parts(self, job: Job, parts: Mapping[str, object]) -> None:
         """Keep a part of the translation, so that it survives a restart."""
         line = json.dumps(dict(parts), ensure_ascii=False) + "\n"
         with _opened(self._root() / job.id / PARTS, os.O_APPEND) as descriptor:
             os.write(descriptor, line.encode("utf-8"))
 
-    def parts(self, job: Job) -> dict[str, str]:
+    def parts(self, job: Job) -> dict[str, Any]:
         """Return what was translated before a restart; a line that was cut off is left out."""
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         with contextlib.suppress(FileNotFoundError):
             for line in (self._root() / job.id / PARTS).read_text("utf-8", "replace").splitlines():
                 with contextlib.suppress(ValueError):

@@ -39,6 +39,7 @@ class ScoredPair:
     scores: ScoringResult
     score: float
     token_logprobs: tuple[float, ...]  # T
+    quality: float | None = None  # of the model's own translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def build_map(
         column_tokens=_kept(columns.shown, options),
         step=_step(options, align),
         scores=_scores(pair.scores, _step(options, align), rows, columns),
+        quality=pair.quality,
     )
 
 

@@ -1,0 +1,31 @@
+"""What a job says about the quality of its document: how much of it is usable, and which segments to check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.documents.translating import Translated
+
+DOUBTFUL = 0.3  # segments below are listed, as the page underlines sentences below it
+MOST_LISTED = 100
+
+
+def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> float | None:
+    """Return the share of a document that is expected to be usable: the mean by length; None if none is known."""
+    known = [
+        (each.quality, len(segment))
+        for segment, each in zip(segments, translations, strict=True)
+        if each.quality is not None
+    ]
+    total = sum(length for _, length in known)
+    return round(sum(quality * length for quality, length in known) / total, 4) if total else None
+
+
+def doubtful_segments(translations: Sequence[Translated]) -> tuple[tuple[int, float], ...]:
+    """Return the numbers, from 1, and qualities of the segments to check, the worst first."""
+    found = [
+        (each.quality, number)
+        for number, each in enumerate(translations, 1)
+        if each.quality is not None and each.quality < DOUBTFUL
+    ]
+    return tuple((number, round(quality, 4)) for quality, number in sorted(found)[:MOST_LISTED])
