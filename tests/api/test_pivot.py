@@ -144,9 +144,21 @@ async def test_a_stream_begins_with_the_text_between_the_legs(
     assert found[1][1]["source"]["text"] == between
     assert found[-1] == (
         "done",
-        {"translatedText": f"fr:{between}", "model": SECOND, "digest": f"sha256:{SECOND}", "pivot": "en"},
+        {
+            "translatedText": f"fr:{between}",
+            "model": SECOND,
+            "digest": f"sha256:{SECOND}",
+            "qualities": [None],
+            "pivot": "en",
+        },
     )
     assert registry[FIRST].calls[0][1] == TranslationOptions(beam_size=1, max_length=8)  # greedy, as the second leg
+
+
+async def test_a_stream_has_the_doubt_of_both_legs(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    registry[FIRST].quality_of, registry[SECOND].quality_of = (lambda _: 0.5), (lambda _: 0.8)
+    found = events((await client.post("/translate/stream", json=TEXT)).text)
+    assert found[-1][1]["qualities"] == pytest.approx([0.4])
 
 
 async def test_a_failure_of_the_first_leg_is_an_ordinary_error_of_a_stream(

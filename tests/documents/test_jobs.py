@@ -19,6 +19,7 @@ from service.engine import (
     Glossary,
     ModelInfo,
     Overloaded,
+    SentenceQuality,
     Term,
     Translation,
     TranslationOptions,
@@ -40,6 +41,7 @@ class Gate:
     cancelled: int = 0
     info: ModelInfo = field(default_factory=lambda: info_of("transformer-en-fr"))
     errors: list[Exception] = field(default_factory=list)
+    quality_of: Callable[[str], float] | None = None
 
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
@@ -53,7 +55,12 @@ class Gate:
         if self.errors:
             raise self.errors.pop()
         self.calls.append(tuple(texts))
-        return [Translation(text.upper()) for text in texts]
+        return [Translation(text.upper(), qualities=self._judged(text)) for text in texts]
+
+    def _judged(self, text: str) -> tuple[SentenceQuality, ...]:
+        if self.quality_of is None:
+            return ()
+        return (SentenceQuality(text, text.upper(), 0, self.quality_of(text), ()),)
 
 
 class Echo(Gate):
@@ -177,6 +184,38 @@ async def test_after_a_restart_a_job_goes_on_where_it_was(tmp_path: Path) -> Non
     assert second.store.read_output(done) == LONG.upper()
     assert not {text for call in gate.calls for text in call} & {text for call in second_gate.calls for text in call}
     await second.stop()
+
+
+async def test_the_quality_of_a_job_counts_what_was_translated_before_a_restart(tmp_path: Path) -> None:
+    def quality(text: str) -> float:
+        return 0.2 if text == "Sentence number 3." else 0.8
+
+    gate = Gate(allowed=asyncio.Semaphore(2), quality_of=quality)
+    first = runner_of(store_at(tmp_path), gate)
+    job = await first.submit(job_of(), LONG)
+    await until(lambda: len(first.store.parts(job)) > WINDOW_SEGMENTS)
+    await first.stop()
+    second_gate = Gate(allowed=asyncio.Semaphore(100), quality_of=quality)
+    second = runner_of(store_at(tmp_path), second_gate)
+    second.start()
+    done = await second.wait(job.id)
+    assert done is not None
+    assert not any("Sentence number 3." in call for call in second_gate.calls)
+    assert done.doubtful == ((4, 0.2, "SENTENCE NUMBER 3."),)
+    assert done.quality is not None
+    assert 0.78 < done.quality < 0.8
+    assert second.store.get(job.id) == done, "the record on disk has it too"
+    await second.stop()
+
+
+async def test_the_quality_of_two_legs_is_their_product() -> None:
+    legs = [Gate(allowed=asyncio.Semaphore(1), quality_of=lambda _text, q=q: q) for q in (0.5, 0.8)]  # type: ignore[misc]
+    [found] = await translate_segments(legs, ["One."], TranslationOptions())
+    assert found.quality == pytest.approx(0.4)
+    legs[1] = Gate(allowed=asyncio.Semaphore(1))
+    legs[0].allowed = asyncio.Semaphore(1)
+    [found] = await translate_segments(legs, ["One."], TranslationOptions())
+    assert found == ("ONE.", None), "one leg gives no quality"
 
 
 async def test_another_model_begins_again(tmp_path: Path) -> None:

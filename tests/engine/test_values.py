@@ -95,6 +95,21 @@ async def test_a_stream_adds_up_to_the_translation(translator: Translator) -> No
     assert written == end.text
 
 
+async def test_streams_and_attention_have_the_quality_of_the_translation(translator: Translator) -> None:
+    text = "The price is €1,250.50. I have lost my keys.\nGreen colourless ideas sleep furiously."
+    [greedy] = await translator.translate([text], TranslationOptions(beam_size=1))
+    *_, end = [event async for event in translator.stream(text)]
+    assert isinstance(end, StreamedEnd)
+    assert end.qualities == tuple(each.quality for each in greedy.qualities)
+    assert len({*end.qualities}) == 3
+    assert all(quality is not None and 0 < quality < 1 for quality in end.qualities)
+    for sentence in ("The price is €1,250.50.", "I have lost my keys."):
+        [whole] = await translator.translate([sentence], split=False)
+        assert (await translator.attention(sentence, None, AttentionOptions())).quality == whole.quality
+        given = await translator.attention(sentence, whole.text, AttentionOptions())
+        assert given.quality is None, "nobody searched for a translation that the client provides"
+
+
 async def test_attention_is_that_of_the_translation(translator: Translator) -> None:
     text = "Please visit https://example.com/a?b=c today."
     [translation] = await translator.translate([text], split=False)

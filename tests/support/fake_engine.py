@@ -146,7 +146,7 @@ class DummyTranslator:
             added = (" " if number and not token.special else "") + token.text
             weights = np.full(len(words_of(text)), 1 / len(words_of(text)), dtype=np.float32)
             yield StreamedToken(0, token, added, -0.25, weights)
-        yield StreamedEnd(target)
+        yield StreamedEnd(target, (None if self.quality_of is None else self.quality_of(text),))
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
@@ -186,6 +186,7 @@ class DummyTranslator:
             digest=self.info.digest,
             model=self.info.name,
             scores=scores_of(weights) if options.stage == "scores" else None,
+            quality=None if self.quality_of is None or target_text is not None else self.quality_of(text),
         )
 
 

@@ -59,7 +59,9 @@ def quality_shown(job: Job) -> JobQuality | None:
     """Return what is known about the quality of a finished job."""
     if job.quality is None:
         return None
-    doubtful = [DoubtfulSegment(segment=number, quality=quality) for number, quality in job.doubtful]
+    doubtful = [
+        DoubtfulSegment(segment=number, quality=quality, translation=text) for number, quality, text in job.doubtful
+    ]
     return JobQuality(mean=job.quality, doubtful=doubtful)
 
 

@@ -46,6 +46,7 @@ class DoubtfulSegment(Schema):
 
     segment: int = Field(ge=1, description="Its number in the document, from 1")
     quality: float = Field(ge=0, le=1)
+    translation: str = Field(description="The beginning of its translation, by which it can be found in the file")
 
 
 class JobQuality(Schema):

@@ -38,7 +38,7 @@ class Job:
     segments_done: int = 0
     attempts: int = 0  # starts since its last progress
     quality: float | None = None  # the share of the document that is expected to be usable
-    doubtful: tuple[tuple[int, float], ...] = ()  # number from 1 and quality of the segments to check, the worst first
+    doubtful: tuple[tuple[int, float, str], ...] = ()  # of service.documents.quality
     error_code: str | None = None
     error: str | None = None
 
@@ -69,7 +69,7 @@ def from_json(text: str) -> Job:
         values: dict[str, Any] = json.loads(text)
         known = {field.name for field in fields(Job)}
         values = {name: value for name, value in values.items() if name in known}
-        doubtful = tuple((int(number), float(quality)) for number, quality in values.get("doubtful", ()))
+        doubtful = tuple((int(each[0]), float(each[1]), str(each[2])) for each in values.get("doubtful", ()))
         return Job(**{**values, "columns": tuple(values.get("columns", ())), "doubtful": doubtful})
-    except (TypeError, AttributeError) as error:
+    except (TypeError, AttributeError, LookupError) as error:
         raise ValueError("not the record of a job") from error

@@ -112,6 +112,22 @@ async def test_a_job_is_polled_fetched_and_deleted(client: httpx.AsyncClient) ->
         assert (await client.request(method, path)).json()["code"] == "unknown_job"
 
 
+async def test_a_job_says_which_segments_to_check(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    translator = registry["transformer-en-fr"]
+    path = (await client.post("/jobs", data=PAIR, files=file_of())).headers["location"]
+    assert "quality" not in await finished(client, path), "the model gives none"
+    translator.quality_of = lambda text: {"I lost.": 0.25, "Green ideas.": 0.05}.get(text, 0.9)
+    content = b"Dear friend,\n\nI lost.\nGreen ideas.\n"
+    path = (await client.post("/jobs", data=PAIR, files=file_of(content=content))).headers["location"]
+    found = (await finished(client, path))["quality"]
+    assert [(each["quality"], each["translation"]) for each in found["doubtful"]] == [
+        (0.05, "GREEN IDEAS."),
+        (0.25, "I LOST."),
+    ]
+    assert [each["segment"] for each in found["doubtful"]] == [3, 2]
+    assert found["mean"] == pytest.approx((12 * 0.9 + 7 * 0.25 + 12 * 0.05) / 31, abs=1e-4)
+
+
 async def test_a_job_that_is_not_done_has_no_file(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
     registry["transformer-en-fr"].seconds = 30
     path = (await client.post("/jobs", data=PAIR, files=file_of())).headers["location"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import httpx
@@ -90,6 +91,25 @@ async def test_the_inference_protocol_has_the_quality_on_request(
     assert quality["data"] == pytest.approx([0.9, 0.1])
     refused = await client.post("/v2/models/bahdanau-en-fr/infer", json={**request, "parameters": {}})
     assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_output")
+
+
+async def test_a_stream_ends_with_the_quality_of_its_sentences(
+    client: httpx.AsyncClient, judged: DummyRegistry
+) -> None:
+    for model, qualities in ((MODEL, [0.1]), ("bahdanau-en-fr", [None])):
+        answer = await client.post("/translate/stream", json={**FIELDS, "model": model, "q": BAD})
+        name, data = answer.text.strip().split("\n\n")[-1].split("\n")
+        assert name == "event: done"
+        assert json.loads(data.removeprefix("data: "))["qualities"] == qualities
+
+
+async def test_attention_has_the_quality_of_the_models_own_translation(
+    client: httpx.AsyncClient, judged: DummyRegistry
+) -> None:
+    fields = {**FIELDS, "text": GOOD}
+    assert (await client.get("/attention", params=fields)).json()["quality"] == 0.9
+    assert (await client.get("/attention", params={**fields, "target_text": "Perdu"})).json()["quality"] is None
+    assert (await client.get("/attention", params={**fields, "model": "bahdanau-en-fr"})).json()["quality"] is None
 
 
 async def test_a_text_in_another_language_than_said_has_a_warning(client: httpx.AsyncClient) -> None:
