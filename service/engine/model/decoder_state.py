@@ -62,12 +62,12 @@ class CpuDecoderState:
         self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
         self._fit_memory(empty=first == 0)
         for arrays, rows, at in encoded.parts(sentences):
+            places = (first + at).tolist()
             for name, buffer in self._memory.items():
-                values = arrays[name]
-                buffer.put(first + at, values if len(rows) == len(values) else values[rows])
+                buffer.put(places, arrays[name], rows.tolist())
             for name, buffer in self._fixed.items():
                 initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
-                buffer.put(self._rows_of(first + at), initial)
+                buffer.array[self._rows_of(first + at)] = initial
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row."""
@@ -108,16 +108,8 @@ class CpuDecoderState:
         """Forget sentences; the last ones move into the holes."""
         self._size -= len(removed)
         self._bound = False
-        if len(holes):
-            to, rows = self._rows_of(holes), self._rows_of(movers)
-            for buffer in self._memory.values():
-                buffer.array[holes] = buffer.array[movers]
-            for buffer in self._fixed.values():
-                buffer.array[to] = buffer.array[rows]
-            self._move_caches(to, rows)
-            for extent in self._extents.values():
-                extent[holes] = extent[movers]
-            self._lengths[to] = self._lengths[rows]
+        for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
+            self._move_sentence(hole, mover)
         if self._size:
             self._fit_memory()
         elif sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
@@ -143,6 +135,21 @@ class CpuDecoderState:
     def _buffers(self) -> Iterator[_Buffer]:
         for group in (self._memory, self._caches, self._fixed, self._following):
             yield from group.values()
+
+    def _move_sentence(self, to: int, sentence: int) -> None:
+        """Copy everything of a sentence into the place of another; slices, because few sentences leave in a step."""
+        size = self._beam_size
+        rows, to_rows = slice(sentence * size, (sentence + 1) * size), slice(to * size, (to + 1) * size)
+        for buffer in self._memory.values():
+            buffer.array[to] = buffer.array[sentence]
+        for buffer in self._fixed.values():
+            buffer.array[to_rows] = buffer.array[rows]
+        used = int(self._lengths[rows].max())
+        for buffer in self._caches.values():
+            buffer.move(to_rows, rows, used)
+        for extent in self._extents.values():
+            extent[to] = extent[sentence]
+        self._lengths[to_rows] = self._lengths[rows]
 
     def _move_caches(self, to: IntArray, rows: IntArray) -> None:
         """Copy cached entries between rows; no row of `to` is read after it is written."""
@@ -239,20 +246,20 @@ class _Buffer:
             self.array[(slice(None), *self._inner(needed, before))] = self._padding
         return True
 
-    def put(self, at: IntArray, values: Array) -> None:
-        """Write entries, cut or padded along the variable axis if the lengths differ."""
-        if self.axis is None:
-            self.array[at] = values
+    def put(self, places: Sequence[int], values: Array, rows: Sequence[int]) -> None:
+        """Write rows of an array to places, each cut or padded along the variable axis if the lengths differ."""
+        if self.axis is None or values.shape[self.axis] == self.length:
+            for place, row in zip(places, rows, strict=True):
+                self.array[place] = values[row]
             return
-        given = values.shape[self.axis]
-        part = self._inner(min(given, self.length))
-        to = self.array[at[0] : at[0] + 1] if len(at) == 1 else self.array  # a view, which needs no list of indices
-        rows = slice(None) if len(at) == 1 else at
-        to[(rows, *part)] = values[(slice(None), *part)]
-        if self._padding is not None and given < self.length:
-            to[(rows, *self._inner(self.length, given))] = self._padding
+        given, inner = values.shape[self.axis], (slice(None),) * (self.axis - 1)
+        part, rest = (*inner, slice(min(given, self.length))), (*inner, slice(given, None))
+        for place, row in zip(places, rows, strict=True):
+            self.array[place][part] = values[row][part]
+            if self._padding is not None and given < self.length:
+                self.array[place][rest] = self._padding
 
-    def move(self, to: IntArray, rows: IntArray, used: int) -> None:
+    def move(self, to: IntArray | slice, rows: IntArray | slice, used: int) -> None:
         """Copy the first `used` entries of the variable axis from `rows` to `to`."""
         part = self._inner(used)
         self.array[(to, *part)] = self.array[(rows, *part)]

@@ -11,7 +11,7 @@ import onnxruntime
 
 from service.bundle.load import Bundle
 from service.bundle.shortlist import read_shortlist
-from service.engine.errors import BundleIncompatible, DeviceUnavailable
+from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
 from service.engine.model.batching import (
     SOURCE_STEP,
     EncodedSentences,
@@ -25,6 +25,7 @@ from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
+from service.engine.model.step_graph import faster_step
 from service.engine.types import ScoringResult, WeightSelection
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
@@ -61,7 +62,7 @@ class OnnxModel:
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder = self._open(bundle.path(placement.graphs.decoder))
+        self._decoder = self._open_decoder()
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
@@ -160,6 +161,19 @@ class OnnxModel:
         if self._rows is not None:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
+
+    def _open_decoder(self) -> onnxruntime.InferenceSession:
+        path = self._bundle.path(self.placement.graphs.decoder)
+        if self.placement.device != "cpu":
+            return self._open(path)
+        try:
+            graph = path.read_bytes()
+        except OSError as error:
+            raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error
+        changed = faster_step(graph)
+        if changed == graph:
+            return self._open(path)
+        return open_session(changed, self.placement, self._settings, weights=path.parent)
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

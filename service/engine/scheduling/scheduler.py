@@ -2,7 +2,7 @@
 
 It reads no clock and takes no lock; the request table does both. The rules:
 
-1. Sentences are encoded oldest first, and a few more than can join now.
+1. Sentences are encoded oldest first, those of one request longest first, and a few more than can join now.
 2. Encoded sentences join oldest first, while the budget of rows lasts.
 3. A sentence of few rows may overtake an older one of many rows that does not fit yet. Sentences of short requests
 overtake those of long requests that are not encoded yet, and a few rows are kept for them.
@@ -97,8 +97,12 @@ class Scheduler(Generic[Owner]):
         return fits or not self._queue
 
     def add(self, entries: Iterable[Waiting[Owner]]) -> None:
-        """Put sentences at the end of the queue, those of short requests before those of long ones."""
-        for entry in entries:
+        """Put the sentences of one request at the end of the queue, or before those of long requests if it is short.
+
+        The longest sentence is first. Sentences of similar length then run together, so that less memory is padding,
+        and the last ones of a request to finish are short.
+        """
+        for entry in sorted(entries, key=lambda entry: -entry.tokens):
             self._queue.insert(self._place(entry), entry)
             self.tokens += entry.tokens
             if entry.deadline is not None:

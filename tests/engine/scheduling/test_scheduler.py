@@ -35,6 +35,12 @@ def test_the_oldest_are_admitted_first_while_rows_last() -> None:
     assert queue.plan(0.0, 8).admitted == ["d"]
 
 
+def test_the_longest_sentence_of_a_request_is_first_and_requests_keep_their_order() -> None:
+    queue = scheduler([waiting("short", tokens=3), waiting("long", tokens=9), waiting("other", tokens=3)])
+    queue.add([waiting("longest", tokens=30)])
+    assert queue.plan(0.0, 0).admitted == ["long", "short", "other", "longest"]
+
+
 def test_who_has_a_fair_share_leaves_the_rest_to_others() -> None:
     queue = scheduler([waiting(name, rows=4) for name in "abcdef"], rows=64)
     assert queue.ready_rows() == 24

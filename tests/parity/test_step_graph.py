@@ -1,0 +1,80 @@
+"""The step that is changed when it is loaded gives exactly what the step in the bundle gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from service.bundle.load import load_bundle
+from service.engine.model import onnx_model
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_nodes import Nodes
+from service.engine.model.step_graph import faster_step, look_up_chosen, scale_queries
+from service.engine.types import SearchOptions, SentenceJob
+from tests.support.decoding import decode
+from tests.support.exported import CARD, LOOSE, id_pairs, recipe_of
+from tests.support.tiny_networks import bahdanau, transformer
+from training.data.subwords import train_tokenizer
+from training.export.bundle import ExportOptions, export_bundle
+from training.export.shortlist import Shortlist
+from training.networks.build import build_network
+from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+WORDS = 266
+PAIRS = id_pairs(24, WORDS, 18)
+LIKELY = np.random.default_rng(3).integers(3, WORDS, (WORDS, 30)).astype(np.uint16)
+# Heads of 16, whose factor of 1/4 changes no bit; every other sentence has a list of its own length.
+CONFIGS: dict[str, TransformerConfig | BahdanauConfig] = {
+    "transformer": transformer(norm="pre", width=32),
+    "bahdanau": bahdanau(tie_embeddings=True),
+}
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported(CONFIGS[request.param], tmp_path_factory.mktemp("step") / "bundle")
+
+
+def exported(config: TransformerConfig | BahdanauConfig, folder: Path) -> Path:
+    tokenizer = train_tokenizer(["a b c"], VocabularyConfig(size=300, min_frequency=1))
+    shortlist = Shortlist(np.array([2, *range(100, 140)], np.uint16), LIKELY)
+    options = ExportOptions(CARD, precisions=("int8",), limits=LOOSE, shortlist=shortlist)
+    export_bundle(build_network(config, WORDS), tokenizer, recipe_of(config), PAIRS, folder, options)
+    return folder
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_no_bit_of_a_translation_changes(bundle: Path, beam_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = SearchOptions(beam_size, max_length=16)
+    jobs = [SentenceJob(tuple(int(token) for token in np.asarray(source)), options) for source, _ in PAIRS]
+    arrivals = [2 * (at // 7) for at in range(len(jobs))]
+    faster = onnx_model.load_model(load_bundle(bundle), ModelSettings())
+    monkeypatch.setattr(onnx_model, "faster_step", lambda graph: graph)
+    plain = onnx_model.load_model(load_bundle(bundle), ModelSettings())
+    found = decode(plain, jobs, arrivals)
+    assert decode(faster, jobs, arrivals) == found
+    assert [decode(faster, [job], [0])[0] for job in jobs] == found
+
+
+def test_both_changes_apply_to_a_transformer(tmp_path: Path) -> None:
+    graph = Nodes((exported(CONFIGS["transformer"], tmp_path / "bundle") / "decoder.int8.onnx").read_bytes())
+    assert look_up_chosen(graph)
+    assert scale_queries(graph) == 2  # one for each layer
+    assert not any(node.kind == "FusedMatMul" for node in graph.nodes)
+    graph.remove_unused()
+    assert not any(node.kind == "Expand" for node in graph.nodes)
+
+
+@pytest.mark.parametrize("name", ["transformer-en-fr", "transformer-en-de", "bahdanau-en-fr"])
+def test_the_changes_apply_to_shipped_models(name: str) -> None:
+    graph = Nodes((MODELS / name / "decoder.int8.onnx").read_bytes())
+    assert look_up_chosen(graph)
+    assert scale_queries(graph) == (2 if name.startswith("transformer") else 0)
+
+
+def test_a_graph_without_the_patterns_stays_as_it_is() -> None:
+    for graph in ((MODELS / "transformer-en-fr" / "decoder.fp16.onnx").read_bytes(), b"no graph"):
+        assert faster_step(graph) == graph
