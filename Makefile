@@ -53,8 +53,9 @@ format: $(VENV)/development-$(ACCELERATOR) ## Format the code and fix what can b
 book: $(VENV)/development-$(ACCELERATOR) ## Execute the pages of docs/learn and write them for /learn/ (a minute)
 	OMP_NUM_THREADS=1 $(BIN)/python docs/tools/book.py $(ARGS)
 
-docs: $(VENV)/development-$(ACCELERATOR) ## Write the generated parts of docs/: settings and layers
+docs: $(VENV)/development-$(ACCELERATOR) ## Write the generated parts of docs/, build the docs site in build/site, check its links
 	$(BIN)/python docs/tools/generate.py
+	$(BIN)/python docs/tools/build_site.py
 
 sbom: $(SBOM) ## List what an image installs, as CycloneDX, in build/
 
@@ -64,7 +65,7 @@ audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of
 resolve: $(VENV)/release-installed ## Resolve every extra for every Python and system (needs the network)
 	$(BIN)/python -m deploy.resolve --uv $(RELEASE)/uv
 
-release-check: resolve ## Build wheel and sdist, use them with every Python that is here, check the workflows
+release-check: resolve docs ## Build site, wheel and sdist, use them with every Python that is here, check the workflows
 	$(RELEASE)/zizmor --offline --persona auditor .github/workflows
 	$(BIN)/python -m deploy.release_check --tools $(RELEASE) $(ARGS)
 

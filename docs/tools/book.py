@@ -18,9 +18,10 @@ import inspect
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,9 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$`]+?)\$")
 _LIVE = re.compile(r"\]\(http://localhost:8000/([^)\s]*)\)")
+_OUTPUTS = re.compile(
+    r'<pre class="cell">.*?</pre>((?:\s*(?:<pre class="output">.*?</pre>|<figure><svg.*?</figure>))*)', re.S
+)
 _PAGE = re.compile(r"\]\(([0-9]{2}-[a-z-]+)\.md\)")
 
 
@@ -214,6 +218,40 @@ def _markdown(text: str) -> str:
         lambda found: kept[int(found.group(1) or found.group(2))],
         rendered,
     )
+
+
+def for_site(page: Page) -> str:
+    """Return a page as Markdown for the docs site, with the outputs that the built page has."""
+    outputs = iter(_OUTPUTS.findall((BUILT / f"{page.name}.html").read_text("utf-8")))
+
+    def block(match: re.Match[str]) -> str:
+        kind, code = match.groups()
+        if kind == "include":
+            return "".join(f"`{name}`:\n\n```python\n{dedent(source_of(name))}```\n\n" for name in code.split())
+        if kind != "python":
+            return match.group()
+        return f"{match.group()}\n{_raw(next(outputs))}\n\n"
+
+    text = _FENCE.sub(block, page.text)
+    text = _outside_code(text, lambda part: _DISPLAY.sub(lambda found: _raw(_mathml(found[1], "block")) + "\n", part))
+    return _outside_code(text, lambda part: _INLINE.sub(lambda found: _literal(_mathml(found[1], "inline")), part))
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with a change made outside its blocks of code and of HTML."""
+    parts = re.split(r"(^```.*?^```\n|^<(?:pre|figure).*?$)", text, flags=re.M | re.S)
+    return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
+
+
+def _raw(markup: str) -> str:
+    """Return HTML as blocks that Markdown leaves alone: no empty line, and one line for each element."""
+    blocks = re.findall(r"<pre.*?</pre>|<figure.*?</figure>|<math.*?</math>", markup, re.S)
+    return "".join(f"\n{_joined(one) if one.startswith('<pre') else ' '.join(one.split(chr(10)))}\n" for one in blocks)
+
+
+def _literal(markup: str) -> str:
+    """Return HTML whose texts mean nothing to Markdown."""
+    return re.sub(r"[*_\[\]\\`|]", lambda found: f"&#{ord(found.group())};", markup)
 
 
 def _mathml(formula: str, display: str) -> str:
