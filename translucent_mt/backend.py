@@ -59,7 +59,7 @@ class AttentionOptions(TypedDict, total=False):
     values: Literal["localize", "keep", "off"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Pair:
     """A language pair as tags, such as en and fr; the source may be `auto` on a server."""
 

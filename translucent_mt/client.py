@@ -53,12 +53,7 @@ class HttpBackend:
     @classmethod
     async def connect(cls, options: ServerOptions) -> Self:
         """Ask a server for its models, and choose one; raise EngineError."""
-        try:
-            import httpx
-        except ImportError:
-            raise ImportError("connect needs httpx: pip install 'translucent-mt[client]'.") from None
-        headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
-        client = httpx.AsyncClient(base_url=options.url.rstrip("/") + "/", timeout=options.timeout, headers=headers)
+        client = _client(options)
         try:
             models = (await _ask(client, "GET", "models"))["models"]
             pair, chosen = _chosen(models, options)
@@ -97,6 +92,22 @@ class HttpBackend:
         if self._options.model is not None:
             fields["model"] = self._options.model
         return fields
+
+
+async def server_pairs(options: ServerOptions) -> list[Pair]:
+    """Return the language pairs that a server's models translate; raise EngineError."""
+    async with _client(options) as client:
+        models = (await _ask(client, "GET", "models"))["models"]
+    return sorted({Pair(pair["source"], pair["target"]) for each in models for pair in each["pairs"]})
+
+
+def _client(options: ServerOptions) -> httpx.AsyncClient:
+    try:
+        import httpx
+    except ImportError:
+        raise ImportError("connect needs httpx: pip install 'translucent-mt[client]'.") from None
+    headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
+    return httpx.AsyncClient(base_url=options.url.rstrip("/") + "/", timeout=options.timeout, headers=headers)
 
 
 def _chosen(models: Sequence[Json], options: ServerOptions) -> tuple[Pair, Json]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal, Self, cast
 
 from service import engine
+from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery, OptionNames, find_legs
 from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
 from service.glossaries.checks import Entry, GlossaryLimits, glossary_of
 from service.settings import default_models_folder
-from translucent_mt.backend import AttentionOptions, Model, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 NAMES = OptionNames("source=", "target=", "model=")
@@ -81,6 +82,13 @@ class LocalBackend:
     async def close(self) -> None:
         """Stop the model's threads and free its memory."""
         await self._translator.stop(0.0)
+
+
+def local_pairs(models_dir: Path | None = None) -> list[Pair]:
+    """Return the language pairs of the bundles of a folder, None for the default one; raise BundleMissing."""
+    bundles = find_bundles(default_models_folder() if models_dir is None else models_dir)
+    infos = [engine.info_of(bundle, ModelSettings()) for bundle in bundles]
+    return sorted({Pair(*pair) for info in infos for pair in engine.pairs_of(info)})
 
 
 _SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials"})

@@ -118,7 +118,7 @@ def commands() -> str:
     import typer.cli
     import typer.main
 
-    from service.cli.main import cli
+    from translucent_mt.command_line import cli
 
     command = typer.main.get_command(cli)
     context = typer.Context(command, info_name="translucent")

@@ -113,8 +113,8 @@ def spoken(command: Command) -> list[tuple[str, list[str]]]:
     "command", [each for each in ALL if spoken(each)], ids=lambda each: f"{each.page}: {each.text[:60]}"
 )
 def test_the_options_of_our_commands_exist(command: Command) -> None:
-    from service.cli.main import cli as service_cli
     from training.__main__ import app as training_cli
+    from translucent_mt.command_line import cli as service_cli
 
     for program, arguments in spoken(command):
         current: Any = typer.main.get_command(training_cli if program.endswith("training") else service_cli)

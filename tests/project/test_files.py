@@ -33,7 +33,7 @@ def test_one_version_everywhere() -> None:
     assert f"## [{service.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("extra", ["", "cpu", "gpu", "documents", "training", "docs", "dev"])
+@pytest.mark.parametrize("extra", ["", "cpu", "gpu", "documents", "mcp", "training", "docs", "dev"])
 def test_what_make_installs_is_pinned_to_a_version_that_is_accepted(extra: str) -> None:
     pinned = constraints()
     for line in EXTRAS[extra] if extra else PROJECT["dependencies"]:

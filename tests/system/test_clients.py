@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import jinja2
 import numpy as np
 import pytest
+import yaml
 from libretranslatepy import LibreTranslateAPI
 
 from tests.support.server import ServerProcess, running_dummy
@@ -126,6 +131,10 @@ RECORDED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"json": {"api_key": "", "q": ["Hello.", "World"], "source": "en", "target": "fr", "alternatives": 2}},
         {"translatedText": ["HELLO.", "WORLD"], "alternatives": [["HELLO.!", "HELLO.?"], ["WORLD!", "WORLD?"]]},
     ),
+    "Weblate, one answer for each": (
+        {"json": {"api_key": "", "q": ["Hello.", "World"], "source": "en", "target": "fr"}},
+        {"translatedText": ["HELLO.", "WORLD"]},
+    ),
     "Mastodon": (
         {"json": {"q": ["<p>Hello</p>"], "source": "en", "target": "fr", "format": "html", "api_key": None}},
         {"translatedText": ["<p>HELLO</p>"]},
@@ -158,3 +167,24 @@ def test_recorded_requests_get_the_documented_answers(server: ServerProcess, nam
 def test_the_languages_that_mastodon_asks_for(server: ServerProcess) -> None:
     answer = httpx.get(f"{server.url}/languages", headers={"content-type": "application/x-www-form-urlencoded"})
     assert {language["code"]: language["targets"] for language in answer.json()}["en"] == ["de", "en", "fr"]
+
+
+def test_the_languages_that_mastodon_reads_from_an_answer(server: ServerProcess) -> None:
+    texts = ["<p>I have lost my keys this morning.</p>", "<p>Where is the house?</p>"]
+    body = {"q": texts, "source": "auto", "target": "fr", "format": "html", "api_key": None}
+    answer = httpx.post(f"{server.url}/translate", json=body).json()
+    assert [answer["detectedLanguage"][index]["language"] for index in range(len(texts))] == ["en", "en"]
+
+
+def test_home_assistants_command_as_the_docs_have_it(server: ServerProcess) -> None:
+    page = (Path(__file__).parents[2] / "docs/integrations.md").read_text("utf-8")
+    [command] = re.findall(r"^```yaml\n(rest_command:.*?)^```", page, re.M | re.S)
+    configured = yaml.safe_load(command)["rest_command"]["translate"]
+    templates = jinja2.Environment(autoescape=False)
+    templates.filters["to_json"] = json.dumps
+    payload = templates.from_string(configured["payload"]).render(text='He said "no".', target="fr", source="en")
+    url = configured["url"].replace("http://translucent:8000", server.url)
+    answer = httpx.request(
+        configured["method"], url, content=payload, headers={"content-type": configured["content_type"]}
+    )
+    assert answer.json() == {"translatedText": 'HE SAID "NO".'}
