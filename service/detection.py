@@ -66,6 +66,11 @@ class Identifier:
         self._identifier: LanguageIdentifier | None = None
 
     @property
+    def loaded(self) -> bool:
+        """Return whether the model is in memory, so that a call takes less than a millisecond."""
+        return self._identifier is not None
+
+    @property
     def labels(self) -> list[str]:
         """Return the codes of all languages."""
         return [str(label) for label in self._load().labels]
@@ -75,7 +80,8 @@ class Identifier:
 
         Takes 0.2 to 0.5 ms for a sentence, and a second or two the first time.
         """
-        return [(str(label), float(share)) for label, share in self._load().rank(text[:ENOUGH_CHARACTERS])]
+        ranked: list[tuple[str, float]] = self._load().rank(text[:ENOUGH_CHARACTERS])
+        return ranked
 
     def _load(self) -> LanguageIdentifier:
         with self._lock:
@@ -136,6 +142,8 @@ class Detector:
         if language is None:
             return ranked[0][0]
         known = self._served_languages()
+        if known.get(ranked[0][0]) == language:  # the usual case
+            return None
         own = [share for label, share in ranked if known.get(label) == language]
         return ranked[0][0] if own and sum(own) < min(LEAST_OWN_SHARE, ranked[0][1]) else None
 

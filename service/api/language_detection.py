@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from service.detection import Detector, Guess, Identifier, has_evidence
 from service.engine import BoundedPool, Languages
 
+Result = TypeVar("Result")
+
 POOL = BoundedPool("language detection", 2, 2048)
+SHORT = 400  # characters of all texts together, which take 0.1 to 0.4 ms: handing them to a thread takes as long again
 
 
 class LanguageDetection:
@@ -21,7 +25,7 @@ class LanguageDetection:
     async def detect(self, texts: Sequence[str], known: Languages) -> list[list[Guess]]:
         """Return the guesses for each text, the most likely first; the first call loads the model."""
         detector = self._detector_of(known)
-        return await POOL.run(lambda: [detector.detect(text) for text in texts])
+        return await self._run(texts, lambda: [detector.detect(text) for text in texts])
 
     async def other_languages(
         self, texts: Sequence[str], doubted: Sequence[bool], source: str | None, known: Languages
@@ -34,11 +38,18 @@ class LanguageDetection:
         if not any(chosen):  # single words and names; the model is not loaded for them
             return [None] * len(texts)
         detector = self._detector_of(known)
-        return await POOL.run(
+        return await self._run(
+            texts,
             lambda: [
                 detector.other_than(text, source) if check else None for text, check in zip(texts, chosen, strict=True)
-            ]
+            ],
         )
+
+    async def _run(self, texts: Sequence[str], work: Callable[[], Result]) -> Result:
+        """Do work on texts: at once if they are short, otherwise in a thread, which also loads the model."""
+        if self._identifier.loaded and sum(map(len, texts)) <= SHORT:
+            return work()
+        return await POOL.run(work)
 
     def _detector_of(self, known: Languages) -> Detector:
         codes = frozenset(known.targets)

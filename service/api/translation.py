@@ -70,12 +70,13 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
         context.record_legs([leg.info for leg in legs])
         if len(legs) > 1:
             service.metrics.request_pivoted(*pair)
-        options = replace(job.options, glossary=service.glossary(job.glossary, pair, legs))
+        glossary = service.glossary(job.glossary, pair, legs)
+        own = job if glossary is None else replace(job, options=replace(job.options, glossary=glossary))
         texts = [job.texts[number] for number in numbers]
-        translations = await _translate(legs, replace(job, options=options), texts, deadline.at)
+        translations = await _translate(legs, own, texts, deadline.at)
         if job.second_model and len(legs) == 1 and not job.html:
             other = service.second_model(legs[0].info, pair)
-            translations, reasons = await with_second_answers(other, texts, translations, options, deadline.at)
+            translations, reasons = await with_second_answers(other, texts, translations, own.options, deadline.at)
             for number, reason in zip(numbers, reasons, strict=True):
                 second[number] = reason
         for number, translation in zip(numbers, translations, strict=True):

@@ -61,6 +61,7 @@ from service.engine.languages.tags import pairs_of as pairs_of
 from service.engine.legs import check_room as check_room
 from service.engine.legs import stream_in_legs as stream_in_legs
 from service.engine.legs import translate_in_legs as translate_in_legs
+from service.engine.messages import Message as Message
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import admission_error as admission_error
 from service.engine.scheduling.admission import overloaded as overloaded

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from service.engine.messages import Message
 from service.engine.types import FinishReason, ValuePath
 
 
 @dataclass(frozen=True, slots=True)
-class SentencesQueued:
+class SentencesQueued(Message):
     """More sentences were accepted into the queue."""
 
     model: str
@@ -20,7 +21,7 @@ class SentencesQueued:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadChanged:
+class LoadChanged(Message):
     """The numbers of running rows and sentences, or of waiting sentences, have changed."""
 
     model: str
@@ -30,7 +31,7 @@ class LoadChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class StepDone:
+class StepDone(Message):
     """One decoder step is done."""
 
     model: str
@@ -39,7 +40,7 @@ class StepDone:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceFinished:
+class SentenceFinished(Message):
     """The translation of a sentence is complete."""
 
     model: str
@@ -78,7 +79,7 @@ class RunFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class StageDone:
+class StageDone(Message):
     """A stage of the work is complete, perhaps for several calls together."""
 
     model: str
@@ -87,7 +88,7 @@ class StageDone:
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageMeasured:
+class CoverageMeasured(Message):
     """The attention of a translated sentence was requested; it covers this share of the source."""
 
     model: str

@@ -84,9 +84,12 @@ class LoadedPair:
         align = self.manifest.attention.align
         return WeightSelection((align.layer, align.head))
 
-    def segmentation_for(self, options: TranslationOptions) -> SegmentationOptions:
+    def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
         """Return how texts are cut, and which of their parts are values."""
-        return replace(self.segmentation, values=self.value_rules(options), glossary=options.glossary)
+        own = self.segmentation
+        return SegmentationOptions(
+            own.language, own.wrap_tokens, own.max_tokens, split, self.value_rules(options), options.glossary
+        )
 
     def value_rules(self, options: TranslationOptions) -> ValueRules | None:
         """Return how values are found and written; None: they are text as any other."""

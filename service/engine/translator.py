@@ -180,7 +180,7 @@ class Translator:
         self._touch()
         size = sum(map(len, texts))
         pair, runs = self._pair, SentenceRuns(self._pair)
-        segmentation = replace(pair.segmentation_for(options), split=split)
+        segmentation = pair.segmentation_for(options, split)
         segmented_texts = await pair.timed("tokenize", size, lambda: runs.segment(texts, segmentation))
         sources = [source for segmented in segmented_texts for source in sources_of(segmented)]
         outcomes = await within(deadline, runs.outcomes(sources, options, deadline))

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import EarlyStopping, Step
+from service.engine.messages import Message
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.terms import Glossary
 
@@ -268,7 +269,7 @@ class WorkerState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class SearchOptions(Message):
     """Decoding options of one sentence, checked and complete; lengths are in tokens."""
 
     beam_size: int = 1
@@ -280,7 +281,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceJob:
+class SentenceJob(Message):
     """One sentence for a worker: its token ids (ending with </s>), search options and deadline."""
 
     source_ids: tuple[int, ...]
@@ -293,7 +294,7 @@ class SentenceJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Message):
     """One finished candidate; `ids` ends with </s> exactly when finish_reason is "eos"."""
 
     ids: tuple[int, ...]
@@ -303,7 +304,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceResult:
+class SentenceResult(Message):
     """The result of a SentenceJob, best hypothesis first; never empty."""
 
     hypotheses: tuple[Hypothesis, ...]
@@ -363,7 +364,7 @@ class WeightLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightSelection:
+class WeightSelection(Message):
     """The weights of a scored translation to return: all of them would be megabytes for a long sentence."""
 
     align: tuple[int, int]  # layer and head of cross-attention that are always returned
@@ -373,7 +374,7 @@ class WeightSelection:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringRequest:
+class ScoringRequest(Message):
     """A sentence and its given translation to be scored; both id sequences end with </s>."""
 
     source_ids: tuple[int, ...]
@@ -383,7 +384,7 @@ class ScoringRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoringResult:
+class ScoringResult(Message):
     """Scores and attention of a given translation, cut to its true lengths (S source, T target, </s> counted)."""
 
     logprobs: FloatArray  # [T]

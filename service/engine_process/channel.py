@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pickle
 import socket
 import struct
 import threading
 from collections.abc import Callable
-from multiprocessing.reduction import ForkingPickler
 from typing import Any, BinaryIO, Generic, TypeVar
 
 Incoming = TypeVar("Incoming")
@@ -156,7 +156,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         try:
             with self._socket.makefile("rb") as stream:
                 while batch := _next_batch(stream):
-                    for message in ForkingPickler.loads(batch):
+                    for message in pickle.loads(batch):
                         self._handle(message)
         except OSError:
             pass  # the other end is closed
@@ -183,7 +183,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
 
 def _framed(messages: list[Any]) -> bytes:
     """Return pickled messages, preceded by their length."""
-    pickled = ForkingPickler.dumps(messages)
+    pickled = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(pickled)) + pickled
 
 

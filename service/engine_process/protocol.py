@@ -12,6 +12,7 @@ from service.engine import (
     EngineError,
     EngineEvent,
     EngineSettings,
+    Message,
     Placement,
     QueueStatus,
     ScoringRequest,
@@ -62,7 +63,7 @@ class Retire:
 
 
 @dataclass(frozen=True, slots=True)
-class Translate:
+class Translate(Message):
     """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
 
     `streamed` are the numbers of the jobs whose tokens are sent back.
@@ -75,7 +76,7 @@ class Translate:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Message):
     """Score a given translation."""
 
     worker: int
@@ -84,7 +85,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Message):
     """Cancel a job."""
 
     worker: int
@@ -122,7 +123,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(Message):
     """A job is done."""
 
     number: int
@@ -138,7 +139,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenChosen:
+class TokenChosen(Message):
     """A token was chosen in a sentence whose tokens are sent back."""
 
     number: int
@@ -147,7 +148,7 @@ class TokenChosen:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStatus:
+class WorkerStatus(Message):
     """The state of a worker at this moment; the heartbeat is on the machine's monotonic clock."""
 
     worker: int
@@ -158,7 +159,7 @@ class WorkerStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class EventReport:
+class EventReport(Message):
     """An event of a worker, for its listener."""
 
     worker: int

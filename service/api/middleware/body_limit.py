@@ -98,6 +98,8 @@ class BodyLimitMiddleware:
         """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
         gone = asyncio.Event()
         replayed = answered = False
+        work = asyncio.current_task()
+        assert work is not None, "a request is answered in a task"
 
         async def replay() -> Message:
             nonlocal replayed
@@ -120,17 +122,14 @@ class BodyLimitMiddleware:
             answered = answered or (message["type"] == "http.response.body" and not message.get("more_body", False))
             await send(message)
 
-        work = asyncio.create_task(_call(self.app, scope, replay, note))
         watcher = asyncio.create_task(watch())
         try:
-            await work
+            await self.app(scope, replay, note)
         except asyncio.CancelledError:
-            if not gone.is_set():
-                # The server stops and cancels this middleware: cancel the work as well.
-                work.cancel()
-                await asyncio.wait([work])
-                raise
-            raise ClientDisconnected from None
+            # If the server stops and cancels this task as well, that counts.
+            if gone.is_set() and work.uncancel() == 0:
+                raise ClientDisconnected from None
+            raise
         finally:
             watcher.cancel()
 
@@ -167,8 +166,3 @@ class _ReservedMemory:
 
     def __exit__(self, *_: object) -> None:
         self._bodies.release(self._address, self.size)
-
-
-async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Run an ASGI application as a coroutine, which create_task needs."""
-    await app(scope, receive, send)

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.direct_route import DirectRoute
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.openapi import REFERENCE, body_in_any_form, errors_of
 from service.api.rendering import DIGITS, finite, render_pivot, render_side, render_token
@@ -32,7 +33,7 @@ from service.engine import (
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
-router = APIRouter(tags=["Translation"])
+router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
 EXAMPLES = {"own": {"summary": "One sentence", "value": {"q": "I lost.", "source": "en", "target": "fr"}}}
 EXAMPLE = """event: sentence

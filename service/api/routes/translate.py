@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from service.api.checks import AUTO, check_batch, check_characters, check_format, check_languages, served_pair
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
 from service.api.openapi import errors_of, fields_anywhere
 from service.api.schemas.translate import FORMATS, TranslateForm, TranslateRequest, TranslateResponse
@@ -16,7 +17,7 @@ from service.api.translation import Job, respond, run_job
 from service.engine import MAX_BEAM_SIZE, Languages, TranslationOptions
 from service.settings import Settings
 
-router = APIRouter(tags=["Translation"])
+router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
 EXAMPLES = {
     "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},

@@ -41,9 +41,17 @@ def _spelled(subtag: str) -> str:
     return subtag.title() if len(subtag) == 4 else subtag.lower()
 
 
-def fallbacks(tag: str) -> Iterator[str]:
-    """Yield the tag itself, then the tags that may stand for it, the best first; none for an invalid tag."""
-    tag = canonical(tag) if len(tag) <= LONGEST else ""
+def fallbacks(tag: str) -> tuple[str, ...]:
+    """Return the tag itself, then the tags that may stand for it, the best first; none for an invalid tag."""
+    return _fallbacks(tag) if len(tag) <= LONGEST else ()
+
+
+@functools.lru_cache(maxsize=4096)  # each request needs those of two tags, several times
+def _fallbacks(tag: str) -> tuple[str, ...]:
+    return tuple(_each_fallback(canonical(tag)))
+
+
+def _each_fallback(tag: str) -> Iterator[str]:
     while tag:
         yield tag
         group = next((group for group in GROUPS if tag in group), (tag,))

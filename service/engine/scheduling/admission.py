@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from service.engine.errors import NotReady, Overloaded
+from service.engine.messages import Message
 from service.engine.types import WorkerState
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds after which a refused caller should try again
@@ -22,7 +23,7 @@ REFUSING = {
 
 
 @dataclass(frozen=True, slots=True)
-class QueueStatus:
+class QueueStatus(Message):
     """The state of a model's queue."""
 
     full: bool = False  # there is no room for more
