@@ -30,6 +30,9 @@ SENTENCES = {
         "bob@example.org",
     ),
     "The meeting begins at 3:30 pm.": ("15 h 30",),
+    "Add 1½ cups of milk and 3/4 cup of sugar.": ("1½", "3/4"),
+    "We need １２３ chairs for {{ {name} }}.": ("１２３", "{{ {name} }}"),
+    "Version 1.2.3-beta.4 wrote %s%d files.": ("1.2.3-beta.4", "%s%d"),
     "My friend <dnt>Mary Miller</dnt> likes #pizza and @anna_b.": ("<dnt>Mary Miller</dnt>", "#pizza", "@anna_b"),
 }
 

@@ -143,7 +143,7 @@ class Beam:
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        if self.beam_size == 1 and not self._values.active:
+        if self.beam_size == 1:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
                 return advance
@@ -168,8 +168,10 @@ class Beam:
         The result is that of the general method, which considers more; no continuation of </s> can ever beat it.
         """
         size, arrays = self.size, self._arrays
-        steps, tokens, token_logprobs = arrays["steps"][:size], ids[:, 0, :1], logprobs[:, 0, :1]
-        if self._allowed(ids, logprobs) is not logprobs or np.count_nonzero(token_logprobs <= IMPOSSIBLE):
+        if self._allowed(ids, logprobs) is not logprobs:
+            return None
+        steps, (tokens, token_logprobs) = arrays["steps"][:size], self._likeliest(ids, logprobs)
+        if np.count_nonzero(token_logprobs <= IMPOSSIBLE):
             return None
         done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
         scores: npt.NDArray[np.float64] = arrays["scores"][:size] + token_logprobs
@@ -178,9 +180,20 @@ class Beam:
             step, token = int(steps[index]), int(tokens[index, 0])
             score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
             reason: FinishReason = "eos" if token == self._eos else "length"
-            self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason))
+            whole = not self._values.active or self._values.complete(index, 0)
+            self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason, whole))
         self._append_step(BeamCandidates(np.zeros_like(tokens), tokens, token_logprobs, scores))
         return Advance(tokens, None, leaving)
+
+    def _likeliest(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the token that each single hypothesis goes on with, and its log-probability, [B, 1] each."""
+        if not self._values.active:
+            return ids[:, 0, :1], logprobs[:, 0, :1]
+        found = self._values.extend(ids, logprobs, candidates_for(1))
+        # Added in the order of _ranked, so that ties are broken alike.
+        ranks = self._arrays["scores"][: self.size, :, None] + found.logprobs + found.rewards
+        at = (self._own_rows[: self.size, 0], 0, ranks[:, 0].argmax(axis=1))
+        return found.ids[at][:, None], found.logprobs[at][:, None]
 
     def latest(self, index: int) -> tuple[int, float]:
         """Return the last token of the best live hypothesis of a sentence, and its log-probability."""

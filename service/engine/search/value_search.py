@@ -1,7 +1,7 @@
 """Follows the values of every hypothesis of a batch: what each may write next, and what it has written.
 
-The rules of the automaton are in `service.engine.values.constraints`; here they are applied to all rows at once, and to
-the rows of sentences with values only. Three things guide the choice:
+The rules of the automaton are in `service.engine.values.constraints` and `states`; here they are applied to all rows at
+once, and to the rows of sentences with values only. Three things guide the choice:
 
 - Where the model would write a digit, the values that are left may begin, at about the log-probability of that digit.
 - Where the model would end the translation, a value that is left may begin at a penalty, instead of the end.
@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from service.engine.model.buffers import grow
+from service.engine.search.state_table import StateTable
 from service.engine.types import FloatArray, IntArray
-from service.engine.values.constraints import ROOT, ValueConstraints, compile_values, unpacked
+from service.engine.values.constraints import ValueConstraints
+from service.engine.values.states import END, ClassArray, StateMachine, general_classes
 
 REWARD = 1.0  # the ranks of hypotheses: for each value begun
 INSTEAD = 2.0  # a value for the digit that the model would write
@@ -39,24 +41,15 @@ class Extended(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The automata of the sentences with values, which change only when a sentence joins or leaves."""
+    """The edges of the sentences with values, which change only when a sentence joins or leaves."""
 
     at: IntArray  # [n], their indices
-    start: IntArray  # [n, 1, E], as the others but for `ends`
-    token: IntArray
-    end: IntArray
-    values: IntArray
-    outer: Flags  # edges from the root
-    inside: Flags
-    digit: Flags  # the token has a digit
-    reserved: Flags  # the token is the first of a stand-in, and may not be used for anything else
-    order: npt.NDArray[np.float64]  # the penalty for a value that begins in place of something else
-    ends: IntArray  # [n, M]
-    every: IntArray  # [n, 1]
-    whole: IntArray  # [n, 1]
-    soft: IntArray  # [n, 1]
-    soft_nodes: Flags  # [n, M]
-    digits_reserved: Flags  # [n, 1, 1]
+    token: IntArray  # [n, K, E]
+    edge_class: IntArray  # [n, 1, E]
+    digit: Flags  # [n, 1, E]: the token has a digit
+    order: npt.NDArray[np.float64]  # [n, 1, E]: the penalty for a value that begins in place of something else
+    classes: IntArray  # [n, 1]: where the classes of the sentence's tokens begin
+    rows: IntArray  # [n, 1]: its first row
 
 
 class ValueSearch:
@@ -64,92 +57,77 @@ class ValueSearch:
 
     def __init__(self, beam_size: int, eos: int) -> None:
         self._beam_size, self._eos = beam_size, eos
-        self._given = 0  # candidates of a row that a sentence without values may use
         self.active = 0  # sentences with values
-        rows, one = (0, beam_size), (0,)
-        edges, nodes = (0, 8), (0, 8)
+        edges = (0, 8)
         self._arrays: dict[str, npt.NDArray[Any]] = {
-            "valued": np.zeros(one, bool),
-            "every": np.zeros(one, np.int64),
-            "whole": np.zeros(one, np.int64),  # bits of the values that no letter may follow
-            "reserved": np.zeros(one, bool),  # whether digits stand in values only
-            "met": np.zeros(rows, np.int64),
-            "node": np.zeros(rows, np.int64),
-            "opened": np.zeros(rows, bool),  # the last token lets a value follow without a space
-            "closed": np.zeros(rows, bool),  # the last token ends a value that no letter may follow
-            "start": np.full(edges, -1, np.int64),
+            "machine": np.zeros((0,), np.int64),  # the number of a sentence's state machine; 0: it has no values
+            "state": np.zeros((0, beam_size), np.int64),  # the places of the hypotheses' states in the table
             "token": np.full(edges, -1, np.int64),
-            "end": np.zeros(edges, np.int64),
-            "values": np.zeros(edges, np.int64),
-            "inside": np.zeros(edges, bool),
-            "ends": np.zeros(nodes, np.int64),
-            "soft": np.zeros(one, np.int64),  # bits of the values whose tokens may stand elsewhere
-            "soft_nodes": np.zeros(nodes, bool),
+            "edge_class": np.zeros(edges, np.int64),
+            "digit": np.zeros(edges, bool),
+            "order": np.zeros(edges, np.float64),
         }
-        self._digits = self._openers = self._continuing = np.zeros(0, bool)
+        self._classes: ClassArray = np.zeros((0, 1), np.int16)  # [B, V], of each token for the sentence
+        self._table = StateTable()
         self._view: _View | None = None
 
     def add(self, index: int, constraints: ValueConstraints | None) -> None:
         """Add sentence `index` with its values; None: it has none."""
         arrays = self._arrays
-        if index >= len(arrays["valued"]):
+        if index >= len(arrays["machine"]):
             for name, array in arrays.items():
                 arrays[name] = grow(array, index + 1)
-        arrays["valued"][index] = constraints is not None
+        arrays["machine"][index] = 0
         self._view = None
         if constraints is None:
             return
         self.active += 1
-        classes = constraints.classes
-        self._digits = unpacked(classes.digits, classes.size)
-        self._openers = unpacked(classes.openers, classes.size)
-        self._continuing = unpacked(classes.continuing, classes.size)
-        automaton = compile_values(constraints)
-        count, nodes = len(automaton.edges), len(automaton.ends)
-        self._make_room(count, nodes)
-        arrays["every"][index], arrays["whole"][index] = automaton.every, automaton.whole_words
-        arrays["reserved"][index] = constraints.digits_reserved
-        arrays["met"][index] = arrays["node"][index] = 0
-        arrays["opened"][index], arrays["closed"][index] = True, False
-        arrays["start"][index] = -1
-        columns = np.array(automaton.edges, np.int64).T
-        for name, column in zip(("start", "token", "end", "values", "inside"), columns, strict=True):
-            arrays[name][index, :count] = column
-        arrays["ends"][index, :nodes] = automaton.ends
-        arrays["soft"][index], arrays["soft_nodes"][index, :nodes] = automaton.soft, automaton.soft_nodes
+        machine = StateMachine(constraints, self._eos)
+        arrays["machine"][index], arrays["state"][index] = self._table.add(machine)
+        self._set_classes(index, machine, constraints)
+        count = len(machine.edges)
+        self._make_room(count)
+        tokens = [edge.token for edge in machine.edges]
+        arrays["token"][index] = -1
+        arrays["token"][index, :count] = tokens
+        arrays["edge_class"][index, :count] = [machine.class_of[token] for token in tokens]
+        arrays["digit"][index, :count] = [machine.is_digit(token) for token in tokens]
+        lowest = np.array([edge.values & -edge.values for edge in machine.edges], np.int64)
+        arrays["order"][index, :count] = IN_ORDER * np.log2(lowest.clip(1))
 
     def remove(self, removed: list[int] | Any, holes: IntArray, movers: IntArray) -> None:
         """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
-        if self.active:
-            self.active -= int(np.count_nonzero(self._arrays["valued"][np.asarray(removed, np.int64)]))
+        for machine in self._arrays["machine"][np.asarray(removed, np.int64)].tolist():
+            if machine:
+                self.active -= 1
+                self._table.remove(machine)
         for array in self._arrays.values():
             array[holes] = array[movers]
+        if len(holes) and self.active:
+            # The classes of sentences without values are never read, and their arrays may be shorter.
+            self._classes = grow(self._classes, int(movers.max()) + 1)
+            self._classes[holes] = self._classes[movers]
         self._view = None
 
     def complete(self, index: int, slot: int) -> bool:
         """Return whether a hypothesis has written all values of its sentence, if it ends here."""
         arrays = self._arrays
-        if not arrays["valued"][index]:
-            return True
-        met = int(arrays["met"][index, slot])
-        final = int(arrays["ends"][index, arrays["node"][index, slot]]) & ~met
-        return met | (final & -final) == int(arrays["every"][index])
+        return not arrays["machine"][index] or bool(self._table.complete[arrays["state"][index, slot]])
 
     def extend(self, ids: IntArray, logprobs: FloatArray, given: int) -> Extended:
         """Return the candidates that may follow, and those that begin or continue values.
 
         `ids` and `logprobs` are [B, K, C]; a sentence without values uses the first `given` of C.
         """
-        view = self._automata(len(ids))
+        view = self._edges(len(ids))
         at, width = view.at, ids.shape[2]
         everyone = len(at) == len(ids)
         own_logprobs, edge_logprobs, own_rewards = (
             self._guided(view, ids, logprobs) if everyone else self._guided(view, ids[at], logprobs[at])
         )
         if everyone:
-            edge_ids = np.broadcast_to(view.token, edge_logprobs.shape)
             return Extended(
-                np.concatenate((ids, edge_ids), axis=2),
+                np.concatenate((ids, view.token), axis=2),
                 np.concatenate((own_logprobs, edge_logprobs), axis=2),
                 own_rewards,
             )
@@ -166,90 +144,48 @@ class ValueSearch:
 
     def advance(self, parents: IntArray, tokens: IntArray) -> None:
         """Append its token to every row [B, K], which continues the row in slot `parents` of its sentence."""
-        arrays, view = self._arrays, self._automata(len(tokens))
-        at = view.at
-        tokens = tokens[at]
-        met, node, opened = arrays["met"][at], arrays["node"][at], arrays["opened"][at]
-        if self._beam_size > 1:
-            parents = parents[at]
-            met, node, opened = (np.take_along_axis(array, parents, 1) for array in (met, node, opened))
-        same = (view.token == tokens[:, :, None]) & ((view.values & ~met[:, :, None]) != 0)  # [n, K, E]
-        on = same & (view.start == node[:, :, None]) & (~view.inside | opened[:, :, None])
-        closed: Flags | bool = False
-        if np.count_nonzero(node) or np.count_nonzero(on):
-            continues = self._continuing.take(tokens, mode="clip")
-            met, node, closed = self._followed(view, (met, node), (same, continues), on)
-        arrays["met"][at], arrays["node"][at] = met, node
-        arrays["opened"][at] = self._openers.take(tokens, mode="clip")
-        arrays["closed"][at] = closed
+        view = self._edges(len(tokens))
+        states = self._arrays["state"]
+        before = states[view.at] if self._beam_size == 1 else states.take(view.rows + parents[view.at])
+        classes = self._classes.take(self._known(tokens[view.at]) + view.classes)
+        states[view.at] = self._table.following(before, classes)
 
-    @staticmethod
-    def _followed(
-        view: _View, state: tuple[IntArray, IntArray], chosen: tuple[Flags, Flags], on: Flags
-    ) -> tuple[IntArray, IntArray, Flags]:
-        """Return the values and nodes after the edges `on`, and whether a value that no letter may follow has ended.
-
-        `chosen` are the edges with the chosen token whose values are left, [n, K, E] as `on`, and whether it continues
-        a word, [n, K].
-        """
-        (met, node), (same, continues) = state, chosen
-        # A value ends where no edge goes on, and the token may begin another.
-        leaves = (node != ROOT) & ~on.any(axis=2)
-        ended = _lowest(np.take_along_axis(view.ends, node, 1) & ~met)
-        met = np.where(leaves & ~(continues & ((ended & view.soft) != 0)), met | ended, met)
-        left = (view.values & ~met[:, :, None]) != 0
-        on = on | (same & leaves[:, :, None] & view.outer & ~view.inside & left)
-        followed = on.any(axis=2)
-        node = np.where(followed, np.take_along_axis(view.end[:, 0], on.argmax(axis=2), 1), ROOT)
-        final = np.take_along_axis(view.ends, node, 1) & ~met
-        goes_on = ((view.start == node[:, :, None]) & left).any(axis=2)
-        # A soft value ends with its word, which the next token decides.
-        written = followed & ((_lowest(final) & ~view.soft) != 0) & ~goes_on
-        bit = np.where(written, _lowest(final), 0)
-        return met | bit, np.where(written, ROOT, node), (bit & view.whole) != 0
-
-    def _automata(self, size: int) -> _View:
-        """Return the automata of the running sentences."""
-        if self._view is not None:
-            return self._view
-        arrays = self._arrays
-        at = arrays["valued"][:size].nonzero()[0]
-        start, token, end, values, inside = (
-            arrays[name][at][:, None] for name in ("start", "token", "end", "values", "inside")
-        )
-        outer, whole = start == ROOT, arrays["whole"][at][:, None]
-        # The first token of a negative number is a dash, which has other uses.
-        reserved = outer & ~self._openers.take(token, mode="clip") & ((values & whole[:, :, None]) != 0)
-        self._view = _View(
-            at=at,
-            start=start,
-            token=token,
-            end=end,
-            values=values,
-            outer=outer,
-            inside=inside,
-            digit=self._digits.take(token, mode="clip"),
-            reserved=reserved,
-            order=IN_ORDER * np.log2(_lowest(values).clip(1)),
-            ends=arrays["ends"][at],
-            every=arrays["every"][at][:, None],
-            soft=arrays["soft"][at][:, None],
-            soft_nodes=arrays["soft_nodes"][at],
-            whole=whole,
-            digits_reserved=arrays["reserved"][at][:, None, None],
-        )
+    def _edges(self, size: int) -> _View:
+        """Return the edges of the running sentences."""
+        if self._view is None:
+            arrays = self._arrays
+            at = arrays["machine"][:size].nonzero()[0]
+            token, edge_class, digit, order = (
+                arrays[name][at][:, None] for name in ("token", "edge_class", "digit", "order")
+            )
+            token = token.repeat(self._beam_size, axis=1)
+            classes, rows = at[:, None] * self._classes.shape[1], at[:, None] * self._beam_size
+            self._view = _View(at, token, edge_class, digit, order, classes, rows)
         return self._view
 
-    def _make_room(self, edges: int, nodes: int) -> None:
-        for names, count in ((("start", "token", "end", "values", "inside"), edges), (("ends", "soft_nodes"), nodes)):
-            for name in names:
-                before = self._arrays[name]
-                if count > before.shape[1]:
-                    self._arrays[name] = np.pad(
-                        before,
-                        ((0, 0), (0, -(-count // 8) * 8 - before.shape[1])),
-                        constant_values=-1 if name in ("start", "token") else 0,
-                    )
+    def _known(self, ids: IntArray) -> IntArray:
+        """Return ids within the vocabulary; a graph may score a few more, which mean nothing."""
+        known: IntArray = np.minimum(ids, self._classes.shape[1] - 1)
+        return known
+
+    def _set_classes(self, index: int, machine: StateMachine, constraints: ValueConstraints) -> None:
+        """Write the class of each token for a sentence."""
+        general = general_classes(constraints.classes)
+        if len(general) > self._classes.shape[1]:
+            more = len(general) - self._classes.shape[1]
+            self._classes = np.pad(self._classes, ((0, 0), (0, more)))
+        self._classes = grow(self._classes, index + 1)
+        own = self._classes[index]
+        own[: len(general)] = general
+        own[list(machine.class_of)] = list(machine.class_of.values())
+        own[self._eos] = END
+
+    def _make_room(self, edges: int) -> None:
+        for name in ("token", "edge_class", "digit", "order"):
+            before = self._arrays[name]
+            if edges > before.shape[1]:
+                more = -(-edges // 8) * 8 - before.shape[1]
+                self._arrays[name] = np.pad(before, ((0, 0), (0, more)), constant_values=-1 if name == "token" else 0)
 
     def _guided(
         self, view: _View, ids: IntArray, logprobs: FloatArray
@@ -258,70 +194,30 @@ class ValueSearch:
 
         Arrays are those of the sentences with values alone: ids and logprobs [n, K, C], edges [n, K, E].
         """
-        arrays, at = self._arrays, view.at
-        met, node, opened = arrays["met"][at], arrays["node"][at], arrays["opened"][at][:, :, None]  # [n, K]
-        closed = arrays["closed"][at]
-        outer = view.outer & ((view.values & ~met[:, :, None]) != 0) & (~view.inside | opened)
-        free, ending, at_root, after, inner = None, None, None, met, None
-        if np.count_nonzero(node):
-            at_root = (node == ROOT)[:, :, None]
-            final = np.take_along_axis(view.ends, node, 1) & ~met
-            ended = _lowest(final)
-            ending = at_root | (final != 0)[:, :, None]
-            free = ending | np.take_along_axis(view.soft_nodes, node, 1)[:, :, None]
-            after = met | ended  # the values written if the value here ends
-            closed = closed | ((ended & view.whole) != 0)
-            inner = (view.start == node[:, :, None]) & ~at_root & ((view.values & ~met[:, :, None]) != 0)
-            begins = view.outer & free & ((view.values & ~after[:, :, None]) != 0)
-            outer = np.where(at_root, outer, begins & ~view.inside)
-        allowed = outer if inner is None else inner | outer  # [n, K, E]
-
-        with_digit = self._digits.take(ids, mode="clip")  # [n, K, C]
-        continues = self._continuing.take(ids, mode="clip")
-        is_end = ids == self._eos
-        same = ids[:, :, :, None] == view.token[:, :, None, :]  # [n, K, C, E]
-        forbidden = (same & (allowed | view.reserved)[:, :, None, :]).any(axis=3)
-        forbidden |= with_digit & view.digits_reserved
-        forbidden |= is_end & (after != view.every)[:, :, None]
-        forbidden |= closed[:, :, None] & continues
-        if free is not None:
-            forbidden |= ~free
-        own = np.where(forbidden, np.float32(_NOTHING), logprobs)
-
-        rewards = _rewards(np.bitwise_count(met) + (node != ROOT), outer, ids.shape[2])
+        table, width, edges = self._table, ids.shape[2], view.token.shape[2]
+        states = self._arrays["state"][view.at]  # [n, K]
+        classes = self._classes.take(self._known(ids) + view.classes[:, :, None])  # [n, K, C]
+        flags = table.places(states)[:, :, None] + classes
+        own = np.where(table.forbidden.take(flags), np.float32(_NOTHING), logprobs)
+        allowed, begins = table.allowed[states, :edges], table.begins[states, :edges]  # [n, K, E]
+        rewards = np.empty((*states.shape, width + edges))
+        rewards[:] = REWARD * table.begun[states][:, :, None]
+        rewards[:, :, width:] += REWARD * begins
         if not np.count_nonzero(allowed):
             return own, np.full(allowed.shape, _NOTHING, np.float32), rewards
 
-        model = np.where(same, logprobs[:, :, :, None], np.float32(_NOTHING)).max(axis=2)  # [n, K, E]
-        # A digit that would continue the word before it asks for a longer number, not for another one.
-        asks = with_digit & (~continues | opened)
-        if at_root is not None:
-            asks &= at_root
-        begun = np.maximum(model, _instead(view, logprobs, asks, is_end))
-        if inner is not None and ending is not None:
+        # The model's log-probability of each class; those of several tokens are not read.
+        every = np.full((*states.shape, table.classes), _NOTHING, np.float32)
+        rows = np.arange(0, every.size, table.classes).reshape(*states.shape, 1)
+        every.put(rows + classes, logprobs)
+        model = every.take(rows + view.edge_class)  # [n, K, E]
+        digit = np.where(table.asks.take(flags), logprobs, np.float32(_NOTHING)).max(axis=2)[:, :, None] - INSTEAD
+        end = every[:, :, END, None] - LATE
+        instead = np.maximum(np.where(view.digit, digit, np.float32(_NOTHING)), end) - view.order
+        begun = np.maximum(model, instead)
+        inner = allowed > begins
+        if np.count_nonzero(inner):
             forced = np.where(model > _NOTHING, np.maximum(model, LEAST_INSIDE), 2 * LEAST_INSIDE)
-            begun = np.where(outer, begun, np.where(ending, model, forced))
+            begun = np.where(inner, np.where(table.forced[states][:, :, None], forced, model), begun)
         edge_logprobs = np.where(allowed, np.minimum(begun, 0.0), _NOTHING).astype(np.float32)
         return own, edge_logprobs, rewards
-
-
-def _instead(view: _View, logprobs: FloatArray, asks: Flags, is_end: Flags) -> FloatArray:
-    """Return the log-probabilities of values in place of a digit that is asked for, or of the end, [n, K, E]."""
-    digit = np.where(asks, logprobs, _NOTHING).max(axis=2)[:, :, None] - INSTEAD
-    end = np.where(is_end, logprobs, _NOTHING).max(axis=2)[:, :, None] - LATE
-    instead: FloatArray = np.maximum(np.where(view.digit, digit, _NOTHING), end) - view.order
-    return instead
-
-
-def _rewards(begun: npt.NDArray[Any], outer: Flags, width: int) -> npt.NDArray[np.float64]:
-    """Return the rewards of `width` candidates and of the edges, for the values that each row has begun, [n, K]."""
-    rewards = np.zeros((*begun.shape, width + outer.shape[2]))
-    rewards += REWARD * begun[:, :, None]
-    rewards[:, :, width:] += REWARD * outer
-    return rewards
-
-
-def _lowest(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the lowest bit that is set."""
-    lowest: npt.NDArray[np.int64] = bits & -bits
-    return lowest

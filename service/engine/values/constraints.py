@@ -142,10 +142,22 @@ def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tu
 
     This follows the steps that the search allowed, token by token.
     """
+    return _places_of(constraints, tuple(ids), eos)
+
+
+@functools.lru_cache(maxsize=512)
+def _by_node(constraints: ValueConstraints) -> tuple[Automaton, dict[int, dict[int, list[Edge]]]]:
+    """Return the automaton of a sentence's values, and its edges by node and token."""
     automaton = compile_values(constraints)
     from_node: dict[int, dict[int, list[Edge]]] = {}
     for edge in automaton.edges:
         from_node.setdefault(edge.start, {}).setdefault(edge.token, []).append(edge)
+    return automaton, from_node
+
+
+@functools.lru_cache(maxsize=512)  # the check after the search and the text of the translation ask the same
+def _places_of(constraints: ValueConstraints, ids: tuple[int, ...], eos: int) -> tuple[Place, ...] | None:
+    automaton, from_node = _by_node(constraints)
     openers, continuing = (
         unpacked(flags, constraints.classes.size)
         for flags in (constraints.classes.openers, constraints.classes.continuing)

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.engine.values.locales import amount_in, number_in, on_24_hours, percent_in, time_in
-from service.engine.values.patterns import MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
+from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
 from service.engine.values.value import Kind, Value
 
-_DIGIT = re.compile(r"\d", re.ASCII)
 _MAGNITUDE = re.compile(
     r"[ \u00a0\u202f-]?(?:thousand|million|billion|trillion|mill?iard|mio|mrd|bn|[mk])\w{0,3}\b", re.I
 )
@@ -34,7 +33,7 @@ def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
 
 
 def _values(text: str, rules: ValueRules) -> Iterator[Value]:
-    has_digit = _DIGIT.search(text) is not None
+    has_digit = HAS_DIGIT.search(text) is not None
     patterns = [
         (kind, pattern)
         for kind, pattern in scanner(rules.source).items()

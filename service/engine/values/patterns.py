@@ -11,8 +11,13 @@ import re
 from service.engine.values.locales import numeral
 from service.engine.values.value import Kind
 
+_FRACTIONS = "\u00bc-\u00be\u2150-\u215e"  # ½
+_OTHER_DIGITS = "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\uff10-\uff19"  # Arabic, Indic, full width
+HAS_DIGIT = re.compile(rf"[0-9{_FRACTIONS}{_OTHER_DIGITS}]")
 MAY_HOLD_VALUES = re.compile(
-    r"[\d@#%&<{$\\/_~\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::", re.ASCII
+    rf"[\d{_FRACTIONS}{_OTHER_DIGITS}"
+    r"@#%&<{$\\/_~\u20e3\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::",
+    re.ASCII,
 )
 """A text without any of this holds no value, which is one scan to know."""
 
@@ -40,15 +45,16 @@ NOTRANSLATE = (
 TAG = r"<!--.{0,500}?-->|</?[A-Za-z][\w:-]*(?:\s[^<>\n]*)?/?>"
 ENTITY = r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 PLACEHOLDER = (
-    r"\{\{[^{}\n]{1,80}\}\}|\{%[^{}\n]{1,80}%\}|[$#]\{[^{}\n]{1,80}\}|%\([\w.-]{1,60}\)[-+#0]?\d*(?:\.\d+)?[a-zA-Z]"
+    r"\{\{\s?\{[^{}\n]{1,80}\}\s?\}\}|\{\{[^{}\n]{1,80}\}\}|\{%[^{}\n]{1,80}%\}|[$#]\{[^{}\n]{1,80}\}|%\([\w.-]{1,60}\)[-+#0]?\d*(?:\.\d+)?[a-zA-Z]"
     r"|\{[\w.\[\]]{0,60}(?:![rsa])?(?::[^{}\n]{0,30})?\}|<%=?[^%\n]{1,80}%>|\[\[[\w .-]{1,60}\]\]"
-    r"|(?<![\w%])%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[sdifgxXouceEaA@](?![A-Za-z])"
+    r"|(?<![\w%])%[A-Za-z_]\w{1,60}%(?![\w%])"
+    r"|(?<![\w%])(?:%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[sdifgxXouceEaA@])+(?![A-Za-z])"
     r"|(?<![\w$])\$[A-Za-z_]\w{0,60}|__\w{1,60}__"
 )
 _URL_END = r"""[^\s<>".,;:!?'\])}»…”’]"""
 ADDRESS = (
     rf"""(?:\b[A-Za-z][A-Za-z+.-]{{1,20}}://|\bwww\.)[^\s<>"»”]*{_URL_END}"""
-    r"|\bmailto:[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"
+    rf"""|\bmailto:[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+(?:\?[^\s<>"»”]*{_URL_END})?"""
     r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"
     r"""|\b[A-Za-z]:\\[^\s<>"|?*]*[^\s<>"|?*.,;:!)\]]"""
     r"""|\\\\[\w.-]{1,60}\\[^\s<>"|?*]*[^\s<>"|?*.,;:!)\]]"""
@@ -89,7 +95,7 @@ TIME = (
 CODE = (
     r"(?<![\w])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"
     r"|(?<![\w.])\d{4}(?:[ -]\d{4}){2,3}(?!\w)"
-    r"|(?<![\w.,])v?\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*)?(?:[:/]\d+)?(?![\w])"
+    r"|(?<![\w.,])v?\d+(?:\.\d+){2,}(?:-?[A-Za-z]\w*(?:\.\d+)*)?(?:\+\w+(?:\.\w+)*)?(?:[:/]\d+)?(?![\w])"
     r"|(?<![\w.,])\d{1,2}(?:,\d{1,2}){2,}(?![\w]|[.,]\d)"
     r"|(?<![\w])v\d+(?:\.\d+)+(?!\w)"
     r"|(?<![\w-])\d+(?:-\d+){2,}(?:-[\dXx])?(?![\w-])"
@@ -102,13 +108,15 @@ CODE = (
     r"|(?<![\w.,:/-])--?[a-z][\w-]*(?==)|(?<![\w-])--[a-z][\w-]+"
 )
 EMOJI = (
-    r"(?:[\U0001f1e6-\U0001f1ff]{2}|[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297"
+    r"(?:[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3|[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297"
     r"\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001faff][\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*"
     r"(?:\u200d[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\U0001f3fb-\U0001f3ff]*)*)+"
 )
 NUMBER = (
-    r"(?:(?:(?<=[\s(\[„“\"«])|^)(?P<sign>[-−+])(?P<signed>NUMERAL)"
-    r"|(?P<number>NUMERAL|(?<![\w.])\.\d+))"
+    r"(?:(?:(?<=[\s(\[„“\"«])|^)(?P<sign>[-−+±])(?P<signed>NUMERAL)"
+    r"|(?P<number>(?<![\w.,/:-])\d{1,4}[/:]\d{1,4}(?![\w/:]|[.,-]\d)"  # shares, ratios, days: 1/2, 16:9, 3/4
+    rf"|(?:\d+[ \u2009\u202f]?)?[{_FRACTIONS}]|[{_OTHER_DIGITS}]+(?:[.,\u066b\u066c][{_OTHER_DIGITS}]+)*"
+    r"|NUMERAL|(?<![\w.])\.\d+))"
 )
 
 
@@ -161,7 +169,7 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.ENTITY: re.compile("&"),
     Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w"),
     Kind.MENTION: re.compile("[@#]"),
-    Kind.EMOJI: re.compile(r"[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
+    Kind.EMOJI: re.compile(r"[\u20e3\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
     Kind.CODE: re.compile(r"[\d_]|--|\(\)|::|->"),
 }
 """What a text must hold for a kind to be sought; the other kinds need a digit."""

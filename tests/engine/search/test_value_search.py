@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from service.engine.scheduling.batch import Batch
+from service.engine.search.state_table import StateTable
 from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints, places_of
+from service.engine.values.states import StateMachine
 from tests.support.fake_model import EOS, ScriptedModel, hashed_rule
 
 VOCABULARY = 40
@@ -114,3 +116,35 @@ def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
             inside += 1
             assert places[0].first == 0 or hypothesis.ids[places[0].first - 1] == OPENER
     assert inside
+
+
+def test_a_long_running_batch_needs_no_more_memory_for_each_sentence() -> None:
+    table = StateTable()
+    sizes = []
+    for number in range(50):
+        machine = StateMachine(VALUES[number % len(VALUES)], EOS)
+        owner, place = table.add(machine)
+        for token_class in range(machine.classes):
+            table.following(np.array([[place]]), np.array([[token_class]]))
+        table.remove(owner)
+        sizes.append(len(table.complete))
+    assert sizes[-1] == sizes[10]
+
+
+def test_values_of_a_sentence_that_joins_later_do_not_change_those_of_others() -> None:
+    """The longer values, and the more of them, move the tables of the running ones."""
+    model = ScriptedModel(hashed_rule(VOCABULARY, 1.0))
+    batch: Batch[int] = Batch(model, 4)
+    jobs = [
+        job([5, 7], 4, VALUES[0]),
+        job([6, 7], 4),
+        job([5, 9], 4, constraints(*([10 + n, 15, 16] for n in range(5)))),
+    ]
+    encoded = model.encode([each.source_ids for each in jobs])
+    found: dict[int, tuple[Hypothesis, ...]] = {}
+    for number, each in enumerate(jobs):
+        batch.join(encoded, [number], [(number, each)])
+        found.update({finished.owner: finished.hypotheses for _ in range(2) for finished in batch.step()})
+    while len(batch):
+        found.update({finished.owner: finished.hypotheses for finished in batch.step()})
+    assert [found[number] for number in range(len(jobs))] == [translate([each])[0] for each in jobs]

@@ -51,6 +51,13 @@ def written(text: str, rules: ValueRules) -> list[str]:
         ("a 30-year-old in mid-2024", [("number", "30"), ("number", "2024")]),
         ("Save 50% now, or 50 % later", [("number", "50%"), ("number", "50 %")]),
         ("caf&eacute;", [("code", "caf&eacute;")]),
+        ("%s%d of %name%", [("placeholder", "%s%d"), ("placeholder", "%name%")]),
+        ("{{ {name} }} {{{raw}}}", [("placeholder", "{{ {name} }}"), ("placeholder", "{{{raw}}}")]),
+        ("½ cup, 1½ cups, 3/4 cup at 16:9", [("number", part) for part in ("½", "1½", "3/4", "16:9")]),
+        ("１２３ or ١٢٣ or ±3%", [("number", "１２３"), ("number", "١٢٣"), ("number", "±3%")]),
+        ("1.2.3-beta.4 and 1.0.0+build.5", [("code", "1.2.3-beta.4"), ("code", "1.0.0+build.5")]),
+        ("1️⃣2️⃣ of 3 #️⃣", [("emoji", "1️⃣2️⃣"), ("number", "3"), ("emoji", "#️⃣")]),
+        ("mailto:bob@x.org?subject=Hi%20there!", [("address", "mailto:bob@x.org?subject=Hi%20there")]),
     ],
 )
 def test_values_are_found_whole(text: str, expected: list[tuple[str, str]]) -> None:
@@ -125,6 +132,11 @@ def test_values_are_written_as_english_does(text: str, rules: ValueRules, englis
         "a-",
         "a.",
         "1.1",
+        "%s",
+        "1/",
+        "½",
+        "１,",
+        "1-a.",
     ],
 )
 def test_hostile_text_takes_time_in_proportion(part: str) -> None:
