@@ -88,6 +88,8 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
     if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
         raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
+    if fields.view == "steps":
+        check_steps(fields, form)
     if fields.cell is not None and (fields.stage != "scores" or form != "json"):
         raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
     return Drawing(
@@ -101,6 +103,18 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         digests=tuple(fields.digest.split(",")) if fields.digest else (),
         cell=None if fields.cell is None else cell_of(fields.cell),
     )
+
+
+def check_steps(fields: AttentionRequest, form: str) -> None:
+    """Raise ApiError if the steps of a search cannot be shown as requested."""
+    if form != "json":
+        raise invalid("view=steps is the search as data; use format=json", param="format")
+    if fields.kind != "cross":
+        raise invalid("view=steps shows what each step of the search looks at; use kind=cross", param="kind")
+    if fields.tokens != "subword" or fields.specials != "keep":
+        raise invalid("view=steps has a row for each step of the search; use tokens=subword and specials=keep")
+    if fields.target_text is not None:
+        raise invalid("a given translation has no search; leave out target_text", param="target_text")
 
 
 def cell_of(value: str) -> tuple[int, int]:

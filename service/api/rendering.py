@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, AttentionScores, FloatArray, PivotText, SentenceDetail, Token, Translation
+from service.engine import (
+    AttentionMap,
+    AttentionScores,
+    FloatArray,
+    PivotText,
+    Search,
+    SentenceDetail,
+    Token,
+    Translation,
+)
 
 DIGITS = 6
 
@@ -111,7 +120,42 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         rendered["columns"] = [render_token(token) for token in attention.column_tokens]
     if attention.scores is not None:
         rendered |= render_scores(attention.scores)
+    if attention.search is not None:
+        rendered["search"] = render_search(attention.search)
     return rendered
+
+
+def render_search(search: Search) -> dict[str, Any]:
+    """Return a beam search: every hypothesis that it considered, in this order, and the way to the best one."""
+    hypotheses: list[dict[str, Any]] = []
+    lengths: list[int] = []
+    for found in search.trace.hypotheses:
+        begins = found.parent < 0
+        lengths.append(0 if begins else lengths[found.parent] + 1)
+        rendered: dict[str, Any] = {
+            "parent": None if begins else found.parent,
+            "step": None if begins else lengths[-1] - 1,
+            "id": found.token,
+            "piece": search.pieces[found.token],
+            "logprob": finite(found.logprob),
+            "total": finite(found.total),
+            "outcome": found.outcome,
+        }
+        if found.outcome == "finished":
+            rendered["score"] = finite(found.total / max(lengths[-1], 1) ** search.length_penalty)
+        if found.following:
+            rendered["next"] = [
+                {"id": token, "piece": search.pieces[token], "logprob": finite(logprob)}
+                for token, logprob in found.following
+            ]
+        hypotheses.append(rendered)
+    return {
+        "beam_size": search.beam_size,
+        "length_penalty": search.length_penalty,
+        "shortlist": search.shortlist,
+        "hypotheses": hypotheses,
+        "best": list(search.trace.best),
+    }
 
 
 def render_scores(found: AttentionScores) -> dict[str, Any]:

@@ -89,6 +89,7 @@ from service.engine.types import ModelStateName as ModelStateName
 from service.engine.types import PivotText as PivotText
 from service.engine.types import ScoringRequest as ScoringRequest
 from service.engine.types import ScoringResult as ScoringResult
+from service.engine.types import Search as Search
 from service.engine.types import SearchOptions as SearchOptions
 from service.engine.types import Selector as Selector
 from service.engine.types import SentenceDetail as SentenceDetail

@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair
 from service.engine.attention.occlusion import Occlusion, with_occlusion
-from service.engine.errors import EmptyInput, InputTooLong
+from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
 from service.engine.loaded_pair import LoadedPair
 from service.engine.scheduling.interface import run_scoring, within
-from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of
+from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
 from service.engine.sentence_runs import SentenceRuns
-from service.engine.text.segmented_text import word_links
+from service.engine.text.segmented_text import SegmentedText, word_links
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizer
-from service.engine.text.value_keeper import Source
+from service.engine.text.value_keeper import Source, sources_of
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     ScoringRequest,
     ScoringResult,
+    Search,
     TranslationOptions,
     WeightSelection,
 )
@@ -83,6 +84,42 @@ class PairScoring:
             *(text, target.text, tokenizers.source.tokens(text), target.tokens, scores, best.score, best.logprobs),
             quality=judge(text, target.text, len(source), result.hypotheses[0].logprobs).quality,
         )
+
+    async def searched(
+        self, segmented: SegmentedText, options: TranslationOptions, deadline: float | None, wanted: WeightSelection
+    ) -> tuple[ScoredPair, Search]:
+        """Return a text, as one sentence, with the model's own translation of it and the search that found it.
+
+        Raise InvalidOption if the search did not find the final translation.
+        """
+        target_tokenizer, options = self.pair.tokenizers.target, replace(options, alternatives=0)
+        [result] = await SentenceRuns(self.pair).sentences(sources_of(segmented), options, deadline, wanted, trace=True)
+        scores, trace, [found] = result.scores, result.trace, result.hypotheses
+        assert scores is not None, "a worker answers with the requested scores"
+        assert trace is not None, "a worker records what is asked for"
+        if not segmented.is_well_placed(0, found.ids, target_tokenizer):
+            raise InvalidOption(
+                "One search did not keep all values of this text (numbers, addresses, terms), so there is no single "
+                "search to show; send values=off to see the search without them."
+            )
+        best = over_vocabulary(found, scores, penalty_of(options))
+        source = segmented.source_tokens(0, self.pair.tokenizers.source)
+        target = segmented.locate(0, best.ids, target_tokenizer)
+        tokens = {token for each in trace.hypotheses for token in (each.token, *(id_ for id_, _ in each.following))}
+        limit = self.pair.manifest.limits.target_tokens
+        search = Search(
+            trace=trace,
+            pieces={token: target_tokenizer.piece(token) for token in tokens},
+            beam_size=search_options(options, len(source), limit).beam_size,
+            length_penalty=penalty_of(options),
+            shortlist=self.pair.manifest.graphs[self.pair.info.precision].shortlist is not None,
+        )
+        judge = QualityOptions(self.pair.manifest.confidence).judge
+        pair = ScoredPair(
+            *(segmented.text, target.text, source, target.tokens, scores, best.score, best.logprobs),
+            quality=judge(segmented.text, target.text, len(source), found.logprobs).quality,
+        )
+        return pair, search
 
     async def given(
         self,

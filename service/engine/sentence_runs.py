@@ -38,12 +38,14 @@ class SentenceRuns:
         options: TranslationOptions,
         deadline: float | None,
         score: WeightSelection | None = None,
+        *,
+        trace: bool = False,
     ) -> list[SentenceJob]:
-        """Return sentences as the worker takes them."""
+        """Return sentences as the worker takes them; a recorded search is never answered from the cache."""
         limit = self.pair.manifest.limits.target_tokens
-        fresh = not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
+        fresh = trace or not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
         return [
-            SentenceJob(ids, search_options(options, len(ids), limit), deadline, None, score, values, fresh)
+            SentenceJob(ids, search_options(options, len(ids), limit), deadline, None, score, values, fresh, trace)
             for ids, values in sources
         ]
 
@@ -53,10 +55,12 @@ class SentenceRuns:
         options: TranslationOptions,
         deadline: float | None,
         score: WeightSelection | None,
+        *,
+        trace: bool = False,
     ) -> list[SentenceResult]:
-        """Return the translations of sentences, scored if weights are wanted."""
+        """Return the translations of sentences, scored if weights are wanted, with their searches if `trace`."""
         began = time.monotonic()
-        results = await run_sentences(self.pair.worker, self.jobs(sources, options, deadline, score))
+        results = await run_sentences(self.pair.worker, self.jobs(sources, options, deadline, score, trace=trace))
         for stage in sentence_stages(began, [source.ids for source in sources], results, self.pair.name):
             self.pair.on_event(stage)
         for result in results:

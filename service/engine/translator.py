@@ -15,7 +15,8 @@ from typing import Self
 
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map
-from service.engine.attention.selection import check_size, limit_for, select_weights
+from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
+from service.engine.errors import InputTooLong
 from service.engine.events import CallStage, EventListener, ignore_event
 from service.engine.loaded_pair import LONG_TEXT, LoadedPair
 from service.engine.pair_scoring import PairScoring
@@ -39,6 +40,7 @@ from service.engine.types import (
     Translation,
     TranslationOptions,
     ValueHandling,
+    WeightSelection,
     WorkerState,
 )
 from service.engine.values.terms import Glossary
@@ -205,10 +207,14 @@ class Translator:
         """
         pair, scoring = self._pair, PairScoring(self._pair)
         options = replace(options, translation=complete(options.translation, pair.manifest.decoding))
+        if options.trace:
+            options = at_each_step(options, pair.manifest.attention)
         limit = limit_for(options, pair.manifest.attention, most_weights)
         wanted = replace(select_weights(options, pair.manifest.attention, self.name), limit=limit)
         self.check_room(deadline)
         self._touch()
+        if options.trace:
+            return await self._searched(text, options, wanted, deadline)
         own = None
         if target_text is None:
             own = await self._translation_with_values(text, options.translation, deadline)
@@ -230,6 +236,24 @@ class Translator:
         if options.kind == "occlusion":
             return await scoring.occluded(found, scored, ids[0], options, deadline)
         return found
+
+    async def _searched(
+        self, text: str, options: AttentionOptions, wanted: WeightSelection, deadline: float | None
+    ) -> AttentionMap:
+        """Return the attention of one sentence and its own translation, with the search that found it.
+
+        The tokens are those that the search read and wrote, where values and short strings have stand-ins.
+        """
+        pair, scoring, runs = self._pair, PairScoring(self._pair), SentenceRuns(self._pair)
+        scoring.encode_sides(text)
+        segmentation = replace(pair.segmentation_for(options.translation), split=False)
+        [segmented] = await pair.timed("tokenize", len(text), lambda: runs.segment([text], segmentation))
+        if len(segmented.segments) != 1:
+            raise InputTooLong(f"The text has more tokens than {self.name} takes at once; send a shorter sentence.")
+        scored, search = await within(deadline, scoring.searched(segmented, options.translation, deadline, wanted))
+        begin = pair.tokenizers.target.begin_token()
+        found = await pair.timed("view", LONG_TEXT, lambda: build_map(scored, options, begin, pair.align, pair.info))
+        return replace(found, search=search)
 
     async def _translation_with_values(
         self, text: str, options: TranslationOptions, deadline: float | None

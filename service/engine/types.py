@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -152,6 +152,7 @@ class AttentionOptions:
     specials: Specials = "keep"
     translation: TranslationOptions = field(default_factory=TranslationOptions)
     stage: AttentionStage = "weights"
+    trace: bool = False  # also the search that found the translation, which must be the model's own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,6 +201,7 @@ class AttentionMap:
     step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
     scores: AttentionScores | None = None  # with stage "scores"
     quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given
+    search: Search | None = None  # with `trace`
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,7 @@ class SentenceJob(Message):
     score: WeightSelection | None = None  # score the best translation too, and return these weights
     values: ValueConstraints | None = None  # the translation must hold these
     fresh: bool = False  # to be translated now, never answered from the cache: the sentences of a warm-up
+    trace: bool = False  # record the search
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +306,39 @@ class Hypothesis(Message):
     finish_reason: FinishReason
 
 
+Outcome = Literal["live", "finished", "pruned"]  # of a hypothesis at the step that considered it
+
+
+class TracedHypothesis(NamedTuple):
+    """A hypothesis that a search considered: another one and one more token."""
+
+    parent: int  # index in the trace; -1 for the empty hypothesis
+    token: int
+    logprob: float  # of the token, as the search saw it: over the shortlist, if there is one
+    total: float  # the sum of its log-probabilities
+    outcome: Outcome
+    following: tuple[tuple[int, float], ...] = ()  # likeliest next tokens: id, log-probability; of live ones
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTrace:
+    """A whole beam search; index 0 is the empty hypothesis."""
+
+    hypotheses: tuple[TracedHypothesis, ...]
+    best: tuple[int, ...]  # the way to the best one: T + 1 indices, 0 first
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A recorded search as callers see it."""
+
+    trace: SearchTrace
+    pieces: Mapping[int, str]  # the vocabulary's spelling of every token of the trace
+    beam_size: int
+    length_penalty: float
+    shortlist: bool  # whether probabilities are over the tokens of a shortlist instead of the whole vocabulary
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceResult(Message):
     """The result of a SentenceJob, best hypothesis first; never empty."""
@@ -313,6 +349,7 @@ class SentenceResult(Message):
     encode_seconds: float = 0.0  # the first part of compute_seconds
     scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
     score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring
+    trace: SearchTrace | None = None  # if the job requests it
 
 
 @dataclass(frozen=True, slots=True)

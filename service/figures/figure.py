@@ -12,7 +12,7 @@ import numpy.typing as npt
 from service.engine import AttentionMap, FloatArray, InvalidOption, Selector, Token
 from service.figures.labels import clean, labels, right_to_left, shorten
 
-ViewName = Literal["heatmap", "lines", "compare", "contrast", "models"]
+ViewName = Literal["heatmap", "lines", "compare", "contrast", "models", "steps"]  # steps: in JSON only
 Points = tuple[tuple[int, int], ...]
 
 MOST_TOKENS = 100  # on a side of a panel; with more, labels are unreadable

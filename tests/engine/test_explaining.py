@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,3 +106,56 @@ async def test_occlusion_is_the_difference_of_two_scores(translator: Translator)
 async def test_too_many_parts_are_refused(translator: Translator) -> None:
     with pytest.raises(TooManyWeights, match="64"):
         await translator.attention("a, " * 70, "a", AttentionOptions(kind="occlusion"))
+
+
+async def test_the_recorded_search_is_the_one_that_found_the_translation(translator: Translator) -> None:
+    plain = await translator.attention(TEXT, None, AttentionOptions(layer=0, head=0))
+    found = await translator.attention(TEXT, None, AttentionOptions(layer=0, head=0, trace=True))
+    assert (found.target_text, found.score) == (plain.target_text, plain.score)
+    assert (found.token_logprobs, found.weights.tobytes()) == (plain.token_logprobs, plain.weights.tobytes())
+    assert plain.search is None
+    assert found.search is not None
+    trace, pieces = found.search.trace, found.search.pieces
+    path = [trace.hypotheses[node] for node in trace.best]
+    assert [pieces[node.token] for node in path] == ["<s>", *(token.piece for token in found.target_tokens)]
+    # The search sees the words of a shortlist only, which makes each a little likelier.
+    for node, logprob in zip(path[1:], found.token_logprobs, strict=True):
+        assert logprob - 0.05 <= node.logprob <= logprob + 0.5
+    for before, node in itertools.pairwise(path):
+        assert len(before.following) == 5
+        assert sum(np.exp(logprob) for _, logprob in before.following) <= 1.0001
+        likeliest = dict(before.following)
+        assert node.logprob == pytest.approx(likeliest[node.token], abs=1e-6) if node.token in likeliest else True
+
+
+async def test_the_aligning_head_is_shown_at_the_step_itself(translator: Translator) -> None:
+    found = await translator.attention(TEXT, None, AttentionOptions(trace=True))
+    align = translator.info.attention["align"]
+    assert (found.layer, found.head, found.step) == (align["layer"], align["head"], "produce")
+    assert not np.isnan(found.weights).any()
+
+
+@pytest.mark.parametrize("text", ["I have 12.50 € left.", "SAVE CHANGES…", "Save the file"])
+async def test_values_and_short_strings_are_shown_as_the_search_read_them(translator: Translator, text: str) -> None:
+    [own] = await translator.translate([text])
+    found = await translator.attention(text, None, AttentionOptions(trace=True))
+    assert (found.source_text, found.target_text) == (text, own.text)
+    assert found.search is not None
+    path = found.search.trace.best
+    assert found.weights.shape == (len(path) - 1, len(found.source_tokens))
+
+
+async def test_recorded_and_other_sentences_together_are_the_same_as_alone(translator: Translator) -> None:
+    options, traced = AttentionOptions(), AttentionOptions(trace=True)
+    alone = await translator.attention(TEXT, None, traced)
+    together = await asyncio.gather(
+        translator.attention(TEXT, None, traced),
+        *(translator.attention(text, None, options) for text in ("The cat sleeps.", "We lost our keys yesterday.")),
+        translator.attention("The cat sleeps.", None, traced),
+    )
+    assert alone.search is not None
+    assert together[0].search is not None
+    assert together[0].search.trace == alone.search.trace
+    assert together[1].search is together[2].search is None
+    assert together[3].search is not None
+    assert together[3].token_logprobs == together[1].token_logprobs

@@ -32,6 +32,8 @@ from service.engine.types import (
     ModelInfo,
     ModelState,
     ModelStateName,
+    Search,
+    SearchTrace,
     SentenceDetail,
     SentenceQuality,
     StreamedEnd,
@@ -39,6 +41,7 @@ from service.engine.types import (
     StreamedToken,
     StreamEvent,
     Token,
+    TracedHypothesis,
     Translation,
     TranslationOptions,
     ValueHandling,
@@ -187,7 +190,22 @@ class DummyTranslator:
             model=self.info.name,
             scores=scores_of(weights) if options.stage == "scores" else None,
             quality=None if self.quality_of is None or target_text is not None else self.quality_of(text),
+            search=search_for(target_tokens) if options.trace else None,
         )
+
+
+def search_for(tokens: Sequence[Token]) -> Search:
+    """Return a search of two hypotheses that found these tokens: at each step another token was pruned."""
+    nodes, best = [TracedHypothesis(-1, 1, 0.0, 0.0, "live", ((10, -0.25), (8, -1.5)))], [0]
+    for number, token in enumerate(tokens):
+        parent, last = best[-1], number == len(tokens) - 1
+        total = nodes[parent].total
+        likeliest = () if last else ((tokens[number + 1].id, -0.25), (8, -1.5))
+        best.append(len(nodes))
+        nodes.append(TracedHypothesis(parent, token.id, -0.25, total - 0.25, "finished" if last else "live", likeliest))
+        nodes.append(TracedHypothesis(parent, 8, -1.5, total - 1.5, "pruned"))
+    pieces = {1: "<s>", 8: "▁other"} | {token.id: token.piece for token in tokens}
+    return Search(SearchTrace(tuple(nodes), tuple(best)), pieces, 2, 1.0, shortlist=False)
 
 
 def scores_of(weights: FloatArray) -> AttentionScores:

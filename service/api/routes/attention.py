@@ -328,6 +328,7 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
         tokens=fields.tokens,
         specials=fields.specials,
         stage=fields.stage,
+        trace=fields.view == "steps",
         translation=TranslationOptions(
             beam_size=fields.beam_size,
             length_penalty=fields.length_penalty,

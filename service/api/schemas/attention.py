@@ -112,10 +112,10 @@ class AttentionRequest(Decoding):
         "json", description="Format of the answer; takes precedence over the Accept header. `vega` is the picture's "
         "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
-    view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models"], Lowered] = Field(
+    view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models", "steps"], Lowered] = Field(
         "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
         "two models on the same texts and their difference; `contrast`: two translations by one model; `models`: any "
-        "models on the same texts"
+        "models on the same texts; `steps`: in JSON, the beam search that found the translation, step by step"
     )  # fmt: skip
     models: Models = Field(
         None, description="For `models`, and required there: the names, with commas between them. The translation is "
@@ -149,6 +149,43 @@ class ExplainedCell(Schema):
         "for a score without dimensions"
     )  # fmt: skip
     energy: list[float] | None = Field(None, description="v of the additive score vᵀ tanh(query + key)")
+
+
+class NextToken(Schema):
+    """A token that may follow, as the search saw it before its rules (repetition, least length, values)."""
+
+    id: int
+    piece: str = Field(description="Spelling in the vocabulary")
+    logprob: float
+
+
+class ConsideredHypothesis(Schema):
+    """A hypothesis that the search considered: another one and one more token."""
+
+    parent: int | None = Field(description="Index of the hypothesis that it continues; null for the first, empty one")
+    step: int | None = Field(description="The step that considered it, from 0; a row of `weights`")
+    id: int
+    piece: str = Field(description="Spelling of its last token in the vocabulary")
+    logprob: float = Field(description="Of its last token, as the search saw it")
+    total: float = Field(description="The sum of its log-probabilities")
+    outcome: Literal["live", "finished", "pruned"] = Field(
+        description="`live`: it stayed in the beam; `finished`: a complete translation; `pruned`: it left the beam"
+    )
+    score: float | None = Field(None, description="Of a finished one: `total` / tokens ** length_penalty")
+    next: list[NextToken] | None = Field(None, description="The five likeliest next tokens of a live one")
+
+
+class SearchSchema(Schema):
+    """A whole beam search."""
+
+    beam_size: int
+    length_penalty: float
+    shortlist: bool = Field(
+        description="Whether the probabilities are over the words of a shortlist instead of the whole vocabulary, so "
+        "that they are a little larger than those of `token_logprobs`"
+    )
+    hypotheses: list[ConsideredHypothesis]
+    best: list[int] = Field(description="The way to the translation: indices of hypotheses, the empty one first")
 
 
 class AttentionResponse(Schema):
@@ -195,6 +232,7 @@ class AttentionResponse(Schema):
     )
     scale: float | None = Field(None, description="A score of a product is `scale` times the sum of its terms")
     cell: ExplainedCell | None = None
+    search: SearchSchema | None = Field(None, description="With `view=steps`")
 
 
 class AttentionPair(Schema):

@@ -39,6 +39,16 @@ def select_weights(options: AttentionOptions, spec: AttentionSpec, model: str) -
     return WeightSelection(align, (options.kind, layer, head), stage=options.stage)
 
 
+def at_each_step(options: AttentionOptions, spec: AttentionSpec) -> AttentionOptions:
+    """Return options with the aligning head under its numbers, so that each row is that of the step itself."""
+    layer, head = options.layer, options.head
+    return replace(
+        options,
+        layer=spec.align.layer if layer == "align" else layer,
+        head=spec.align.head if head == "align" else head,
+    )
+
+
 def _check_scores(options: AttentionOptions) -> None:
     """Raise InvalidOption for a view that has weights but no scores."""
     if options.kind == "occlusion":

@@ -13,8 +13,9 @@ from typing import Generic, TypeVar
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.search.trace import FOLLOWING
 from service.engine.search.value_search import CANDIDATES
-from service.engine.types import Hypothesis, SentenceJob
+from service.engine.types import Hypothesis, SearchTrace, SentenceJob
 
 Owner = TypeVar("Owner")
 
@@ -25,6 +26,7 @@ class Finished(Generic[Owner]):
 
     owner: Owner
     hypotheses: tuple[Hypothesis, ...]
+    trace: SearchTrace | None = None
 
 
 class Batch(Generic[Owner]):
@@ -55,7 +57,7 @@ class Batch(Generic[Owner]):
         """Add the encoded sentences with these indices; `joining` holds their owners and jobs."""
         self._decoder_state.join(encoded, sentences)
         for owner, job in joining:
-            self._beam.add(job.search, job.source_ids, job.values)
+            self._beam.add(job.search, job.source_ids, job.values, trace=job.trace)
             self._owners.append(owner)
 
     def step(self) -> list[Finished[Owner]]:
@@ -64,7 +66,8 @@ class Batch(Generic[Owner]):
         candidates = self._decoder_state.step(self._beam.tokens)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
-        finished = [Finished(self._owners[index], self._beam.hypotheses(index)) for index in advance.done]
+        beam = self._beam
+        finished = [Finished(self._owners[at], beam.hypotheses(at), beam.trace(at)) for at in advance.done]
         self._remove(advance.done)
         return finished
 
@@ -84,6 +87,8 @@ class Batch(Generic[Owner]):
         needed = candidates_for(self.beam_size)
         if self._beam.has_values:
             needed = max(needed, CANDIDATES)
+        if self._beam.is_recorded:
+            needed = max(needed, FOLLOWING)
         if needed != self._candidates:
             self._candidates = needed
             self._decoder_state.set_candidates(needed)

@@ -16,7 +16,7 @@ from service.engine.events import EventListener, SentenceFinished, SentencesCanc
 from service.engine.model.interface import Model
 from service.engine.scheduling.batch import Batch, Finished
 from service.engine.scheduling.requests import PendingSentence, RequestTable
-from service.engine.types import Hypothesis, SentenceResult
+from service.engine.types import SentenceResult
 
 RunningBatch = Batch[PendingSentence]
 _LOG = logging.getLogger(__name__)
@@ -115,14 +115,15 @@ class DecodeLoop:
         """Deliver the finished sentences, and the chosen tokens of streamed ones."""
         now = self._clock()
         for sentence in finished:
-            self._deliver(sentence.owner, sentence.hypotheses, now)
+            self._deliver(sentence, now)
         if batch.beam_size == 1:
             for index, request in enumerate(batch.owners):
                 if request.job.listener is not None:
                     request.job.listener(*batch.latest(index))
 
-    def _deliver(self, request: PendingSentence, hypotheses: tuple[Hypothesis, ...], now: float) -> None:
+    def _deliver(self, sentence: Finished[PendingSentence], now: float) -> None:
         """Answer a request with its translation, or queue the translation for scoring if the request needs scores."""
+        request, hypotheses = sentence.owner, sentence.hypotheses
         # A sentence waits for the encoder, and then for its place in the batch.
         queued = request.joined - request.submitted - request.encode_seconds
         computed = now - request.joined + request.encode_seconds
@@ -140,7 +141,7 @@ class DecodeLoop:
                 repeats=repeats(best.ids),
             )
         )
-        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds)
+        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds, trace=sentence.trace)
         if request.job.score is None:
             self._table.resolve(request, result)
             return

@@ -35,8 +35,17 @@ from service.bundle.repetition import LEAST_RUN
 from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.hypotheses import BeamCandidates, Finished, best_live
 from service.engine.search.repetition import RepetitionGuard
+from service.engine.search.trace import Recorder
 from service.engine.search.value_search import ValueSearch
-from service.engine.types import MAX_BEAM_SIZE, FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
+from service.engine.types import (
+    MAX_BEAM_SIZE,
+    FinishReason,
+    FloatArray,
+    Hypothesis,
+    IntArray,
+    SearchOptions,
+    SearchTrace,
+)
 from service.engine.values.constraints import ValueConstraints
 
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
@@ -69,6 +78,8 @@ class Beam:
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._early_stopping: list[EarlyStopping | None] = []
+        self._recorders: list[Recorder | None] = []
+        self._recorded = 0  # running sentences with a recorder
         self._guard = RepetitionGuard(beam_size)
         self._values = ValueSearch(beam_size, eos)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
@@ -102,7 +113,19 @@ class Beam:
         """Return whether a running sentence has values, so that steps need more candidates."""
         return self._values.active > 0
 
-    def add(self, search: SearchOptions, source_ids: Sequence[int], values: ValueConstraints | None = None) -> int:
+    @property
+    def is_recorded(self) -> bool:
+        """Return whether the search of a running sentence is recorded, so that steps need more candidates."""
+        return self._recorded > 0
+
+    def add(
+        self,
+        search: SearchOptions,
+        source_ids: Sequence[int],
+        values: ValueConstraints | None = None,
+        *,
+        trace: bool = False,
+    ) -> int:
         """Add a sentence, perhaps with the values that its translation must hold, and return its index."""
         index = self.size
         self.size += 1
@@ -128,6 +151,8 @@ class Beam:
         self._finished.append([])
         self._n_best.append(min(search.n_best, self.beam_size))
         self._early_stopping.append(search.early_stopping)
+        self._recorders.append(Recorder(self._bos) if trace else None)
+        self._recorded += trace
         return index
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
@@ -138,16 +163,21 @@ class Beam:
         for array in self._arrays.values():
             array[holes] = array[movers]
         self._guard.move(holes, movers)
-        for records in (self._finished, self._n_best, self._early_stopping):
+        if self._recorded:
+            self._recorded -= sum(self._recorders[index] is not None for index in removed)
+        for records in (self._finished, self._n_best, self._early_stopping, self._recorders):
             swap_remove(records, len(removed), holes, movers)
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        if self.beam_size == 1:
+        if self.beam_size == 1 and not self._recorded:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
                 return advance
-        size, arrays = self.size, self._arrays
+        size, arrays, read = self.size, self._arrays, (ids, logprobs)
+        if self._recorded and not self._values.active:  # the search itself sees no more than without a recording
+            given = candidates_for(self.beam_size)
+            ids, logprobs = ids[:, :, :given], logprobs[:, :, :given]
         best = self._ranked(ids, logprobs)
         ending = best.tokens == self._eos
         possible = best.scores > IMPOSSIBLE
@@ -158,6 +188,8 @@ class Beam:
         if np.count_nonzero(possible[:, 0]) < size:
             self._close_without_tokens((~possible[:, 0]).nonzero()[0].tolist())
         candidates = self._assign_slots(best_live(best, possible & ~ending, self.beam_size))
+        if self._recorded:
+            self._record_step(read, best, (possible, closing), candidates)
         self._append_step(candidates)
         done = self._done(last)
         return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
@@ -205,6 +237,11 @@ class Beam:
         found = sorted(self._finished[index], key=lambda finished: (not finished.whole, -finished.score))
         return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
 
+    def trace(self, index: int) -> SearchTrace | None:
+        """Return the recorded search of a sentence that is done; None if it was not recorded."""
+        recorder = self._recorders[index]
+        return None if recorder is None else recorder.trace(self.hypotheses(index)[0].ids)
+
     def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
         """Return the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
         size, token_logprobs, rewards = self.size, self._allowed(ids, logprobs), None
@@ -232,6 +269,22 @@ class Beam:
         token_logprobs: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
         return token_logprobs
 
+    def _record_step(
+        self,
+        read: tuple[IntArray, FloatArray],
+        ranked: BeamCandidates,
+        marks: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]],
+        live: BeamCandidates,
+    ) -> None:
+        """Record a step of the sentences that ask for it; `marks` are which of `ranked` are possible, and which end."""
+        possible, closing = marks
+        for index, recorder in enumerate(self._recorders):
+            if recorder is None:
+                continue
+            recorder.read(read[0][index], read[1][index])
+            recorder.consider(ranked.of(index), possible[index], closing[index])
+            recorder.keep(live.of(index), first=int(self._arrays["steps"][index]) == 0)
+
     def _finish(self, best: BeamCandidates, closing: npt.NDArray[np.bool_]) -> None:
         """Record the hypotheses that end here: those marked among the best K, [B, K]."""
         steps, penalty = self._arrays["steps"], self._arrays["penalty"]
@@ -247,7 +300,10 @@ class Beam:
         """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""
         for index in stranded:
             if not self._finished[index]:
-                self._record(index, self._close_live(index, int(self._arrays["scores"][index].argmax())))
+                closed = self._close_live(index, int(self._arrays["scores"][index].argmax()))
+                self._record(index, closed)
+                if (recorder := self._recorders[index]) is not None:
+                    recorder.close(self._walk_back(index, closed).ids)
 
     def _record(self, index: int, finished: Finished) -> None:
         found = self._finished[index]

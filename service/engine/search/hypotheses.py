@@ -30,6 +30,10 @@ class BeamCandidates(NamedTuple):
     token_logprobs: FloatArray
     scores: npt.NDArray[np.float64]
 
+    def of(self, index: int) -> BeamCandidates:
+        """Return those of one sentence, [K] each."""
+        return BeamCandidates(self.parents[index], self.tokens[index], self.token_logprobs[index], self.scores[index])
+
     def taken(self, at: IntArray) -> BeamCandidates:
         """Return copies of the entries at these positions of the flattened arrays."""
         return BeamCandidates(

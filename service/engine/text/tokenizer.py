@@ -175,17 +175,17 @@ class Tokenizer:
                 continue
             writer.write_bytes(run)
             run = []
-            writer.write("" if number in self._specials else self._piece(number).replace(SPACE_PIECE, " "))
+            writer.write("" if number in self._specials else self.piece(number).replace(SPACE_PIECE, " "))
         writer.write_bytes(run)
         text = writer.text.rstrip(" ")
         tokens = []
         for number, (start, end) in zip(ids, writer.spans, strict=True):
             start, end = min(start, len(text)), min(end, len(text))
             special = self._specials.get(number)
-            tokens.append(Token(number, self._piece(number), text[start:end], start + shift, end + shift, special))
+            tokens.append(Token(number, self.piece(number), text[start:end], start + shift, end + shift, special))
         return Decoded(text, tuple(tokens))
 
-    def _piece(self, number: int) -> str:
+    def piece(self, number: int) -> str:
         """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""
         return self._pieces[number] if number < len(self._pieces) else ""
 

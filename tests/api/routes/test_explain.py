@@ -55,3 +55,47 @@ async def test_bad_input_is_answered_with_what_is_accepted(
     response = await client.get("/attention", params={**ASKED, **changes})
     assert response.status_code == 400
     assert hint in response.json()["error"]
+
+
+STEPS = {"text": "a small dog", "source": "en", "target": "fr", "view": "steps"}
+
+
+async def test_steps_have_the_whole_search_beside_the_weights(client: httpx.AsyncClient) -> None:
+    found = (await client.get("/attention", params=STEPS)).json()
+    search = found["search"]
+    assert (search["beam_size"], search["length_penalty"], search["shortlist"]) == (2, 1.0, False)
+    hypotheses = search["hypotheses"]
+    assert hypotheses[0] == {
+        "parent": None,
+        "step": None,
+        "id": 1,
+        "piece": "<s>",
+        "logprob": 0.0,
+        "total": 0.0,
+        "outcome": "live",
+        "next": [{"id": 10, "piece": "▁A", "logprob": -0.25}, {"id": 8, "piece": "▁other", "logprob": -1.5}],
+    }
+    path = [hypotheses[number] for number in search["best"]]
+    assert [node["step"] for node in path[1:]] == list(range(len(found["weights"])))
+    assert [node["piece"] for node in path[1:]] == [token["piece"] for token in found["target"]["tokens"]]
+    assert path[-1]["outcome"] == "finished"
+    assert path[-1]["score"] == pytest.approx(-0.25)
+    assert "search" not in (await client.get("/attention", params={**STEPS, "view": "heatmap"})).json()
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"format": "svg"}, "format=json"),
+        ({"kind": "encoder"}, "kind=cross"),
+        ({"tokens": "word"}, "tokens=subword"),
+        ({"specials": "drop"}, "specials=keep"),
+        ({"target_text": "Un chien"}, "target_text"),
+    ],
+)
+async def test_steps_refuse_what_they_cannot_show(
+    client: httpx.AsyncClient, changes: dict[str, str], hint: str
+) -> None:
+    response = await client.get("/attention", params={**STEPS, **changes})
+    assert response.status_code == 400
+    assert hint in response.json()["error"]
