@@ -88,7 +88,10 @@ export function showLayers() {
   state.head = options($("head"), heads, state.head);
   const grid = state.view === "grid";
   const two = ["compare", "contrast", "models"].includes(state.view);
+  const steps = state.view === "steps";
   $("layer").disabled = $("head").disabled = grid || state.view === "models" || state.kind === "occlusion";
-  $("kind").disabled = two;
+  $("head").disabled ||= state.view === "heads";
+  $("kind").disabled = two || steps;
+  $("tokens").disabled = $("specials").disabled = steps;
   $("own-box").hidden = state.view !== "contrast" && !state.target_text;
 }

@@ -11,7 +11,8 @@ const $ = (id) => document.getElementById(id);
 // `fieldsOf` gives the fields of a request for a format.
 export function showExports(fieldsOf, model, complain) {
   const single = !["compare", "contrast", "models"].includes(state.view);
-  const offered = { bertviz: single && state.kind !== "occlusion", pharaoh: single && state.kind === "cross" };
+  const onlyData = state.view === "steps";
+  const offered = onlyData ? Object.fromEntries(FILES.map(([format]) => [format, format === "json"])) : { bertviz: single && state.kind !== "occlusion", pharaoh: single && state.kind === "cross" };
   $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
     const link = document.createElement("a");
     link.href = citation(fieldsOf(format)); // to copy; a click sends the text in a body instead
@@ -25,7 +26,7 @@ export function showExports(fieldsOf, model, complain) {
     item.append(link);
     return item;
   }));
-  const { digest, ...fields } = fieldsOf(state.view === "table" ? "json" : "svg");
+  const { digest, ...fields } = fieldsOf(state.view === "table" || onlyData ? "json" : "svg");
   $("curl").textContent = curlOf(fields);
   $("link").href = here();
   $("link-note").hidden = fitsLink();

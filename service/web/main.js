@@ -7,12 +7,14 @@ import { load } from "./figure.js";
 import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
 import { loadGlossaries } from "./glossary.js";
+import { listenToHeads } from "./heads.js";
 import { startLanguage, t } from "./i18n.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
 import { labelPooling, listenToPooling } from "./pooling.js";
 import { sentences, session } from "./session.js";
 import { recall, state } from "./state.js";
+import { listenToSteps } from "./steps.js";
 import { followTheme } from "./theme.js";
 import { clear, forgetText, look, showResults, translate } from "./translation.js";
 import { setPause } from "./typing.js";
@@ -42,6 +44,8 @@ async function start() {
   });
   listenToPooling();
   listenToExplanation();
+  listenToHeads();
+  listenToSteps();
   labelTheme = followTheme($("theme"), () => { labelPooling(); if (sentences().length) showView(); });
   try {
     const settings = await get("frontend/settings");

@@ -24,10 +24,18 @@ export function fieldsOfSentence() {
   };
 }
 
+// The layer of the list's first entry: with all of its heads it needs its number.
+const alignmentLayer = () => (state.kind === "cross" ? String(model()?.attention.align?.layer ?? 0) : "mean");
+
 export function fieldsOfView(format) {
   const fields = { ...fieldsOfSentence(), tokens: state.tokens, specials: state.specials };
   let digests = [model()?.digest];
-  if (state.view === "grid") Object.assign(fields, { kind: state.kind, layer: "all", head: "all" });
+  if (state.view === "steps") {
+    const { layer, head } = state;
+    return { ...fieldsOfSentence(), target_text: "", view: "steps", layer, head, digest: digests[0]?.slice(0, 19), format };
+  }
+  if (state.view === "heads") Object.assign(fields, { kind: state.kind, layer: state.layer || alignmentLayer(), head: "all" });
+  else if (state.view === "grid") Object.assign(fields, { kind: state.kind, layer: "all", head: "all" });
   else if (state.view === "table") Object.assign(fields, { kind: state.kind, layer: state.layer, head: state.head });
   else Object.assign(fields, { view: state.view, kind: state.kind, layer: state.layer, head: state.head });
   if (state.view === "compare") {

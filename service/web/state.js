@@ -4,9 +4,9 @@
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
   live: "", both: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
-  leg: "1", models: "",
+  leg: "1", models: "", heads: "",
 };
-export const VIEWS = ["heatmap", "lines", "grid", "compare", "contrast", "models", "table"];
+export const VIEWS = ["heatmap", "lines", "heads", "grid", "steps", "compare", "contrast", "models", "table"];
 const PAUSE = 400; // milliseconds
 const LONGEST = 8_000; // characters of a text that an address can hold everywhere
 

@@ -6,14 +6,18 @@ import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
 import { drawnModels, showGallery } from "./gallery.js";
+import { showHeads } from "./heads.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
 import { showTabs } from "./results.js";
 import { model, other, pair, session } from "./session.js";
 import { remember, state } from "./state.js";
+import { showSteps } from "./steps.js";
 
 const $ = (id) => document.getElementById(id);
+
+const OWN = { heads: showHeads, steps: showSteps }; // views that are no figures of the server
 
 let drawing;
 
@@ -31,8 +35,10 @@ export async function showView() {
   showExports(fieldsOfView, model()?.name, complain);
   remember();
   const asTable = state.view === "table";
-  $("figure").hidden = asTable;
+  const own = OWN[state.view];
+  $("figure").hidden = asTable || Boolean(own);
   $("table").hidden = !asTable;
+  for (const name of Object.keys(OWN)) $(name).hidden = true;
   const missing = hint();
   $("figure-note").hidden = !missing;
   $("figure-note").textContent = missing;
@@ -45,6 +51,11 @@ export async function showView() {
   if (missing) return void $("figure").replaceChildren();
   $("figure").classList.add("busy");
   try {
+    if (own) {
+      await own(control.signal);
+      $(state.view).hidden = false;
+      return;
+    }
     if (state.view === "compare") showBoth(control.signal);
     const content = await attention(fieldsOfView(asTable ? "json" : "vega"), control.signal);
     if (asTable) tables($("table"), content, (name) => session.models.find((one) => one.name === name)?.attention.align);

@@ -139,6 +139,20 @@ model: read its translations before you rely on them, and do not use it where a 
 """
 
 
+_INTENDED_FOR_TEACHING = """\
+## Intended use
+
+This model is for looking at attention. It was trained for seconds on sentences of a made-up grammar of a hundred words
+({source} to {target}) and knows no others, so it must not translate text of your own.
+
+## Limits
+
+- At most {source_tokens} source and {target_tokens} target tokens in a sentence; longer sentences are cut in two first.
+- Each sentence is translated by itself.
+- Attention shows where the model looked, which is not always why it chose a word.
+"""
+
+
 _INTENDED_OF_IMPORTS = """\
 ## Intended use
 
@@ -179,9 +193,19 @@ def readme(manifest: dict[str, Any]) -> str:
 
 
 def _intended(card: dict[str, Any], source: str, target: str, limits: dict[str, int]) -> str:
-    if "imported" not in card:
-        return _INTENDED.format(source=source, target=target, **limits)
-    return _INTENDED_OF_IMPORTS.format(source=source, target=target, **limits)
+    template = _INTENDED
+    if "imported" in card:
+        template = _INTENDED_OF_IMPORTS
+    elif _is_made_up(card["recipe"]):
+        template = _INTENDED_FOR_TEACHING
+    return template.format(source=source, target=target, **limits)
+
+
+def _is_made_up(recipe: str) -> bool:
+    """Return whether all sentences of a recipe, as YAML, are those of a made-up grammar."""
+    content = yaml.safe_load(recipe)
+    corpora = content.get("corpora", []) if isinstance(content, dict) else []
+    return bool(corpora) and all(corpus.get("made_up_grammar", False) for corpus in corpora)
 
 
 def _training(card: dict[str, Any]) -> str:

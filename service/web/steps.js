@@ -1,0 +1,130 @@
+// The search that found a translation, step by step: what a step looks at, what may follow, and the beams as a tree.
+
+import { attention } from "./api.js";
+import { usesGlossary } from "./glossary.js";
+import { number, t } from "./i18n.js";
+import { fieldsOfView } from "./requests.js";
+import { model } from "./session.js";
+import { state } from "./state.js";
+import { labels } from "./tokens.js";
+import { drawTree, follow, label, textOf } from "./tree.js";
+import { percent } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+
+let shown; // the last answer
+let step = 0;
+
+const chance = (logprob) => Math.exp(Math.min(logprob, 0));
+
+function item(kind, text, properties = {}) {
+  return Object.assign(document.createElement(kind), { textContent: text }, properties);
+}
+
+const outcomes = () => ({ live: t("stays in the beam"), finished: t("finished"), pruned: t("pruned") });
+
+function named(at) {
+  const { hypotheses, best } = shown.search;
+  const node = hypotheses[at];
+  if (node.parent === null) return t("nothing written yet");
+  const parts = [`“${textOf(hypotheses, at)}”`, outcomes()[node.outcome], t("log-probability {total}", { total: number(node.total, 2) })];
+  if (best.includes(at)) parts.push(t("on the way to the translation"));
+  return parts.join(", ");
+}
+
+// The hypotheses that the step continues; the one that leads to the translation comes first.
+function continued() {
+  const { hypotheses, best } = shown.search;
+  const others = hypotheses.map((node, at) => [node, at]).filter(([node, at]) => node.next && (node.step ?? -1) === step - 1 && at !== best[step]);
+  return [best[step], ...others.map(([, at]) => at)];
+}
+
+function showSource(own) {
+  const weights = shown.weights[step];
+  const names = labels(shown.source.tokens);
+  $("step-other").hidden = own;
+  $("step-source").hidden = !own;
+  $("step-source").replaceChildren(...names.map((name, at) => {
+    const made = item("li", name, { dir: "auto" });
+    made.append(item("small", percent(weights[at])));
+    made.style.setProperty("--p", weights[at].toFixed(3));
+    return made;
+  }));
+}
+
+function showNext(at) {
+  const { hypotheses, best } = shown.search;
+  const taken = new Set(hypotheses.filter((node) => node.parent === at && node.outcome !== "pruned").map((node) => node.id));
+  const written = at === best[step] ? hypotheses[best[step + 1]].id : undefined;
+  $("step-next").replaceChildren(...hypotheses[at].next.map(({ id, piece, logprob }) => {
+    const line = document.createElement("tr");
+    if (id === written) line.className = "on";
+    const bar = item("td", "", { className: "bar" });
+    bar.style.setProperty("--p", chance(logprob).toFixed(4));
+    const kept = id === written ? t("in the translation") : taken.has(id) ? t("kept") : "";
+    line.append(item("th", label(piece), { scope: "row", dir: "auto" }), item("td", percent(chance(logprob))), bar, item("td", kept));
+    return line;
+  }));
+}
+
+function showBeam() {
+  const { hypotheses, best } = shown.search;
+  const lines = hypotheses.map((node, at) => [node, at]).filter(([node]) => node.step === step);
+  $("step-beam").replaceChildren(...lines.map(([node, at]) => {
+    const line = document.createElement("tr");
+    line.className = [node.outcome, at === best[step + 1] ? "on" : ""].join(" ");
+    const score = node.score === undefined ? "" : t("score {score}", { score: number(node.score, 2) });
+    const cells = [percent(chance(node.logprob)), number(node.total, 2), [outcomes()[node.outcome], score].filter(Boolean).join(", ")];
+    line.append(item("th", textOf(hypotheses, at) || label(node.piece), { scope: "row", dir: "auto" }), ...cells.map((text) => item("td", text)));
+    return line;
+  }));
+}
+
+// Show one step; `of`: the hypothesis that it continues, without it the one that leads to the translation.
+function showStep(wanted, of) {
+  const { hypotheses, best } = shown.search;
+  const last = best.length - 2;
+  step = Math.min(Math.max(wanted, 0), last);
+  const before = continued();
+  const at = before.includes(of) ? of : before[0];
+  Object.assign($("step"), { max: last, value: step });
+  $("step-back").disabled = step === 0;
+  $("step-on").disabled = step === last;
+  $("step-of").replaceChildren(...before.map((node) => new Option(textOf(hypotheses, node) || t("nothing written yet"), node, false, node === at)));
+  const token = hypotheses[best[step + 1]];
+  const values = { number: step + 1, count: last + 1, token: label(token.piece), percent: percent(chance(token.logprob)) };
+  $("step-note").textContent = t("Step {number} of {count}: the translation gets “{token}” ({percent}).", values);
+  $("step").setAttribute("aria-valuetext", $("step-note").textContent);
+  showSource(at === best[step]);
+  showNext(at);
+  showBeam();
+  follow($("step-tree"), step);
+}
+
+// Ask for the search of the chosen sentence and show its first step, or the one that was shown before.
+export async function showSteps(signal) {
+  const found = await attention(fieldsOfView("json"), signal);
+  const same = shown?.target.text === found.target.text && shown?.source.text === found.source.text;
+  shown = found;
+  $("step-own").hidden = !state.target_text && !usesGlossary();
+  const align = model()?.attention.align;
+  $("step-consume").hidden = align?.step !== "consume" || shown.layer !== align.layer || shown.head !== align.head;
+  $("step-shortlist").hidden = !shown.search.shortlist;
+  $("step-target").textContent = shown.target.text;
+  drawTree($("step-tree"), shown.search, named);
+  $("step-tree").setAttribute("aria-label", t("The hypotheses of the search as a tree; the table has those of the step"));
+  showStep(same ? step : 0);
+}
+
+export function listenToSteps() {
+  $("step").addEventListener("input", () => showStep(Number($("step").value)));
+  $("step-back").addEventListener("click", () => showStep(step - 1));
+  $("step-on").addEventListener("click", () => showStep(step + 1));
+  $("step-of").addEventListener("change", () => showStep(step, Number($("step-of").value)));
+  $("step-tree").addEventListener("click", (event) => {
+    const at = Number(event.target.closest("[data-node]")?.dataset.node);
+    const node = shown?.search.hypotheses[at];
+    if (node?.next) showStep((node.step ?? -1) + 1, at);
+    else if (node) showStep(node.step);
+  });
+}
