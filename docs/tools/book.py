@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "learn"
 BUILT = ROOT / "service" / "web" / "learn"
 MARK = "source-sha256"
-FORM = "1"  # raised when this program makes other pages of the same text
+FORM = "2"  # raised when this program makes other pages of the same text
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
@@ -142,6 +142,8 @@ def run_cells(page: Page) -> Iterator[tuple[str, list[str]]]:
 
 
 def _svg(figure: Any, name: str) -> str:
+    from docs.tools.small_svg import smaller
+
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     drawn = file.getvalue()
@@ -154,9 +156,7 @@ def _svg(figure: Any, name: str) -> str:
     drawn = re.sub(r'(<use [^>]*?) style="[^"]*"', r"\1", drawn)  # the marker itself has a style
     drawn = re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>|; stroke-linejoin: miter|stroke-linejoin: round; ', "",
                    drawn, flags=re.S)  # fmt: skip
-    # Ids are unique among the pictures of a page; colours, which begin with #, are not in these attributes.
-    drawn = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", drawn)
-    return re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", drawn, flags=re.S))
+    return smaller(re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", drawn, flags=re.S)), name)
 
 
 def build(page: Page, before: Page | None, after: Page | None) -> str:
