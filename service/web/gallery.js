@@ -31,7 +31,11 @@ function offered() {
   return rest.length ? [...known, [t("Other models"), rest]] : known;
 }
 
-const chosenNames = () => (state.models ? state.models.split(",") : (offered()[0]?.[1] ?? []).map(([name]) => name));
+const NONE = "none"; // in the address; without a choice, the first group is drawn
+const chosenNames = () => {
+  if (state.models === NONE) return [];
+  return state.models ? state.models.split(",") : (offered()[0]?.[1] ?? []).map(([name]) => name);
+};
 
 // The models that are drawn, in the order in which they are offered.
 export function drawnModels() {
@@ -53,7 +57,7 @@ export function showGallery(redraw) {
   $("gallery").hidden = !open;
   if (!open) return;
   const names = chosenNames();
-  const choose = (wanted) => () => { state.models = wanted.join(","); redraw(); };
+  const choose = (wanted) => () => { state.models = wanted.join(",") || NONE; redraw(); };
   const lines = offered().map(([title, models], at) => {
     const line = Object.assign(document.createElement("div"), { className: "chooser" });
     line.setAttribute("role", "group");
