@@ -120,11 +120,13 @@ def holds(row: Row) -> bool:
 
 
 async def _mixed(service: ServiceUnderTest) -> list[Row]:
-    """Send 32 long sentences at once, and short ones while they are being translated."""
-    moments = [0.0] * 32 + [0.15 + 0.05 * number for number in range(6)]
-    return await service.apart(
-        [long_text(service.texts, 60)] * 32 + [SHORT] * 6, moments, ("32 long", "short beside 32 long")
-    )
+    """Send 32 long sentences at once, each on a connection of its own, and short ones soon after.
+
+    The first short one arrives while the long ones are still being read and tokenised.
+    """
+    moments = [0.0] * 32 + [0.05 * (number + 1) for number in range(8)]
+    long = [long_text(service.texts[5 * number :], 60) for number in range(32)]
+    return await service.apart([*long, *[SHORT] * 8], moments, ("32 long", "short beside 32 long"))
 
 
 async def _stream(service: ServiceUnderTest) -> list[Row]:

@@ -122,9 +122,11 @@ if TYPE_CHECKING:
     from service.engine.loader import EngineSettings as EngineSettings
     from service.engine.loader import LoadedWorker as LoadedWorker
     from service.engine.loader import WorkerFactory as WorkerFactory
+    from service.engine.loader import default_engine_processes as default_engine_processes
     from service.engine.loader import info_of as info_of
     from service.engine.loader import load_worker as load_worker
     from service.engine.loader import open_translator as open_translator
+    from service.engine.loader import own_cores as own_cores
     from service.engine.loader import own_process as own_process
     from service.engine.loader import own_providers as own_providers
     from service.engine.loader import restarting as restarting
@@ -163,6 +165,8 @@ _LOADED_LATER = {
     "CPU": ".model.device",
     "MEBIBYTE": ".lazy.memory",
     "expected_bytes": ".lazy.memory",
+    "default_engine_processes": ".loader",
+    "own_cores": ".loader",
     "place_among": ".model.device",
     "map_large_blocks": ".lazy.memory",
     "release_memory": ".lazy.memory",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from service.bundle.limits import WRAP_TOKENS
@@ -26,6 +27,9 @@ from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
 CORES_FOR_TWO = 4  # with so many cores, a model has two decode threads
+# One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
+CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,22 @@ def restarting(on_restart: RestartListener) -> WorkerFactory:
     return load
 
 
-def own_cores() -> int:
-    """Return the cores that this process may use; all of the machine where a system cannot tell, such as macOS."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def own_cores(quota: Path = CPU_QUOTA) -> int:
+    """Return the cores that this process may use, by affinity and by the limit of its container (cgroup 2).
+
+    These are all cores of the machine where a system cannot tell, such as macOS.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        share, period = map(int, quota.read_text(encoding="ascii").split())
+    except (OSError, ValueError):  # no such limit: the file is missing or says "max"
+        return cores
+    return max(1, min(cores, -(-share // period)))
+
+
+def default_engine_processes(device: str, cores: int) -> int:
+    """Return the number of engine processes: one for every four cores, which it keeps busy, or one on a GPU."""
+    return 1 if device == "cuda" else max(1, min(cores // CORES_FOR_PROCESS, MOST_PROCESSES))
 
 
 def default_inter_threads(device: str, cores: int) -> int:

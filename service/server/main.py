@@ -6,6 +6,7 @@ import contextlib
 import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from service.api.state import Service
 from service.embedding import embedder_in
@@ -20,6 +21,8 @@ from service.engine import (
     ResultCache,
     WorkerFactory,
     WorkerSettings,
+    default_engine_processes,
+    own_cores,
     own_process,
     restarting,
     with_cache,
@@ -37,6 +40,7 @@ log = get_logger(__name__)
 
 DESCRIPTORS = 65_536
 MEBIBYTE = 2**20
+NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
@@ -79,6 +83,7 @@ def serve_models(settings: Settings) -> int:
     forget_secrets()
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
+    settings = with_engine_processes(settings)
     metrics = Metrics()
     tracing = start_tracing(settings)
     with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
@@ -90,6 +95,17 @@ def serve_models(settings: Settings) -> int:
         warn_of_useless_pivot(settings.pivot, registry.models())
         embedder = embedder_in(settings.models_dir) if settings.embeddings else None
         return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
+
+
+def with_engine_processes(settings: Settings) -> Settings:
+    """Return settings with the number of engine processes; `auto` is decided by device and cores, and written down."""
+    if settings.engine_processes != "auto":
+        return settings
+    gpu = settings.device == "cuda" or (settings.device == "auto" and NVIDIA_DRIVER.exists())
+    cores = own_cores()
+    processes = default_engine_processes("cuda" if gpu else "cpu", cores)
+    log.info("engine processes", chosen=processes, cores=cores, device="cuda" if gpu else "cpu")
+    return settings.model_copy(update={"engine_processes": processes})
 
 
 def with_cache_of(settings: Settings, open_worker: WorkerFactory, metrics: Metrics) -> WorkerFactory:
@@ -124,14 +140,16 @@ def engine_host(
     if not settings.engine_processes:
         yield restarting(on_restart), EngineHost()
         return
+    processes = settings.engine_processes
+    assert processes != "auto"  # decided before
     log_style = LogStyle(settings.log_level, settings.log_format)
-    with EngineCluster(settings.engine_processes, log_style, on_restart) as cluster:
+    with EngineCluster(processes, log_style, on_restart) as cluster:
         yield (
             cluster.open,
             EngineHost(
                 lambda: [*own_process(), *cluster.process_ids],
                 cluster.providers,
-                settings.engine_processes,
+                processes,
                 lambda: cluster.alive,
             ),
         )

@@ -10,7 +10,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
@@ -137,13 +137,12 @@ class Settings(DocumentSettings):
         ge=0,
         le=64,
     )
-    engine_processes: int = setting(
-        1,
+    engine_processes: Literal["auto"] | Annotated[int, Field(ge=0, le=64)] = setting(
+        "auto",
         "Processes that run the models, in addition to the process that answers HTTP. Each of them loads every model, "
-        "and they share the work. With 0 the models run in the HTTP process",
-        "a whole number from 0 to 64",
-        ge=0,
-        le=64,
+        "and they share the work. `auto` is one for every four cores, at least one, at most eight, and one on a GPU; "
+        "`/models` and the log say how many run. With 0 the models run in the HTTP process",
+        "auto or a whole number from 0 to 64",
     )
     cache_mb: int = setting(
         DEFAULT_CACHE_MB,

@@ -56,4 +56,4 @@ def test_a_system_that_cannot_tell_the_cores_of_a_process_counts_those_of_the_ma
 ) -> None:
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 12)
-    assert loader.own_cores() == 12
+    assert loader.own_cores(Path("no such file")) == 12

@@ -19,7 +19,7 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.loader import EngineSettings, default_inter_threads
+from service.engine.loader import EngineSettings, default_engine_processes, default_inter_threads, own_cores
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions, WorkerState
 from tests.support.manifests import manifest_document, write_bundle
@@ -224,6 +224,20 @@ async def test_a_manifest_says_which_sentences_are_translated_in_parts(
 def test_two_threads_decode_where_there_are_cores_for_them() -> None:
     assert [default_inter_threads("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 1, 2, 2]
     assert default_inter_threads("cuda", 64) == 1
+
+
+def test_there_is_an_engine_process_for_every_four_cores() -> None:
+    assert [default_engine_processes("cpu", cores) for cores in (1, 2, 4, 7, 8, 16, 64)] == [1, 1, 1, 1, 2, 4, 8]
+    assert default_engine_processes("cuda", 64) == 1
+
+
+@pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 2), ("20000 100000", 1), ("max 100000", 64)])
+def test_the_limit_of_a_container_counts_as_cores(
+    quota: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: range(64), raising=False)
+    (tmp_path / "cpu.max").write_text(quota + "\n")
+    assert own_cores(tmp_path / "cpu.max") == expected
 
 
 def test_folders_that_are_no_bundles_are_ignored_with_a_warning(

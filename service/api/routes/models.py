@@ -28,7 +28,10 @@ async def models(service: ServiceDep) -> JSONResponse:
     """List every loaded model."""
     registry = service.registry
     states = {state.name: state for state in registry.states()}
-    return JSONResponse({"models": [describe(info, registry, states[info.name]) for info in registry.models()]})
+    found = [describe(info, registry, states[info.name]) for info in registry.models()]
+    processes = service.settings.engine_processes
+    # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
+    return JSONResponse({"models": found, "engine_processes": 0 if processes == "auto" else processes})
 
 
 def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict[str, Any]:

@@ -52,6 +52,9 @@ class ModelList(Schema):
     """All loaded models."""
 
     models: list[ModelSchema]
+    engine_processes: int = Field(
+        description="Processes that run the models (`TRANSLUCENT_ENGINE_PROCESSES`); 0: the process that answers HTTP"
+    )
 
 
 class Language(Schema):
