@@ -15,7 +15,7 @@ from typing import Any
 
 import onnxruntime
 
-from service.cli.main import main
+from translucent_mt.command_line import main  # in a checkout and in an image
 
 FAULT = Path("/tmp/fault")
 
@@ -40,6 +40,7 @@ def with_fault(run: Callable[..., Any]) -> Callable[..., Any]:
 
 if __name__ == "__main__":
     os.environ["TRANSLUCENT_ENGINE_PROCESSES"] = "0"  # in others the fault would not be planted
+    os.environ["TRANSLUCENT_CACHE_MB"] = "0"  # the cache would answer in the place of the faulty engine
     for name in ("run", "run_with_iobinding"):
         setattr(onnxruntime.InferenceSession, name, with_fault(getattr(onnxruntime.InferenceSession, name)))
     main()
