@@ -95,17 +95,17 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
 	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,png]'
 	@touch $@
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what tests, checks and training need"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,mining,training,docs,dev]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,mining,training,docs,dev]'
 	@touch $@
 
 $(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
 	@echo "Installing what the measurements compare with"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,mining,training,docs,dev,bench]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,mining,training,docs,dev,bench]'
 	@touch $@
 
 $(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python
@@ -126,7 +126,7 @@ $(SBOM): pyproject.toml constraints.txt $(VENV)/supply-installed
 	@echo "Installing what an image has, to look at it"
 	@$(BIN)/python -m venv --clear --without-pip $(SHIPPED)
 	@$(BIN)/python -m pip --python $(SHIPPED)/bin/python install --quiet --quiet --disable-pip-version-check \
-		--constraint constraints.txt '.[$(ACCELERATOR),documents,tracing]'
+		--constraint constraints.txt '.[$(ACCELERATOR),documents,png,tracing]'
 	@mkdir -p $(@D)
 	@$(SUPPLY)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
 		--output-file $@ $(SHIPPED)/bin/python

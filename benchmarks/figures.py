@@ -1,6 +1,7 @@
 """`python -m benchmarks.figures [MODELS_DIR]`: the time of figures, and their effect on the latency of translations.
 
-The program starts the real server and requests a first figure, then SVG and PNG alternately, and then translations.
+The program starts the real server and requests a first figure, then SVG, PNG and JSON (the attention alone) in turns
+for each number of tokens, and then translations.
 Blocks of translations alone alternate with blocks during which figures are rendered, so that other load affects both.
 It also prints the processor time of the renderer process, which is more reliable than wall time on a busy
 machine. It takes about two minutes on an idle machine.
@@ -110,9 +111,9 @@ def drawing_seconds(server: int) -> float:
 
 
 def measure(bench: Bench, server: int) -> dict[str, float]:
-    """Return all measurements."""
-    found = {"first figure, s": timed(lambda: bench.figure("svg", 0))}
-    times: dict[str, list[float]] = {"svg": [], "png": []}
+    """Return the times of figures of one size."""
+    found = {}
+    times: dict[str, list[float]] = {"json": [], "svg": [], "png": []}
     spent = dict.fromkeys(times, 0.0)
     for number in range(-4, FIGURES):
         for form, of_form in times.items():
@@ -122,9 +123,10 @@ def measure(bench: Bench, server: int) -> dict[str, float]:
                 of_form.append(took)
                 spent[form] += drawing_seconds(server) - before
     for form, of_form in times.items():
-        found[f"{form} median, ms"] = 1000 * statistics.median(of_form)
-        found[f"{form} processor, ms"] = 1000 * spent[form] / FIGURES
-    return found | contrast(bench)
+        found[f"{bench.tokens} tokens, {form} median, ms"] = 1000 * statistics.median(of_form)
+        if spent[form]:
+            found[f"{bench.tokens} tokens, {form} processor, ms"] = 1000 * spent[form] / FIGURES
+    return found
 
 
 def contrast(bench: Bench) -> dict[str, float]:
@@ -156,16 +158,21 @@ def main() -> None:
         if model is None:  # only a Transformer has layers to choose from
             sys.exit(f"{options.models_dir}: none of its models is a Transformer")
         pair = {key: model[key] for key in ("source", "target")} | {"model": model["name"]}
-        bench = Bench(url, pair, options.tokens)
-        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")  # noqa: T201
-        for name, value in measure(bench, server.pid).items():
+        benches = [Bench(url, pair, tokens) for tokens in options.tokens]
+        found = {"load": os.getloadavg()[0], "first figure, s": timed(lambda: benches[0].figure("svg", 0))}
+        for bench in benches:
+            found |= measure(bench, server.pid)
+        if not options.figures_only:
+            found |= contrast(benches[0])
+        for name, value in found.items():
             print(f"{name:36} {value:8.2f}")  # noqa: T201
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.figures", description=__doc__, formatter_class=_Formatter)
     parser.add_argument("models_dir", nargs="?", type=Path, default=Path("models"), help="folder of the model bundles")
-    parser.add_argument("--tokens", type=int, default=20, help="tokens on each side of a figure")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[20, 40], help="tokens on each side of a figure")
+    parser.add_argument("--figures-only", action="store_true", help="leave out the translations beside figures")
     return parser.parse_args()
 
 

@@ -62,7 +62,8 @@ class Translucent:
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
         """Give every worker its share at once, or one sentence after the other."""
-        search = SearchOptions(self._setting.beam, 1.0, self._setting.longest)
+        ending = self._bundle.manifest.decoding.early_stopping
+        search = SearchOptions(self._setting.beam, 1.0, self._setting.longest, early_stopping=ending)
         jobs = [SentenceJob(ids, search) for ids in sources]
         count = len(self._workers)
         if self._setting.batch == 1:

@@ -17,6 +17,7 @@ from benchmarks.engine.engines import Setting
 from benchmarks.engine.isolated import IsolatedEngine
 from benchmarks.engine.measure import Row, Text, compare
 from benchmarks.imports.costs import Serving, bundle_megabytes, import_checkpoint, measure_serving
+from benchmarks.imports.requests import SERVERS, Rate, measure_requests
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
 from service.bundle.load import load_bundle
@@ -42,7 +43,7 @@ def main() -> None:
         if not (checkpoint / "model.safetensors").is_file():
             write_random_base(checkpoint)
     bundle = folder / f"imported-{checkpoint.name}"
-    corpus = load_corpus(options.corpus, "en-fr", max(SENTENCES.values()))
+    corpus = load_corpus(options.corpus, "en-fr", max(options.requests, *SENTENCES.values()))
     found: dict[str, Any] = {}
     if "import" in options.parts or not bundle.is_dir():
         text = folder / "calibration.en"
@@ -54,6 +55,10 @@ def main() -> None:
         found["with"] = measure_serving([SHIPPED, bundle], corpus.sources[:20])._asdict()
     if "speed" in options.parts:
         found["speed"] = measure_speed(bundle, corpus, options, RANDOM_LENGTH if made_up else 96)
+    if "requests" in options.parts:
+        longest = RANDOM_LENGTH if made_up else 96
+        rates = measure_requests(bundle, corpus.sources[: options.requests], options.beams, options.rounds, longest)
+        found["requests"] = [rate._asdict() for rate in rates]
     options.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     text_of = report(found)
     if options.publish:
@@ -112,6 +117,8 @@ def report(found: dict[str, Any]) -> str:
         parts.append(markdown(("server with transformer-en-fr", "without", "with the import", "more"), lines))
     if "speed" in found:
         parts.append(_speed_table(found["speed"]))
+    if "requests" in found:
+        parts.append(_requests_table([Rate(**rate) for rate in found["requests"]]))
     return "\n\n".join(parts)
 
 
@@ -125,15 +132,27 @@ def _speed_table(rows: list[Row]) -> str:
     return markdown(HEAD, lines)
 
 
+def _requests_table(rates: list[Rate]) -> str:
+    """Return a table of requests a second, with a column for each server."""
+    cells = {
+        (rate.server, rate.beam): f"{rate.requests:.1f}" + f" ({rate.failed} failed)" * bool(rate.failed)
+        for rate in rates
+    }
+    beams = sorted({rate.beam for rate in rates})
+    lines = [(beam, *(cells[server, beam] for server in SERVERS)) for beam in beams]
+    return markdown(("beam", *(f"{server}, requests/s" for server in SERVERS)), lines)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", nargs="?", type=Path, help="a MarianMT folder from English into French")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "imports.json")
     parser.add_argument("--corpus", default="tatoeba")
-    parser.add_argument("--parts", nargs="+", default=["import", "server", "speed"])
+    parser.add_argument("--parts", nargs="+", default=["import", "server", "speed", "requests"])
     parser.add_argument("--beams", nargs="+", type=int, default=[1, 4])
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=192, help="sentences that are sent over HTTP")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
     parser.add_argument("--note", default="", help="added to the line above the tables")
     return parser.parse_args()

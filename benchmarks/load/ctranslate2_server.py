@@ -31,6 +31,7 @@ class TranslateRequest(BaseModel):
     source: str
     target: str
     beam_size: int = 4
+    max_length: int = 256
 
 
 Entry = tuple[TranslateRequest, asyncio.Future[str]]
@@ -40,10 +41,14 @@ class Batcher:
     """Collects requests for a short time, then translates all of them with one call."""
 
     def __init__(self, bundle: Path, workers: int) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
-        build(bundle, folder)
-        self._translator = open_translator(folder, "int8", workers)
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
+        converted = bundle.with_name(f"{bundle.name}.ctranslate2")  # by its own converter (benchmarks.imports)
+        if not converted.is_dir():
+            converted = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
+            build(bundle, converted)
+        self._translator = open_translator(converted, "int8", workers)
+        files = [bundle / name for name in ("tokenizer.json", "target_tokenizer.json")]
+        self._tokenizer, *target = (tokenizers.Tokenizer.from_file(str(path)) for path in files if path.is_file())
+        self._target = target[0] if target else self._tokenizer
         self.queue: asyncio.Queue[Entry] = asyncio.Queue()
 
     async def run(self) -> None:
@@ -62,11 +67,15 @@ class Batcher:
     def _translate(self, jobs: list[TranslateRequest]) -> list[str]:
         sources = [[*encoding.tokens, EOS] for encoding in self._tokenizer.encode_batch([job.q for job in jobs])]
         found = self._translator.translate_batch(
-            sources, max_batch_size=MOST_TOGETHER, beam_size=jobs[0].beam_size, length_penalty=1.0
+            sources,
+            max_batch_size=MOST_TOGETHER,
+            beam_size=jobs[0].beam_size,
+            length_penalty=1.0,
+            max_decoding_length=jobs[0].max_length,
         )
-        number = self._tokenizer.token_to_id
+        number = self._target.token_to_id
         rows = [[n for piece in each.hypotheses[0] if (n := number(piece)) is not None] for each in found]
-        return list(self._tokenizer.decode_batch(rows))
+        return list(self._target.decode_batch(rows))
 
 
 def create_app(bundle: Path, workers: int) -> FastAPI:

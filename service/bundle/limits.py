@@ -11,6 +11,13 @@ Models accept more, but have been trained on few sentences of that length.
 SPARE_TOKENS = 8
 """A translation may be twice as long as its source and this much longer."""
 
+SOURCE_STEP = 8
+"""Source positions are padded to a multiple of this.
+
+Capacities then change seldom, and a context is summed in the same order in any batch: ONNX Runtime's product of one row
+adds seven remaining positions in another order than eight.
+"""
+
 LOOKAHEAD_TOKENS = 2
 """Beam search waits so many tokens for a live hypothesis that is behind."""
 

@@ -7,6 +7,7 @@ A message is a length in four bytes, big-endian, and as many bytes. A job is JSO
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from service.figures.png_text import drawable
+from service.figures.rasteriser import Rasteriser, open_rasteriser
 
 VEGA_LITE = "6.4"
 IDLE, LOW = "idle", "low"  # priorities: only idle time, or a small share of a busy machine
@@ -75,13 +76,17 @@ class VegaRenderer:
             "svg": self.svg, "png": self.png, "script": self.script
         }  # fmt: skip
 
+    @functools.cached_property
+    def _rasterise(self) -> Rasteriser:
+        return open_rasteriser(self._library)
+
     def svg(self, job: dict[str, Any]) -> bytes:
         """Return a specification as SVG."""
         return self._drawn(job["spec"]).encode("utf-8")
 
     def png(self, job: dict[str, Any]) -> bytes:
         """Return a specification as PNG, `scale` pixels for each of the SVG's."""
-        return bytes(self._library.svg_to_png(drawable(self._drawn(job["spec"])), scale=job["scale"]))
+        return self._rasterise(self._drawn(job["spec"]), job["scale"])
 
     def script(self, _job: dict[str, Any]) -> bytes:
         """Return Vega, Vega-Lite and Vega-Embed as one script."""

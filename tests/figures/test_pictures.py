@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
@@ -16,10 +17,12 @@ from PIL import Image
 from service.figures.figure import one
 from service.figures.labels import labels
 from service.figures.png_text import drawable
+from service.figures.rasteriser import open_rasteriser, with_drawing_library, with_vips
 from service.figures.renderer import FigureRenderer
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
+Pixels = Callable[[str], npt.NDArray[np.uint8]]
 SVG = "{http://www.w3.org/2000/svg}"
 MISSING = "\U0010fffd"  # no font has it
 
@@ -33,12 +36,19 @@ def svg_of(*texts: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="{30 * len(texts) + 10}">{lines}</svg>'
 
 
-def rasterised(svg: str) -> npt.NDArray[np.uint8]:
-    """Return the pixels of an SVG as grey values, black on white."""
+@pytest.fixture(params=["libvips", "vl-convert"])
+def rasterised(request: pytest.FixtureRequest) -> Pixels:
+    """Return a function that gives the pixels of an SVG as grey values, black on white, with and without libvips."""
     import vl_convert
 
-    picture = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=1))).convert("RGBA")
-    return np.asarray(Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("L"))
+    assert with_vips() is not None, "the tests want the extra png"
+    rasterise = (open_rasteriser if request.param == "libvips" else with_drawing_library)(vl_convert)
+
+    def pixels(svg: str) -> npt.NDArray[np.uint8]:
+        picture = Image.open(io.BytesIO(rasterise(svg, 1.0))).convert("RGBA")
+        return np.asarray(Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("L"))
+
+    return pixels
 
 
 def ink(line: npt.NDArray[np.uint8]) -> float:
@@ -50,9 +60,9 @@ def ink(line: npt.NDArray[np.uint8]) -> float:
     "foreign", ["👋", "世界", "❤\ufe0f", "🇫🇷", "👍🏽", "👩\u200d👩\u200d👧"], ids=lambda text: ascii(text)
 )
 @pytest.mark.parametrize("main", ["office", "e\u0301te\u0301", "fluff"])
-def test_no_box_stands_for_what_the_main_font_lacks(main: str, foreign: str) -> None:
+def test_no_box_stands_for_what_the_main_font_lacks(rasterised: Pixels, main: str, foreign: str) -> None:
     """Beside a ligature or a combining mark, which the rasteriser by itself answers with boxes."""
-    drawn = rasterised(drawable(svg_of(f"{main} {foreign}"))).tobytes()
+    drawn = rasterised(svg_of(f"{main} {foreign}")).tobytes()
     main = unicodedata.normalize("NFC", main)
     assert drawn not in [rasterised(svg_of(f"{main} {MISSING * boxes}")).tobytes() for boxes in range(5)]
 
@@ -93,7 +103,16 @@ async def test_labels_are_whole_and_inside_the_picture(renderer: FigureRenderer,
     assert (edges == background).all(), "something is cut at an edge"
 
 
-def test_arabic_is_written_from_right_to_left_and_joined() -> None:
+@pytest.mark.parametrize("text", ["👋", "office 👋"])
+def test_emoji_are_coloured(text: str) -> None:
+    import vl_convert
+
+    picture = Image.open(io.BytesIO(open_rasteriser(vl_convert)(svg_of(text), 1.0))).convert("RGB").convert("HSV")
+    saturation = np.asarray(picture)[..., 1]
+    assert saturation.max() > 100
+
+
+def test_arabic_is_written_from_right_to_left_and_joined(rasterised: Pixels) -> None:
     """The first letter of the word stands at its right, in its joined form."""
     word, reordered = rasterised(svg_of("بيت")), rasterised(svg_of("\u202dبيت\u202c"))
     assert word.tobytes() != reordered.tobytes()
@@ -102,7 +121,7 @@ def test_arabic_is_written_from_right_to_left_and_joined() -> None:
     assert np.ptp(widths[0]) < np.ptp(widths[1]) * 0.9
 
 
-def test_letters_of_each_script_are_drawn_and_differ() -> None:
+def test_letters_of_each_script_are_drawn_and_differ(rasterised: Pixels) -> None:
     """A missing glyph is the same box for every letter."""
     for letters in ("aéß", "лиж", "αλπ", "我喜欢", "بثع", "שעל"):
         drawn = [rasterised(svg_of(letter)) for letter in letters]

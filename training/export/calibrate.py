@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 
+from service.bundle.vocabulary import EOS
 from training.data.dataset import EncodedPairs
 from training.export.architecture import NetworkConfig, make_graphs
 from training.export.graph import GraphBuilder
@@ -41,22 +43,70 @@ def sample_sites(
         store.write(folder)
         onnx.save_model(graph.model(), str(folder / "forced.onnx"))
         session = open_session(folder / "forced.onnx")
-        seen: dict[str, list[Floats]] = {site: [] for site in sites}
-        for source, target in pairs:
-            source_ids, target_ids = (np.asarray(ids, np.int64)[None] for ids in (source, target))
-            feeds = {"source": source_ids, "source_lengths": np.array([source_ids.shape[1]])}
-            feeds |= {"target": target_ids, "target_lengths": np.array([target_ids.shape[1]])}
-            result = run(session, feeds)
-            for site in sites:
-                values = result[f"site:{site}"]
-                seen[site].append(values.reshape(-1, values.shape[-1]))
-    return arithmetic.products, {site: _thin(np.concatenate(rows)) for site, rows in seen.items()}
+    lengths = [(len(np.asarray(source)), len(np.asarray(target))) for source, target in pairs]
+    samples = {site: RowSample(total) for site, total in _count_rows(session, sites, lengths).items()}
+    for pair in pairs:
+        for site, rows in _rows_of(session, sites, pair).items():
+            samples[site].add(rows)
+    return arithmetic.products, {site: sample.rows for site, sample in samples.items()}
 
 
-def _thin(rows: Floats) -> Floats:
-    """Return at most 4,096 rows, spread evenly, in a random order with a fixed seed."""
-    order = np.random.default_rng(0).permutation(len(rows))[:_ROWS]
-    return np.ascontiguousarray(rows[order])
+class RowSample:
+    """At most 4,096 of the rows that arrive, spread evenly, in a random order with a fixed seed.
+
+    Their number is known before, so only the rows that are kept take memory.
+    """
+
+    def __init__(self, total: int) -> None:
+        order = np.random.default_rng(0).permutation(total)[:_ROWS]
+        self._places = np.argsort(order)
+        self._wanted = order[self._places]
+        self._total, self._seen = total, 0
+        self._rows: Floats | None = None
+
+    def add(self, rows: Floats) -> None:
+        """Keep what is wanted of the next rows [R, K]."""
+        if self._rows is None:
+            self._rows = np.empty((len(self._wanted), rows.shape[1]), rows.dtype)
+        first, end = np.searchsorted(self._wanted, (self._seen, self._seen + len(rows)))
+        self._rows[self._places[first:end]] = rows[self._wanted[first:end] - self._seen]
+        self._seen += len(rows)
+
+    @property
+    def rows(self) -> Floats:
+        """Return the rows that were kept; every row must have arrived."""
+        assert self._seen == self._total, f"{self._seen} rows of {self._total}"
+        assert self._rows is not None
+        return self._rows
+
+
+def _rows_of(session: onnxruntime.InferenceSession, sites: Sequence[str], pair: IdPair) -> dict[str, Floats]:
+    """Return the values at every site for one pair, as rows [R, K]."""
+    source, target = (np.asarray(ids, np.int64)[None] for ids in pair)
+    feeds = {"source": source, "source_lengths": np.array([source.shape[1]])}
+    feeds |= {"target": target, "target_lengths": np.array([target.shape[1]])}
+    result = run(session, feeds)
+    return {site: (values := result[f"site:{site}"]).reshape(-1, values.shape[-1]) for site in sites}
+
+
+def _count_rows(
+    session: onnxruntime.InferenceSession, sites: Sequence[str], lengths: Sequence[tuple[int, int]]
+) -> dict[str, int]:
+    """Return how many rows every site has over pairs of these lengths.
+
+    One pair has a + b·S + c·T + d·S·T rows, because each axis of a site has a fixed length, S or T. Four pairs of one
+    and two tokens show the numbers.
+    """
+    shapes = [(1, 1), (2, 1), (1, 2), (2, 2)]
+    probes = [_rows_of(session, sites, (np.full(s, EOS), np.full(t, EOS))) for s, t in shapes]
+    totals = {}
+    for site in sites:
+        one, source, target, both = (len(probe[site]) for probe in probes)
+        by_source, by_target, by_both = source - one, target - one, both - source - target + one
+        totals[site] = sum(
+            one + (s - 1) * by_source + (t - 1) * by_target + (s - 1) * (t - 1) * by_both for s, t in lengths
+        )
+    return totals
 
 
 def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ import numpy.typing as npt
 import onnxruntime
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.batching import Batch, collate
+from training.data.dataset import Ids
 from training.export.architecture import make_graphs
 from training.export.calibrate import IdPair
 from training.export.compare import (
@@ -119,14 +122,14 @@ def check_parity(
     fp16 is left out if there is no GPU that runs it. Raises ParityError with the whole table if a comparison fails.
     """
     results: list[Comparison] = []
-    batches = parity_batches(pairs[: limits.pairs], min(model.max_tokens, limits.longest))
+    model = replace(model, max_tokens=min(model.max_tokens, limits.longest))  # caches need no room for longer sentences
+    batches = parity_batches(pairs[: limits.pairs], model.max_tokens)
     vocabulary = torch_reference(network, batches[-1]).vocabulary
     for precision, folder in exported.folders.items():
         if precision == "fp16":
             results += _half(network, folder, exported.read, batches, limits)
         else:
-            gate = _Gate(network, model, precision, vocabulary, exported)
-            results += gate.compare(batches, limits)
+            results += _Gate(network, model, precision, vocabulary, exported).compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
@@ -155,14 +158,21 @@ def _half(
 def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[Batch]:
     """Return ragged batches: ordinary pairs, single tokens among longer ones, and sentences at the limit."""
     ordinary = [(np.asarray(s, np.uint16)[-longest:], np.asarray(t, np.uint16)[-longest:]) for s, t in pairs[:48]]
-    batches = [collate(*zip(*ordinary[i : i + 16], strict=True)) for i in range(0, len(ordinary), 16)]
+    batches = [_as_served(*zip(*ordinary[i : i + 16], strict=True)) for i in range(0, len(ordinary), 16)]
     end, sizes = np.array([EOS], np.uint16), (0, 1, longest // 3, longest - 1)
     sides = []
     for side in zip(*ordinary, strict=True):  # each side has its own words, because a vocabulary may have two languages
         words = np.concatenate([ids[:-1] for ids in side])
         words = np.resize(words if len(words) else np.array([EOS + 1], np.uint16), longest - 1)
         sides.append([np.concatenate([words[:size], end]) for size in sizes])
-    return [*batches, collate(sides[0], sides[1][::-1])]
+    return [*batches, _as_served(sides[0], sides[1][::-1])]
+
+
+def _as_served(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+    """Return a batch whose source positions are padded to a multiple of SOURCE_STEP, as the service pads them."""
+    batch = collate(sources, targets)
+    missing = -batch.source.shape[1] % SOURCE_STEP
+    return replace(batch, source=functional.pad(batch.source, (0, missing), value=PAD))
 
 
 def parity_table(results: Sequence[Comparison]) -> str:
@@ -172,20 +182,24 @@ def parity_table(results: Sequence[Comparison]) -> str:
 
 def torch_reference(network: Network, batch: Batch) -> _Reference:
     """Return forced decoding by the network, without the tokens that the graphs never produce."""
+    chosen, best, vocabulary = [], [], 0
     with torch.no_grad():
         memory = network.encode(batch.source, batch.source_lengths)
         decoded = network.decode(batch.target_in, memory)
-        logits: Tensor = network.logits(decoded.hidden).float()
-        logits[..., [PAD, BOS]] = SUPPRESSED
-        logprobs = logits.log_softmax(-1)
-    chosen = logprobs.gather(-1, batch.target_out[..., None]).squeeze(-1)
+        # One sentence after the other: with a large vocabulary, the logits of all of them take a gigabyte.
+        for hidden, target in zip(decoded.hidden, batch.target_out, strict=True):
+            logits: Tensor = network.logits(hidden[None]).float()[0]  # [T, V]
+            logits[:, [PAD, BOS]] = SUPPRESSED
+            chosen.append(logits.log_softmax(-1).gather(-1, target[:, None]).squeeze(-1))
+            best.append(logits.argmax(-1))
+            vocabulary = logits.shape[-1]
     attention = {
         "cross_attention": decoded.cross_attention,
         "encoder_attention": memory.attention,
         "decoder_attention": decoded.decoder_attention,
     }
     arrays = {kind: weights.numpy() for kind, weights in attention.items() if weights is not None}
-    return _Reference(chosen.numpy(), arrays, logits.argmax(-1).numpy(), logits.shape[-1])
+    return _Reference(torch.stack(chosen).numpy(), arrays, torch.stack(best).numpy(), vocabulary)
 
 
 class _Seen:
@@ -299,11 +313,11 @@ class _Gate:
         """Yield the differences of rows 0 and 1 from the same rows without neighbours and padding."""
         for row in range(min(2, len(batch.source))):
             source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
-            single = collate([batch.source[row, :source].numpy()], [batch.target_out[row, :target].numpy()])
+            single = _as_served([batch.source[row, :source].numpy()], [batch.target_out[row, :target].numpy()])
             own = force(self._forced, single)
             yield float(np.abs(own["logprobs"][0] - result["logprobs"][row, :target]).max())
             cross = result["cross_attention"][row, ..., :target, :source]
-            yield float(np.abs(own["cross_attention"][0] - cross).max())
+            yield float(np.abs(own["cross_attention"][0, ..., :source] - cross).max())
             yield float(np.abs(self._step(single)[0][0] - stepped[row, :target]).max())
 
 

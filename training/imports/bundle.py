@@ -45,7 +45,8 @@ class ImportOptions:
 def network_of(model: ImportedModel) -> Network:
     """Return our network with the imported parameters."""
     network = build_network(model.network, model.vocabulary_size)
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in model.state.items()})
+    state = {name: torch.from_numpy(array) for name, array in model.state.items()}
+    network.load_state_dict(state, assign=True)  # no second copy of the parameters
     assert isinstance(network, nn.Module)
     network.eval()
     return network

@@ -15,9 +15,6 @@ Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
 RUN_TOKENS = 12  # the start of an encoder run costs as much as so many tokens in it (0.95 ms, 83 µs a token)
-# Source positions are padded to a multiple of this. Capacities then change seldom, and a context is summed in the same
-# order in any batch (ONNX Runtime's product of one row adds seven remaining positions in another order than eight).
-SOURCE_STEP = 8
 
 
 class EncodedSentences:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
-from service.engine.model.batching import SOURCE_STEP, Array, EncodedSentences
+from service.engine.model.batching import Array, EncodedSentences
 from service.engine.model.buffers import capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
-from service.engine.model.batching import SOURCE_STEP, Array, Arrays, EncodedSentences
+from service.engine.model.batching import Array, Arrays, EncodedSentences
 from service.engine.model.buffers import grow, resized, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP

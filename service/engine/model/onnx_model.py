@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+from service.bundle.limits import SOURCE_STEP
 from service.bundle.load import Bundle
 from service.bundle.shortlist import read_shortlist
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
 from service.engine.model.batching import (
-    SOURCE_STEP,
     EncodedSentences,
     group_by_length,
     pad_batch,

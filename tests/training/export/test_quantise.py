@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
+from training.export.calibrate import RowSample
 from training.export.graph import GraphBuilder
 from training.export.parameters import Floats, Matrix, Parameters
 from training.export.precision import Arithmetic, Int8Arithmetic, Operand, Plan, Range
@@ -137,3 +138,21 @@ def test_graphs_share_nothing_but_weights() -> None:
         for _ in range(2):
             arithmetic.product(graph, "matrix", Operand("x", tensor))
         assert [node.op_type for node in graph.nodes].count("QuantizeLinear") == 1
+
+
+@pytest.mark.parametrize("total", [1, 300, 4096, 9000])
+def test_a_sample_of_rows_is_the_same_however_they_arrive(total: int) -> None:
+    rows = np.random.default_rng(1).normal(size=(total, 3)).astype(np.float32)
+    expected = rows[np.random.default_rng(0).permutation(total)[:4096]]
+    for parts in (1, 7):
+        sample = RowSample(total)
+        for part in np.array_split(rows, parts):
+            sample.add(part)
+        assert sample.rows.tobytes() == expected.tobytes()
+
+
+def test_a_sample_that_lacks_rows_is_noticed() -> None:
+    sample = RowSample(5)
+    sample.add(np.zeros((4, 2), np.float32))
+    with pytest.raises(AssertionError, match="4 rows of 5"):
+        _ = sample.rows

@@ -1,0 +1,61 @@
+"""SVG to PNG: with libvips where it is installed (the extra `png`), else with the drawing library, which is slower.
+
+libvips draws with librsvg, Pango and FreeType. The drawing library maps the file of a font anew for each letter, but
+draws emoji in colour, which librsvg cannot.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from service.figures.png_text import drawable
+
+_EMOJI = re.compile(r"[\u20e3\u2600-\u27bf\ufe0f\U00010000-\U0010ffff]")
+
+Rasteriser = Callable[[str, float], bytes]
+"""Makes a PNG of an SVG, with so many pixels for each of the SVG's."""
+
+
+def open_rasteriser(drawing_library: Any) -> Rasteriser:
+    """Return the fastest rasteriser that is installed; it leaves emoji to the drawing library."""
+    coloured, plain = with_drawing_library(drawing_library), with_vips()
+    if plain is None:
+        return coloured
+    return lambda svg, scale: (coloured if _EMOJI.search(svg) else plain)(svg, scale)
+
+
+def rasteriser_version() -> str:
+    """Return the name and version of what makes PNGs; another one gives other bytes."""
+    for name in ("pyvips-binary", "vl-convert-python"):
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            continue
+    return ""
+
+
+def with_vips() -> Rasteriser | None:
+    """Return libvips' rasteriser if it is installed."""
+    try:
+        pyvips: Any = importlib.import_module("pyvips")
+    except (ImportError, OSError):  # not installed, or without the library itself
+        return None
+    pyvips.cache_set_max(0)  # it would keep the pictures of users
+
+    def rasterise(svg: str, scale: float) -> bytes:
+        return bytes(pyvips.Image.svgload_buffer(svg.encode("utf-8"), scale=scale, unlimited=True).pngsave_buffer())
+
+    return rasterise
+
+
+def with_drawing_library(library: Any) -> Rasteriser:
+    """Return the rasteriser of vl-convert."""
+
+    def rasterise(svg: str, scale: float) -> bytes:
+        return bytes(library.svg_to_png(drawable(svg), scale=scale))
+
+    return rasterise
