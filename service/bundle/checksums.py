@@ -1,4 +1,4 @@
-"""The SHA-256 of the files of a bundle."""
+"""Checksums of files, and the check of the files of a bundle."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from pathlib import Path
 from service.bundle.errors import BundleCorrupt, BundleMissing
 
 
-def checksum_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+def checksum_of(path: Path, algorithm: str = "sha256") -> str:
+    """Return the checksum of a file, in hexadecimal."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def digest_of(content: bytes) -> str:
+    """Return ``sha256:`` and the SHA-256 of content, as it stands in answers and headers."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def check_file(path: Path, checksum: str, listed_in: str = "the manifest") -> None:

@@ -6,14 +6,13 @@ models, and none of them lists it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.bundle.checksums import check_file
+from service.bundle.checksums import check_file, digest_of
 from service.bundle.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 
 EMBEDDING_MANIFEST = "embedding.json"
@@ -81,7 +80,7 @@ def load_embedding_bundle(folder: Path) -> EmbeddingBundle:
         raise BundleCorrupt(f"{path}: cannot be read as the manifest of an embedding model ({error}).") from error
     for name, checksum in manifest.files.items():
         check_file(folder / name, checksum, EMBEDDING_MANIFEST)
-    return EmbeddingBundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
+    return EmbeddingBundle(folder, manifest, digest_of(content))
 
 
 def write_embedding_manifest(folder: Path, manifest: EmbeddingManifest) -> None:

@@ -5,12 +5,11 @@ This module opens no graph; the model does.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.bundle.checksums import check_file
+from service.bundle.checksums import check_file, digest_of
 from service.bundle.errors import BundleCorrupt, BundleMissing
 from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, check_manifest, parse_manifest
 
@@ -69,7 +68,7 @@ def read_bundle(folder: Path) -> Bundle:
         raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
     check_manifest(document, str(manifest_path))
     manifest = parse_manifest(document)
-    return Bundle(folder, manifest, "sha256:" + hashlib.sha256(content).hexdigest())
+    return Bundle(folder, manifest, digest_of(content))
 
 
 def check_files(bundle: Bundle) -> None:

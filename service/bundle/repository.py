@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from service.bundle.checksums import digest_of
 from service.bundle.embedding import has_embedding_model
 from service.bundle.errors import BundleIncompatible, BundleMissing, EngineError
 from service.bundle.load import Bundle, is_bundle, load_bundle
@@ -111,4 +111,4 @@ def _entry_of(path: Path) -> BundleEntry:
         name = str(json.loads(content)["name"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         content, name = b"", path.name  # load_bundle reports the error
-    return BundleEntry(path, name, "sha256:" + hashlib.sha256(content).hexdigest())
+    return BundleEntry(path, name, digest_of(content))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from service.bundle.checksums import checksum_of
 from service.bundle.manifest import MANIFEST_NAME, check_manifest
 
 
@@ -17,9 +17,7 @@ def write_manifest(folder: Path, document: dict[str, Any]) -> None:
     missing. Nothing is written then.
     """
     document["files"] = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.name != MANIFEST_NAME
+        path.name: checksum_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST_NAME
     }
     check_manifest(document)
     content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+
+from service.bundle.checksums import digest_of
 
 Kernel = Literal["average", "gaussian", "boxcar", "epanechnikov", "triangular"]
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)  # in the order of their numbers in the graph
@@ -74,4 +75,4 @@ def _opened() -> tuple[Any, str]:
     options.log_severity_level = 3
     content = GRAPH.read_bytes()
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    return session, f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return session, digest_of(content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from tqdm import tqdm
 
+from service.bundle.checksums import checksum_of
 from training.data.corpora import Download
 from training.data.errors import CorpusError
 
@@ -117,8 +117,7 @@ def _verify(download: Download, partial: _Partial) -> None:
     if download.checksum is None:
         return
     algorithm, _, expected = download.checksum.partition(":")
-    with partial.path.open("rb") as file:
-        found = hashlib.file_digest(file, algorithm).hexdigest()
+    found = checksum_of(partial.path, algorithm)
     if found != expected:
         partial.discard()
         raise CorpusError(f"{download.address}: {algorithm} is {found}, expected {expected}; the file was discarded")

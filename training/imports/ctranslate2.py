@@ -13,11 +13,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.imports.ctranslate2_file import ModelFile, read_model_file
 from training.imports.ctranslate2_names import ctranslate2_state
 from training.imports.errors import ImportRefused
-from training.imports.files import checksum, checksums, read_optional_object
+from training.imports.files import checksums, read_optional_object
 from training.imports.languages import language_tag
 from training.imports.licences import stated_licence
 from training.imports.sentencepiece_file import (
@@ -114,7 +115,7 @@ def _origin(folder: Path, options: Ctranslate2Options, positions: str) -> Origin
         options.origin or folder.resolve().name,
         stated_licence(folder, options.licence),
         options.credit or "not stated",
-        checksums(folder) | {path.name: checksum(path) for path in models},
+        checksums(folder) | {path.name: checksum_of(path) for path in models},
         positions,
         False,
     )

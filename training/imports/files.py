@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from service.bundle.checksums import checksum_of
 from training.imports.errors import ImportRefused
 
 _READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md")
@@ -33,10 +33,4 @@ def read_optional_object(path: Path) -> dict[str, Any]:
 def checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a model's folder that an import may read, by name."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix in _READ]
-    return {path.name: checksum(path) for path in files}
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {path.name: checksum_of(path) for path in files}

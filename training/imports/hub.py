@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from service.bundle.checksums import checksum_of
 from training.imports.checkpoint import PICKLE, SAFETENSORS, SAFETENSORS_INDEX
 from training.imports.errors import ImportRefused
-from training.imports.files import checksum
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SMALL = ("*.json", "*.spm", "README.md")
@@ -97,7 +97,7 @@ def _check(name: str, folder: Path) -> None:
         if not path.is_file():
             continue
         wanted = entry.lfs.sha256 if entry.lfs is not None else entry.blob_id
-        found = checksum(path) if entry.lfs is not None else _blob_hash(path)
+        found = checksum_of(path) if entry.lfs is not None else _blob_hash(path)
         if wanted and wanted != found:
             path.resolve().unlink()
             raise ImportRefused(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from service.cli.main import cli
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.server import ROOT, ServerProcess, running
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
 from training.__main__ import app
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
@@ -29,6 +30,7 @@ from training.imports.marian import MarianOptions, read_marian
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
 NAME = "opus-mt-en-mul"
+INTO_ENGLISH = ROOT / "models" / "transformer-de-fr-en"
 PAIRS = [("fr", 1), ("de", 2)]
 CAT, DOG = "The cat sleeps.", "The dog eats."
 SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft.", "Der Hund isst.")}
@@ -54,6 +56,27 @@ async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://translucent") as client:
         yield client
     await registry.stop(5)
+
+
+@pytest.fixture(scope="module")
+def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """Serve the bundle and a model into English with a pivot; models are opened at their first request."""
+    if not INTO_ENGLISH.is_dir():
+        pytest.skip(f"{INTO_ENGLISH} is not here")
+    folder = tmp_path_factory.mktemp("served")
+    for bundle in (models / NAME, INTO_ENGLISH):
+        (folder / bundle.name).symlink_to(bundle)
+    options = ("--models-dir", str(folder), "--device", "cpu")
+    settings = {"TRANSLUCENT_PIVOT": "en", "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
+    with running("-m", "service", "serve", *options, **settings) as server:
+        server.wait_for("ready", 120)
+        yield server
+
+
+def post(server: ServerProcess, path: str, **fields: Any) -> Any:
+    found = httpx.post(f"{server.url}{path}", json=fields, timeout=60)
+    assert found.status_code == 200, found.text
+    return found.json()
 
 
 async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
@@ -174,6 +197,22 @@ async def test_the_inference_protocol_takes_the_target_as_a_parameter(client: ht
         assert refused.status_code == 400, refused.text
     metadata = (await client.get(f"/v2/models/{NAME}")).json()
     assert metadata["properties"]["target"] == "fr, de"
+
+
+@pytest.mark.parametrize(("source", "target"), [("fr", "de"), ("de", "fr")])
+def test_the_real_server_reaches_either_target_through_english(server: ServerProcess, source: str, target: str) -> None:
+    """The first leg is a shipped model, the second one a pair of the import."""
+    text = SAID[source][0]
+    whole = post(server, "/translate", q=text, source=source, target=target, details=True)
+    english = whole["details"]["pivot"]["text"]
+    assert (whole["pivot"], whole["details"]["pivot"]["model"]) == ("en", INTO_ENGLISH.name)
+    direct = post(server, "/translate", q=english, source="en", target=target, model=NAME)
+    assert whole["translatedText"] == direct["translatedText"]
+    weights = post(server, "/attention", text=text, source=source, target=target, leg=2)
+    assert (weights["model"], weights["source"]["text"]) == (NAME, english)
+    assert weights["target"]["text"] == whole["translatedText"]
+    listed = {each["code"]: each for each in httpx.get(f"{server.url}/languages").json()}
+    assert listed[source]["pivots"] == {target: "en"}
 
 
 def test_the_command_line_translates_into_either_target(models: Path) -> None:
