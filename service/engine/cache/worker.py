@@ -59,7 +59,7 @@ class _Sharer:
 
 
 @dataclass(slots=True, eq=False)
-class _Flight:
+class _SharedDecode:
     """A sentence that is being translated, for all of its sharers."""
 
     key: ResultKey
@@ -87,7 +87,7 @@ class CachedWorker:
         self._worker, self._results, self._scope = worker, results, scope
         self._name, self._on_event, self._clock = name, on_event, clock
         self._lock = threading.RLock()  # never held while the worker is called
-        self._flights: dict[ResultKey, _Flight] = {}  # those that others may join
+        self._decodes: dict[ResultKey, _SharedDecode] = {}  # those that others may join
         self._closed = False
 
     @property
@@ -143,126 +143,128 @@ class CachedWorker:
         kept = [None if job.fresh else self._results.get(key) for job, key in zip(jobs, keys, strict=True)]
         short = sum(len(job.source_ids) for job, found in zip(jobs, kept, strict=True) if found is None) <= SHORT_TOKENS
         futures: list[Future[SentenceResult]] = []
-        to_run: list[tuple[_Flight, SentenceJob]] = []
+        to_run: list[tuple[_SharedDecode, SentenceJob]] = []
         with self._lock:
             for job, key, found in zip(jobs, keys, kept, strict=True):
                 if found is not None:
                     futures.append(_answered(found))
                     continue
-                flight, runs = self._board(key, job, short)
+                shared, runs = self._join(key, job, short)
                 sharer = _Sharer(job, self._clock())
-                flight.sharers.append(sharer)
+                shared.sharers.append(sharer)
                 futures.append(sharer.future)
-                sharer.future.add_done_callback(partial(self._left, flight, sharer))
+                sharer.future.add_done_callback(partial(self._left, shared, sharer))
                 if runs:
-                    to_run.append((flight, job))
+                    to_run.append((shared, job))
         if to_run:
             self._run(to_run, futures)
         missing = sum(found is None for found in kept)
         self._on_event(SentencesLookedUp(self._name, len(jobs) - missing, missing - len(to_run), len(to_run)))
         return futures
 
-    def _board(self, key: ResultKey, job: SentenceJob, short: bool) -> tuple[_Flight, bool]:
-        """Return the flight of a job, and whether the job has to be submitted for it."""
+    def _join(self, key: ResultKey, job: SentenceJob, short: bool) -> tuple[_SharedDecode, bool]:
+        """Return the shared decode of a job, and whether the job has to be submitted for it."""
         alone = job.fresh or job.listener is not None
-        flight = None if alone else self._flights.get(key)
-        if flight is None:
-            flight = _Flight(key, self._clock(), short, open=not alone)
-            if flight.open:
-                self._flights[key] = flight
-            return flight, True
-        runs = short and not flight.short
-        flight.short = flight.short or short
-        return flight, runs
+        shared = None if alone else self._decodes.get(key)
+        if shared is None:
+            shared = _SharedDecode(key, self._clock(), short, open=not alone)
+            if shared.open:
+                self._decodes[key] = shared
+            return shared, True
+        runs = short and not shared.short
+        shared.short = shared.short or short
+        return shared, runs
 
-    def _run(self, to_run: Sequence[tuple[_Flight, SentenceJob]], futures: Sequence[Future[SentenceResult]]) -> None:
-        """Submit the jobs of new flights; if they are refused, the call ends without a trace."""
+    def _run(
+        self, to_run: Sequence[tuple[_SharedDecode, SentenceJob]], futures: Sequence[Future[SentenceResult]]
+    ) -> None:
+        """Submit the jobs of new shared decodes; if they are refused, the call ends without a trace."""
         try:
             attempts = self._worker.submit_all([job for _, job in to_run])
         except BaseException as error:
             for future in futures:
                 future.cancel()
-            for flight, _ in to_run:
-                if not flight.attempts:  # a call in another thread may have joined it meanwhile
-                    self._end(flight, error)
+            for shared, _ in to_run:
+                if not shared.attempts:  # a call in another thread may have joined it meanwhile
+                    self._end(shared, error)
             raise
-        for attempt, (flight, _) in zip(attempts, to_run, strict=True):
-            self._watch(flight, attempt)
+        for attempt, (shared, _) in zip(attempts, to_run, strict=True):
+            self._watch(shared, attempt)
 
-    def _watch(self, flight: _Flight, attempt: Future[SentenceResult]) -> None:
+    def _watch(self, shared: _SharedDecode, attempt: Future[SentenceResult]) -> None:
         with self._lock:
-            flight.attempts.append(attempt)
-            useless = flight.over
-        attempt.add_done_callback(partial(self._landed, flight))
+            shared.attempts.append(attempt)
+            useless = shared.over
+        attempt.add_done_callback(partial(self._attempt_ended, shared))
         if useless:
             attempt.cancel()
 
-    def _landed(self, flight: _Flight, attempt: Future[SentenceResult]) -> None:
-        """Answer the sharers of a flight, one of whose decodes has ended."""
+    def _attempt_ended(self, shared: _SharedDecode, attempt: Future[SentenceResult]) -> None:
+        """Answer the sharers of a decode, one of whose attempts has ended."""
         if attempt.cancelled():
             return
         error = attempt.exception()
         if error is None:
-            self._end(flight, attempt.result())
+            self._end(shared, attempt.result())
             return
         with self._lock:
-            flight.attempts.remove(attempt)
-            if flight.over or flight.attempts:
+            shared.attempts.remove(attempt)
+            if shared.over or shared.attempts:
                 return
         if isinstance(error, DeadlineExceeded):
-            self._run_again(flight, error)
+            self._run_again(shared, error)
         else:
-            self._end(flight, error)
+            self._end(shared, error)
 
-    def _run_again(self, flight: _Flight, error: DeadlineExceeded) -> None:
+    def _run_again(self, shared: _SharedDecode, error: DeadlineExceeded) -> None:
         """Submit a sentence again for the sharers with more time than the one that began it; fail the others."""
         now = self._clock()
         with self._lock:
-            late = [each for each in flight.sharers if _deadline(each) <= now]
-            flight.sharers = [each for each in flight.sharers if each not in late]
-            last = max(flight.sharers, key=_deadline, default=None)
+            late = [each for each in shared.sharers if _deadline(each) <= now]
+            shared.sharers = [each for each in shared.sharers if each not in late]
+            last = max(shared.sharers, key=_deadline, default=None)
         for sharer in late:
-            _resolve(sharer, error, flight.began)
+            _resolve(sharer, error, shared.began)
         if last is None:
-            self._end(flight, error)
+            self._end(shared, error)
             return
         try:
             [attempt] = self._worker.submit_all([last.job])
         except Exception as refusal:
-            self._end(flight, refusal)
+            self._end(shared, refusal)
         else:
-            self._watch(flight, attempt)
+            self._watch(shared, attempt)
 
-    def _end(self, flight: _Flight, outcome: SentenceResult | BaseException) -> None:
+    def _end(self, shared: _SharedDecode, outcome: SentenceResult | BaseException) -> None:
         """Give every sharer its answer, keep a result, and cancel the decodes that still run."""
-        if isinstance(outcome, SentenceResult) and not (flight.over or any(each.job.fresh for each in flight.sharers)):
-            self._results.put(flight.key, outcome)
-        sharers, attempts = self._take(flight)
+        if isinstance(outcome, SentenceResult) and not (shared.over or any(each.job.fresh for each in shared.sharers)):
+            self._results.put(shared.key, outcome)
+        sharers, attempts = self._take(shared)
         for sharer in sharers:
-            _resolve(sharer, outcome, flight.began)
+            _resolve(sharer, outcome, shared.began)
         for attempt in attempts:
             attempt.cancel()
 
-    def _take(self, flight: _Flight) -> tuple[list[_Sharer], list[Future[SentenceResult]]]:
-        """Close a flight and return its sharers and its decodes."""
+    def _take(self, shared: _SharedDecode) -> tuple[list[_Sharer], list[Future[SentenceResult]]]:
+        """Close a shared decode and return its sharers and its attempts."""
         with self._lock:
-            flight.over = True
-            if self._flights.get(flight.key) is flight:
-                del self._flights[flight.key]
-            sharers, flight.sharers = flight.sharers, []
-            return sharers, list(flight.attempts)
+            shared.over = True
+            if self._decodes.get(shared.key) is shared:
+                del self._decodes[shared.key]
+            sharers, shared.sharers = shared.sharers, []
+            return sharers, list(shared.attempts)
 
-    def _left(self, flight: _Flight, sharer: _Sharer, future: Future[SentenceResult]) -> None:
+    def _left(self, shared: _SharedDecode, sharer: _Sharer, future: Future[SentenceResult]) -> None:
         """Remove a sharer that was cancelled; the last one takes the decode with it."""
         if not future.cancelled():
             return
         with self._lock:
-            if flight.over or sharer not in flight.sharers:
+            if shared.over or sharer not in shared.sharers:
                 return
-            flight.sharers.remove(sharer)
-            if flight.sharers:
+            shared.sharers.remove(sharer)
+            if shared.sharers:
                 return
-        for attempt in self._take(flight)[1]:
+        for attempt in self._take(shared)[1]:
             attempt.cancel()
 
 
