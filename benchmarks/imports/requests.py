@@ -51,7 +51,8 @@ async def _closed_loop(client: Client, texts: Sequence[str], fields: dict[str, o
     async def caller() -> None:
         nonlocal good
         for text in left:
-            good += await client.translate(text, fields)
+            answered = await client.translate(text, fields)
+            good += answered  # not in one line, which would read the sum before it waits
 
     begun = time.perf_counter()
     await asyncio.gather(*(caller() for _ in range(CALLERS)))
