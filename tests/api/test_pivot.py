@@ -161,6 +161,16 @@ async def test_a_stream_has_the_doubt_of_both_legs(client: httpx.AsyncClient, re
     assert found[-1][1]["qualities"] == pytest.approx([0.4])
 
 
+@pytest.mark.parametrize("path", ["/translate", "/translate/stream"])
+async def test_a_glossary_is_refused_before_the_first_leg(
+    client: httpx.AsyncClient, registry: DummyRegistry, path: str
+) -> None:
+    answer = await client.post(path, json={**TEXT, "glossary": {"verloren": "perdu"}})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_glossary")
+    assert "two requests" in answer.json()["error"]
+    assert registry[FIRST].calls == []
+
+
 async def test_a_failure_of_the_first_leg_is_an_ordinary_error_of_a_stream(
     client: httpx.AsyncClient, registry: DummyRegistry
 ) -> None:

@@ -15,6 +15,7 @@ from service.cli.find_model import ModelQuery
 from service.cli.translate import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translator import Translator
+from service.glossaries.checks import InvalidGlossary
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import write_bundle
 from tests.support.translators import translator_of
@@ -238,3 +239,24 @@ def test_given_translations_are_not_scored_through_two_legs(
 ) -> None:
     with pytest.raises(InvalidOption, match="de → it itself"):
         translate("I lost.\n", "I lost.\n", **two_legs, scores=tmp_path / "scores")
+
+
+def test_a_glossary_of_a_file_reaches_the_search(translate: Translate, tmp_path: Path, worker: MirrorWorker) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("calm\tcalme\n", encoding="utf-8")
+    translate("I lost.\nHe's calm.\n", glossary=terms)
+    constrained = [job.source_ids for job in worker.jobs[WARM_UPS:] if job.values is not None]
+    free = [job.source_ids for job in worker.jobs[WARM_UPS:] if job.values is None]
+    assert constrained
+    assert free, "only the sentence with the term is constrained"
+    assert not {*constrained} & {*free}
+    terms.write_text("calm\n", encoding="utf-8")
+    with pytest.raises(InvalidGlossary, match=r"terms\.tsv"):
+        translate("He's calm.\n", glossary=terms)
+
+
+def test_a_glossary_through_two_legs_is_refused(translate: Translate, two_legs: dict[str, Any], tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("Haus\tcasa\n", encoding="utf-8")
+    with pytest.raises(InvalidGlossary, match="Translate in two calls"):
+        translate("Hallo.\n", **two_legs, glossary=terms)

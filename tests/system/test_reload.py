@@ -201,3 +201,27 @@ def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+async def test_glossaries_are_read_again_by_sighup(models: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "glossaries"
+    folder.mkdir()
+    terms = folder / "legal.en-fr.tsv"
+    terms.write_text("key\tclef\n", encoding="utf-8")
+    settings = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_GLOSSARIES_DIR": str(folder)}
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        server.wait_for("ready")
+
+        def served() -> dict[str, int]:
+            return {each["name"]: each["terms"] for each in httpx.get(f"{server.url}/glossaries").json()}
+
+        assert served() == {"legal": 1}
+        terms.write_text("key\tclef\nlock\tserrure\n", encoding="utf-8")
+        (folder / "shop.en-fr.csv").write_text("box,boîte\n", encoding="utf-8")
+        server.signal(signal.SIGHUP)
+        await wait_until_async(lambda: served() == {"legal": 2, "shop": 1})
+        terms.write_text("lonely\n", encoding="utf-8")
+        server.signal(signal.SIGHUP)
+        await wait_until_async(lambda: any(line.get("level") == "error" for line in list(server.lines)))
+        assert served() == {"legal": 2, "shop": 1}, "a file that breaks is served as it was"
+        assert not any("lonely" in line for line in server.raw)

@@ -1,8 +1,9 @@
 """What happens after the search: translations that do not hold their values are replaced, until all of them do.
 
 The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
-value found no place before the end. Then comes a wider search, and at last the sentence is cut at its values: the
-parts between them are translated, and the values are copied.
+value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,
+then a wider one, and at last the sentence is cut at its values: the parts between them are translated, and the values
+are copied.
 """
 
 from __future__ import annotations
@@ -62,8 +63,12 @@ class ValueKeeper:
             for number in segmented.valued:
                 own[text][number] = replace(own[text][number], values="search")
         kept = list(texts)
-        if wrong:
-            await self._search_again(kept, own, wrong, options)
+        # A model copies a target term that it reads to its place, so its second search needs no wider beam.
+        terms = [(text, number) for text, number in wrong if texts[text].valued[number].has_terms]
+        await self._search_again(kept, own, terms, options)
+        wider = replace(options, beam_size=min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE))
+        lost = [place for place in wrong if place not in terms or not self._holds_all(kept, own, place)]
+        await self._search_again(kept, own, lost, wider)
         lost = [place for place in wrong if not self._holds_all(kept, own, place)]
         if lost:
             await self._copy(kept, own, lost, options)
@@ -76,11 +81,12 @@ class ValueKeeper:
         wrong: Sequence[tuple[int, int]],
         options: TranslationOptions,
     ) -> None:
-        """Replace wrong results by the better ones of a wider search, in which the model reads the target terms."""
-        beam_size = min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE)
+        """Replace wrong results by better ones of another search, in which the model reads the target terms."""
+        if not wrong:
+            return
         others = [texts[text].reading_terms(number, self.tokenizers) for text, number in wrong]
         sources = [sources_of(other)[number] for other, (_, number) in zip(others, wrong, strict=True)]
-        found = await self.translate(sources, replace(options, beam_size=beam_size))
+        found = await self.translate(sources, options)
         for (text, number), other, result in zip(wrong, others, found, strict=True):
             ids = result.hypotheses[0].ids
             if other.is_well_placed(number, ids, self.tokenizers.target) or (
