@@ -36,8 +36,10 @@ help: ## Show this list
 serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
 	@exec $(BIN)/translucent serve --port $(PORT)
 
-test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some)
-	$(BIN)/python -m pytest $(ARGS)
+# The files of tests are shared out to two processes: most tests use one thread, and many wait for a server.
+test: TEST_PROCESSES ?= 2
+test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some, TEST_PROCESSES=0 for one process)
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile $(ARGS)
 
 lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, imports, and files that must agree
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The commands ``grid`` and ``report``."""
+"""The commands ``grid``, ``report`` and ``progress``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
 from training.experiments.cells import Grid, Measured, export_again, finished_cells
 from training.experiments.measure import sample_of
+from training.experiments.progress import course_of, progress_figure, progress_table
 from training.experiments.report import report as report_page
 from training.experiments.summary import write_summary
 from training.experiments.variants import combinations, make_variants, parse_axis
@@ -88,3 +89,19 @@ def report(
     written.parent.mkdir(parents=True, exist_ok=True)
     written.write_text(page, encoding="utf-8")
     typer.echo(written)
+
+
+def progress(
+    runs: Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")],
+    output: Annotated[
+        Path | None, typer.Option(help="Write OUTPUT.md with the table and OUTPUT.svg with the curves.")
+    ] = None,
+) -> None:
+    """Show what was trained when, for how many tokens, and draw development BLEU over the tokens."""
+    courses = [course_of(RunFolder(run)) for run in runs]
+    table = progress_table(courses)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.with_suffix(".md").write_text(table, encoding="utf-8")
+        output.with_suffix(".svg").write_text(progress_figure(courses), encoding="utf-8")
+    typer.echo(table, nl=False)

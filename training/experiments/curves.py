@@ -27,6 +27,16 @@ def loss_curves(curves: Mapping[str, Sequence[Sequence[Point]]], label: str = "d
     return _svg(figure, axes)
 
 
+def token_curves(curves: Mapping[str, Sequence[Point]]) -> str:
+    """Return an SVG with development BLEU over millions of target tokens; ``Point.update`` counts tokens here."""
+    figure, axes = _figure("million target tokens", "development BLEU (greedy)")
+    for number, (name, points) in enumerate(curves.items()):
+        tokens = [point.update / 1e6 for point in points]
+        values = [point.value for point in points]
+        axes.plot(tokens, values, marker=_MARKERS[number % len(_MARKERS)], markersize=4, label=name)
+    return _svg(figure, axes)
+
+
 def length_curves(curves: Mapping[str, Sequence[Sequence[Bucket]]]) -> str:
     """Return an SVG with a line for each name: BLEU by the words of the source, the mean of its runs."""
     figure, axes = _figure("words in the source sentence", "BLEU")
