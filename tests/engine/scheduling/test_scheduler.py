@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.engine.scheduling.scheduler import Budget, Plan, Scheduler, Waiting
@@ -170,6 +170,7 @@ def test_a_budget_under_which_someone_would_wait_for_ever_is_refused(wrong: dict
     rows=st.integers(8, 24),
     max_overtakes=st.integers(0, 5),
 )
+@example(arrivals=[(0, 1, 1)] * 7 + [(0, 1, 2)] * 2, rows=8, max_overtakes=0)
 def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
     arrivals: list[tuple[int, int, int]], rows: int, max_overtakes: int
 ) -> None:
@@ -188,13 +189,18 @@ def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
         for index in plan.admitted:
             running[index] = step + stays
             for other in passed_by:
-                older = (arrivals[other][0], other) < (arrivals[index][0], index)
+                older = place_of(arrivals, other) < place_of(arrivals, index)
                 passed_by[other] += older and other not in served and other not in plan.admitted
         served |= set(plan.admitted)
         assert sum(arrivals[index][1] for index in running) <= rows
     assert served == set(range(len(arrivals)))
     # Those passed in one plan are at most as many as fit, and the count is looked at after each of them.
     assert max(passed_by.values()) <= max_overtakes + 1
+
+
+def place_of(arrivals: list[tuple[int, int, int]], index: int) -> tuple[int, int, int]:
+    """Return what orders the queue: the arrival, then the longest sentence of a request first."""
+    return arrivals[index][0], -arrivals[index][2], index
 
 
 def arriving(arrivals: list[tuple[int, int, int]], step: int) -> list[int]:
