@@ -22,7 +22,7 @@ from service.engine import (
 
 
 class TranslatorPort(Protocol):
-    """One loaded model; see service.engine.translator.Translator."""
+    """One loaded model; see service.engine.translation.translator.Translator."""
 
     @property
     def info(self) -> ModelInfo:

@@ -58,9 +58,6 @@ from service.engine.languages.pivot import Pair as Pair
 from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
-from service.engine.legs import check_room as check_room
-from service.engine.legs import stream_in_legs as stream_in_legs
-from service.engine.legs import translate_in_legs as translate_in_legs
 from service.engine.messages import Message as Message
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import admission_error as admission_error
@@ -77,6 +74,9 @@ from service.engine.text.answer_checks import problems_of as problems_of
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
+from service.engine.translation.legs import check_room as check_room
+from service.engine.translation.legs import stream_in_legs as stream_in_legs
+from service.engine.translation.legs import translate_in_legs as translate_in_legs
 from service.engine.types import MAX_BEAM_SIZE as MAX_BEAM_SIZE
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
@@ -139,8 +139,8 @@ if TYPE_CHECKING:
     from service.engine.scheduling.worker import Worker as Worker
     from service.engine.text.segmenter import split_sentences as split_sentences
     from service.engine.text.tokenizer import check_text as check_text
-    from service.engine.translator import TargetScore as TargetScore
-    from service.engine.translator import Translator as Translator
+    from service.engine.translation.translator import TargetScore as TargetScore
+    from service.engine.translation.translator import Translator as Translator
 
 # ONNX Runtime's Linux packages send telemetry unless this is set before the first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -173,8 +173,8 @@ _LOADED_LATER = {
     "Worker": ".scheduling.worker",
     "WorkerSettings": ".scheduling.requests",
     "split_sentences": ".text.segmenter",
-    "TargetScore": ".translator",
-    "Translator": ".translator",
+    "TargetScore": ".translation.translator",
+    "Translator": ".translation.translator",
 }
 
 

@@ -21,7 +21,7 @@ from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.restarting_worker import RestartingWorker, RestartListener
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)

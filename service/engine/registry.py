@@ -26,7 +26,7 @@ from service.engine.lazy.loading import LazyLoader
 from service.engine.lazy.translator import LazyTranslator
 from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, load_worker, open_translator
 from service.engine.thread_pools import in_daemon_thread
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import ModelInfo, ModelState, ModelStateName
 
 Result = TypeVar("Result")

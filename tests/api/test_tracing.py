@@ -18,7 +18,7 @@ from service.api.state import Service
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
 from service.engine.events import EngineEvent, RunFailed, SentenceFinished, tee
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import Tracing, TracingError, start_tracing

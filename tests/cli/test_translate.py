@@ -14,7 +14,7 @@ from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
 from service.cli.translate import BulkOptions, run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.glossaries.checks import InvalidGlossary
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import write_bundle

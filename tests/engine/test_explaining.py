@@ -13,7 +13,7 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine import open_translator
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, ViewKind
 
 MODELS = Path(__file__).resolve().parents[2] / "models"

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from service.bundle.wrapping import Joined, Span, join
-from service.engine import streaming
 from service.engine.scheduling.worker import Worker
-from service.engine.streaming import StreamSource, stream_segmented
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.tokenizer import Tokenizers
+from service.engine.translation import streaming
+from service.engine.translation.streaming import StreamSource, stream_segmented
 from service.engine.types import (
     ScoringRequest,
     SearchOptions,

@@ -20,7 +20,7 @@ from service.engine.errors import (
     TooManyWeights,
 )
 from service.engine.text.tokenizer import Tokenizer
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions, WorkerState
 from tests.support.fake_worker import MirrorWorker
 from tests.support.translators import translator_of

@@ -10,7 +10,7 @@ import pytest
 
 from service.bundle.load import load_bundle
 from service.engine import open_translator
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionOptions,
     StreamedEnd,

@@ -23,7 +23,7 @@ from service.engine.registry import STATE_REASONS
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.search.options import check_quality
 from service.engine.text.sentence_quality import with_quality
-from service.engine.translator import TargetScore
+from service.engine.translation.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

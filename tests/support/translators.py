@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.bundle.manifest import Manifest, parse_manifest
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import ModelInfo
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document

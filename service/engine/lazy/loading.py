@@ -10,7 +10,7 @@ from service.engine.lazy.open_models import OpenModels
 from service.engine.lazy.translator import LazyModel, LazyTranslator, OpeningLimits
 from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, info_of, load_worker, open_translator
 from service.engine.model.device import place_among
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 
 
 class LazyLoader:

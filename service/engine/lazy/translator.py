@@ -17,7 +17,7 @@ from service.engine.lazy.memory import release_memory
 from service.engine.lazy.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.thread_pools import in_daemon_thread
-from service.engine.translator import TargetScore, Translator
+from service.engine.translation.translator import TargetScore, Translator
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

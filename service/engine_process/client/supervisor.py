@@ -39,7 +39,7 @@ from service.engine_process.protocol import (
 )
 from service.logs import describe_exception, get_logger
 
-STALLED_SECONDS = 30.0  # as in service.engine.translator
+STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
 CHECK_SECONDS = 0.5  # between two checks of the workers
 NO_WORKER = -1  # the number of a call to the process itself
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready

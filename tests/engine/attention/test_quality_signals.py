@@ -12,7 +12,7 @@ from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
 from service.engine.events import CallStage, CoverageMeasured, EngineEvent
 from service.engine.scheduling.interface import sentence_stages
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document

@@ -14,11 +14,11 @@ from service.engine.errors import BundleCorrupt, ModelNotOpened, NotEnoughMemory
 from service.engine.languages.tags import Languages
 from service.engine.lazy import open_models
 from service.engine.lazy.memory import MEBIBYTE, resident_bytes
-from service.engine.legs import stream_in_legs, translate_in_legs
 from service.engine.loader import EngineSettings, own_process
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import AnyTranslator, Registry
+from service.engine.translation.legs import stream_in_legs, translate_in_legs
 from service.engine.types import AttentionOptions, StreamedEnd, StreamedPivot, Translation, TranslationOptions
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 

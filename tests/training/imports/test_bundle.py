@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from service.bundle.load import load_bundle
 from service.engine.loader import open_translator
 from service.engine.text.tokenizer import load_tokenizers
-from service.engine.translator import Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TranslationOptions
 from tests.robustness import inputs
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model

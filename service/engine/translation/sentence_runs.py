@@ -11,13 +11,13 @@ from functools import partial
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.events import CoverageMeasured, QualityMeasured, ValuesKept
-from service.engine.loaded_pair import LoadedPair
 from service.engine.scheduling.interface import run_sentences, sentence_stages
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.segmented_text import SegmentedText, SegmentResult, assemble
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.value_keeper import Source, ValueKeeper
+from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import SentenceJob, SentenceResult, Translation, TranslationOptions, WeightSelection
 
 

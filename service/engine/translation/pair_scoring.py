@@ -9,14 +9,14 @@ from service.bundle.alignment import alignment_weights
 from service.engine.attention.attention_map import ScoredPair
 from service.engine.attention.occlusion import Occlusion, with_occlusion
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
-from service.engine.loaded_pair import LoadedPair
 from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import complete, normalised_score, over_vocabulary, penalty_of, search_options
-from service.engine.sentence_runs import SentenceRuns
 from service.engine.text.segmented_text import SegmentedText, word_links
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.text.value_keeper import Source, sources_of
+from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.sentence_runs import SentenceRuns
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

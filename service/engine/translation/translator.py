@@ -18,19 +18,19 @@ from service.engine.attention.attention_map import build_map
 from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
 from service.engine.errors import InputTooLong
 from service.engine.events import CallStage, EventListener, ignore_event
-from service.engine.loaded_pair import LONG_TEXT, LoadedPair
-from service.engine.pair_scoring import PairScoring
-from service.engine.pair_scoring import TargetScore as TargetScore
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker, within
 from service.engine.search.options import check_quality, complete
-from service.engine.sentence_runs import SentenceRuns
-from service.engine.streaming import StreamSource, stream_segmented
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.value_keeper import sources_of
 from service.engine.thread_pools import in_daemon_thread
+from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair
+from service.engine.translation.pair_scoring import PairScoring
+from service.engine.translation.pair_scoring import TargetScore as TargetScore
+from service.engine.translation.sentence_runs import SentenceRuns
+from service.engine.translation.streaming import StreamSource, stream_segmented
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
