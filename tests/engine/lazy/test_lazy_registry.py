@@ -63,7 +63,7 @@ async def test_every_kind_of_request_opens_its_model_and_no_other(registry: Regi
     assert states(registry) == {DE: "closed", FR: "ready"}
     assert next(state for state in registry.states() if state.name == FR).last_used is not None
     events = [event async for event in translator.stream("I lost.")]
-    assert events[-1] == StreamedEnd("I lost.")
+    assert events[-1] == StreamedEnd("I lost.", (None,))  # a toy has no confidence
     assert (await translator.attention("I lost.", None, AttentionOptions())).model == FR
     assert len(await translator.score_batch([("I lost.", "I lost.")])) == 1
     assert states(registry)[DE] == "closed"
@@ -86,7 +86,7 @@ async def test_both_legs_of_a_pivoted_pair_open_their_models(registry: Registry,
     assert states(registry) == {DE: "closed", FR: "ready", "transformer-it-en": "ready"}
     events = [event async for event in stream_in_legs(legs, "I lost.")]
     assert isinstance(events[0], StreamedPivot)
-    assert events[-1] == StreamedEnd("I lost.")
+    assert events[-1] == StreamedEnd("I lost.", (None,))  # a toy has no confidence
     await registry.stop(0)
 
 
