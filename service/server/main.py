@@ -83,6 +83,7 @@ def serve_models(settings: Settings) -> int:
     forget_secrets()
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
+    decided = settings.engine_processes == "auto"
     settings = with_engine_processes(settings)
     metrics = Metrics()
     tracing = start_tracing(settings)
@@ -92,19 +93,19 @@ def serve_models(settings: Settings) -> int:
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host
         )
         registry.load()
+        if decided:
+            log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=settings.device)
         warn_of_useless_pivot(settings.pivot, registry.models())
         embedder = embedder_in(settings.models_dir) if settings.embeddings else None
         return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
 
 
 def with_engine_processes(settings: Settings) -> Settings:
-    """Return settings with the number of engine processes; `auto` is decided by device and cores, and written down."""
+    """Return settings with the number of engine processes; `auto` is decided by device and cores."""
     if settings.engine_processes != "auto":
         return settings
     gpu = settings.device == "cuda" or (settings.device == "auto" and NVIDIA_DRIVER.exists())
-    cores = own_cores()
-    processes = default_engine_processes("cuda" if gpu else "cpu", cores)
-    log.info("engine processes", chosen=processes, cores=cores, device="cuda" if gpu else "cpu")
+    processes = default_engine_processes("cuda" if gpu else "cpu", own_cores())
     return settings.model_copy(update={"engine_processes": processes})
 
 

@@ -36,7 +36,7 @@ def test_the_default_image_is_the_one_for_cpus() -> None:
 def test_images_are_of_numbered_users_without_torch_and_without_registries() -> None:
     assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", stages()["runtime"], re.MULTILINE)
     assert not re.search(r"https?://|index-url|\[.*training.*\]", DOCKERFILE)
-    installs = re.findall(r"install .*\[(?:cpu|gpu),documents,tracing\]", DOCKERFILE)
+    installs = re.findall(r"install .*\[(?:cpu|gpu),documents,png,tracing\]", DOCKERFILE)
     assert len(installs) == 2
     assert all("--constraint constraints.txt" in line for line in installs)
 

@@ -1,4 +1,4 @@
-"""The step that is changed when it is loaded gives exactly what the step in the bundle gives."""
+"""The step that is changed when it is loaded gives what the step in the bundle gives, but for rounding."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from service.bundle.load import load_bundle
 from service.engine.model import onnx_model
@@ -25,8 +26,9 @@ from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig
 MODELS = Path(__file__).resolve().parents[2] / "models"
 WORDS = 266
 PAIRS = id_pairs(24, WORDS, 18)
+ONE_ROUNDING = 2e-3  # of a log-probability, if one activation of 8 bits is rounded the other way
 LIKELY = np.random.default_rng(3).integers(3, WORDS, (WORDS, 30)).astype(np.uint16)
-# Heads of 16, whose factor of 1/4 changes no bit; every other sentence has a list of its own length.
+# Heads of 16, whose factor of 1/4 is exact; every other sentence has a list of its own length.
 CONFIGS: dict[str, TransformerConfig | BahdanauConfig] = {
     "transformer": transformer(norm="pre", width=32),
     "bahdanau": bahdanau(tie_embeddings=True),
@@ -42,20 +44,25 @@ def exported(config: TransformerConfig | BahdanauConfig, folder: Path) -> Path:
     tokenizer = train_tokenizer(["a b c"], VocabularyConfig(size=300, min_frequency=1))
     shortlist = Shortlist(np.array([2, *range(100, 140)], np.uint16), LIKELY)
     options = ExportOptions(CARD, precisions=("int8",), limits=LOOSE, shortlist=shortlist)
+    torch.manual_seed(2)  # the parameters of this seed have a translation that rounding changes
     export_bundle(build_network(config, WORDS), tokenizer, recipe_of(config), PAIRS, folder, options)
     return folder
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_no_bit_of_a_translation_changes(bundle: Path, beam_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_translation_changes_by_rounding_only_and_is_the_same_alone(
+    bundle: Path, beam_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = SearchOptions(beam_size, max_length=16)
     jobs = [SentenceJob(tuple(int(token) for token in np.asarray(source)), options) for source, _ in PAIRS]
     arrivals = [2 * (at // 7) for at in range(len(jobs))]
     faster = onnx_model.load_model(load_bundle(bundle), ModelSettings())
     monkeypatch.setattr(onnx_model, "faster_step", lambda graph: graph)
     plain = onnx_model.load_model(load_bundle(bundle), ModelSettings())
-    found = decode(plain, jobs, arrivals)
-    assert decode(faster, jobs, arrivals) == found
+    found, expected = (decode(model, jobs, arrivals) for model in (faster, plain))
+    assert [each.ids for each in found] == [each.ids for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.logprobs, other.logprobs, atol=ONE_ROUNDING)
     assert [decode(faster, [job], [0])[0] for job in jobs] == found
 
 
