@@ -1,4 +1,4 @@
-"""What every test shares: one thread a library, so that tests neither crowd two cores nor differ from run to run."""
+"""Settings of every test: one thread for each library, so that runs do not differ."""
 
 import os
 

@@ -58,7 +58,7 @@ class CorpusConfig(Section):
     credit: str | None = None
     """The credit for the text at ``path``, for the model card."""
     weight: float = Field(1.0, gt=0)
-    """How often each pair is used per epoch: 2 is twice, 0.25 is a random quarter, a new one in every epoch."""
+    """The uses of each pair in an epoch: 2 is twice, 0.25 is a random quarter, a new one in every epoch."""
     max_words: int = Field(80, ge=1)
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)

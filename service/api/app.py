@@ -115,7 +115,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         title="Translucent",
         lifespan=application_lifespan(limits, service, lifespan),
         openapi_url=None,
-        # The framework's traces would hold query strings and thus texts of users; see service.tracing.
+        # The framework's traces would hold query strings, which contain texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
     )

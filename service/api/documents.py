@@ -1,4 +1,4 @@
-"""What the routes of documents share: reading the form, finding a job, and sending a file."""
+"""Shared by the routes of documents: reading the form, finding a job, and sending a file."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingManifest:
-    """What a program must know about the model."""
+    """The facts about the model that a program needs."""
 
     name: str
     width: int

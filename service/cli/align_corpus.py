@@ -20,7 +20,7 @@ from service.engine import EngineError
 
 AT_ONCE = 512  # lines of one call, so that the bar moves
 LEAST_OWN_SHARE = 0.05
-"""A line whose own language is less probable than this is in another one: text that nobody has translated."""
+"""A line whose own language is less probable than this is in another one: untranslated text."""
 
 
 @dataclass(frozen=True, slots=True)

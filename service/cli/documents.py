@@ -24,7 +24,7 @@ from service.engine import InvalidInput, InvalidOption
 
 @dataclass(frozen=True, slots=True)
 class DocumentOptions:
-    """What concerns documents only."""
+    """Options of documents only."""
 
     limits: Limits
     columns: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from service.engine import (
 
 
 class OptionNames(NamedTuple):
-    """What the caller's options are called, for messages."""
+    """The names of the caller's options, for messages."""
 
     source: str = "--from"
     target: str = "--to"

@@ -1,4 +1,4 @@
-"""What the commands share: options, exit codes, and how a command reports an error."""
+"""Shared by the commands: options, exit codes, and how a command reports an error."""
 
 from __future__ import annotations
 

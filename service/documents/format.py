@@ -14,7 +14,7 @@ from service.documents.limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a document is read."""
+    """The options for reading a document."""
 
     target: str  # the language to translate into, for formats that name it
     limits: Limits = field(default_factory=Limits)

@@ -19,7 +19,7 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the elements in mixed content mean."""
+    """The meaning of the elements in mixed content."""
 
     role: Callable[[Element], Role]
     characters: Callable[[Element], str | None] = lambda _element: None  # an element that stands for characters

@@ -1,4 +1,4 @@
-"""What a job says about the quality of its document: how much of it is usable, and which segments to check."""
+"""The quality of a document in the report of its job: how much is usable, and which segments to check."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class TextTranslator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WindowTimeouts:
-    """How long a window may take, and how long a document waits for an engine that is full or restarting."""
+    """The time limits of a window, and of waiting for an engine that is full or restarting."""
 
     window_seconds: float = 120.0
     retry_seconds: float = 600.0

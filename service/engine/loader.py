@@ -34,7 +34,7 @@ CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How every model runs."""
+    """The settings with which every model runs."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
@@ -152,7 +152,7 @@ def own_process() -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class EngineHost:
-    """Where the models run: what lazy loading needs to know of the processes."""
+    """The place where the models run: the facts about processes that lazy loading needs."""
 
     process_ids: Callable[[], Sequence[int]] = own_process  # all whose memory counts
     providers: Callable[[], Sequence[str]] = own_providers

@@ -117,7 +117,7 @@ def main() -> None:
         try:
             result = renderer.kinds[job["kind"]](job)
         except Exception as error:
-            # The message may quote the specification and thus the user's text: only the kind of failure is sent.
+            # The message may quote the specification, which contains the user's text: only the kind of failure is sent.
             write(answers, b"error", type(error).__name__.encode("ascii"))
         else:
             write(answers, b"ok", result)

@@ -74,7 +74,7 @@ FULL = {
 
 @dataclass(slots=True)
 class ConnectionPolicy:
-    """What all connections of a server share; `closed` is called with the code of each that is cut off."""
+    """The shared state of all connections of a server; `closed` is called with the code of each that is cut off."""
 
     limits: ConnectionLimits
     connections: Connections

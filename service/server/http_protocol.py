@@ -17,7 +17,7 @@ from service.access.connections import Place
 from service.server.connection_limits import FULL, MALFORMED, ConnectionPolicy, Refusal, rendered
 
 PIECE = 65_536  # bytes of an answer that are passed on at once; the next ones wait until these have been sent
-FEED = 16_384  # bytes that are parsed at once, and thus the most that is parsed beyond a limit
+FEED = 16_384  # bytes that are parsed at once, and so the most that is parsed beyond a limit
 PIPELINE = 32  # requests that may wait on one connection for an earlier answer
 LINGER_SECONDS = 2.0  # time in which a refused client's bytes are discarded, so that it can read the answer
 FRAME = 4  # bytes of a header line in addition to its name and value

@@ -1,4 +1,4 @@
-"""How bodies share the room that there is for them."""
+"""Request bodies share a limited amount of memory."""
 
 from __future__ import annotations
 

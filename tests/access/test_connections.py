@@ -1,4 +1,4 @@
-"""Who gets a connection when there are many."""
+"""Which clients get a connection when there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is traced of a request, and that no text is in it."""
+"""The trace of a request has its stages and no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does on the page, in real Chromium."""
+"""Use of the page, in real Chromium."""
 
 from __future__ import annotations
 

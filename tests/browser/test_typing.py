@@ -1,4 +1,4 @@
-"""What a visitor does with the text, the languages and the models, in real Chromium."""
+"""Text, languages and models on the page, in real Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How alignments are read from cross-attention, by the service and by training."""
+"""Reading alignments from cross-attention, by the service and by training."""
 
 from __future__ import annotations
 

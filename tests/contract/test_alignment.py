@@ -1,4 +1,4 @@
-"""What training measures is what the service gives: both find the same tokens in each word."""
+"""Training measures what the service gives: both find the same tokens in each word."""
 
 from __future__ import annotations
 

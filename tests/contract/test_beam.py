@@ -1,4 +1,4 @@
-"""What training evaluates is what the service returns: both searches find the same translations and scores."""
+"""Training evaluates what the service returns: both searches find the same translations and scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training evaluates is what the service translates: both tokenise long sentences alike, and so cut them alike."""
+"""Training and service tokenise long sentences alike, so they cut them at the same places."""
 
 from __future__ import annotations
 

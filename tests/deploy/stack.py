@@ -64,7 +64,7 @@ class Stack:
         return f"{self.project}_prometheus_1"
 
     def healthy(self) -> bool:
-        """Whether the image's own health check, run now, finds the service ready."""
+        """Return whether the image's own health check, run now, finds the service ready."""
         command = ["podman", "healthcheck", "run", self.service]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 

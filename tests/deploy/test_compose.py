@@ -36,7 +36,7 @@ def stack() -> Iterator[Stack]:
 def test_it_translates_through_the_published_port(stack: Stack) -> None:
     assert stack.translate() == EXPECTED
     size = int(podman("image", "inspect", IMAGE, "--format", "{{.Size}}"))
-    print(f"image: {size / 1e6:.0f} MB")  # noqa: T201 - for who reads the log of this test
+    print(f"image: {size / 1e6:.0f} MB")  # noqa: T201 - for readers of the log
 
 
 def test_it_runs_as_nobody_with_no_rights_on_a_read_only_root(stack: Stack) -> None:
@@ -135,7 +135,7 @@ def test_it_comes_back_after_a_fault_in_the_engine(faulty: Stack, fault: str) ->
 
 
 def gives_up(stack: Stack, restarts: int) -> bool:
-    """Whether the process has exited because translating fails again and again; asks it to translate."""
+    """Return whether the process has exited because translations keep failing; send it one."""
     with contextlib.suppress(httpx.TransportError, AssertionError):
         stack.translate()
     return int(stack.state(".RestartCount")) > restarts

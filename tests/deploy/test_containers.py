@@ -88,7 +88,7 @@ def container() -> Iterator[tuple[str, str]]:
 
 
 def healthy(name: str) -> bool:
-    """Whether the image's own health check, run now, finds the service ready."""
+    """Return whether the image's own health check, run now, finds the service ready."""
     return subprocess.run(["podman", "healthcheck", "run", name], capture_output=True, check=False).returncode == 0
 
 

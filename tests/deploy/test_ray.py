@@ -132,7 +132,7 @@ async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address
         await asyncio.sleep(0.3)
         os.kill(before[0], signal.SIGKILL)
         await asyncio.gather(*running)
-    print(f"{retried} requests had to be sent again")  # noqa: T201 - for who reads the log of this test
+    print(f"{retried} requests had to be sent again")  # noqa: T201 - for readers of the log
     end = time.monotonic() + 120
     while len(now := set(replicas())) < 2 or before[0] in now:
         assert time.monotonic() < end, "the replica was not replaced"

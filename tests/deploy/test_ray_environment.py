@@ -1,4 +1,4 @@
-"""What Ray, which shows everything it is given, is given."""
+"""The values that Ray gets, because it shows them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release consists of agrees with the project: Pythons, workflows, versions; the resolver sees every extra."""
+"""A release agrees with the project: Pythons, workflows, versions; the resolver sees every extra."""
 
 import re
 import tomllib

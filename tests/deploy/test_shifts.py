@@ -1,4 +1,4 @@
-"""What a bulk job says about its workers adds up."""
+"""The report of a bulk job about its workers adds up."""
 
 from deploy.ray.shifts import Shifts
 

@@ -306,7 +306,7 @@ async def test_attention_between_words(translator: Translator) -> None:
 async def test_the_row_of_a_token_that_no_step_reads_is_not_known(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, tokens: str
 ) -> None:
-    """Where alignments are read at the step after a token's own, the last token has no such step."""
+    """Alignments that are read one step later: the last token has no such step."""
     options = AttentionOptions(tokens=tokens)  # type: ignore[arg-type]
     assert (await translator.attention("I lost.", None, options)).step == "produce"
     pair = translator._pair

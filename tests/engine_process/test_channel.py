@@ -61,7 +61,7 @@ def test_a_sender_never_waits_for_a_reader_that_is_busy() -> None:
     one, theirs = socket.socketpair()
     sender = End(one)
     for _ in range(64):
-        sender.wire.send(bytes(2**20))  # nobody reads: far more than any buffer of the system holds
+        sender.wire.send(bytes(2**20))  # no process reads: far more than any buffer of the system holds
     reader = End(theirs)
     assert [len(reader.next()) for _ in range(64)] == [2**20] * 64
     sender.wire.close()

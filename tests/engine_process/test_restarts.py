@@ -1,4 +1,4 @@
-"""How soon something that ended is started again, and when not any more."""
+"""Delays before a process is started again, and the limit of restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture shows is what the engine gave, and no text of a user is more than data."""
+"""A picture shows what the engine gave, and texts of users are only data in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who else is in a batch changes nothing: the promise on which continuous batching stands."""
+"""The other sentences of a batch change nothing: continuous batching depends on this promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds the project's own files together: versions, pinned dependencies, pages that keep up with the code."""
+"""The project's own files agree: versions, pinned dependencies, pages and code."""
 
 import json
 import re

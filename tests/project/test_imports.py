@@ -1,4 +1,4 @@
-"""Who may import whom, where import-linter cannot say it: an allow-list, and what is loaded at run time."""
+"""Imports that import-linter cannot check: an allow-list, and what is loaded at run time."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ def imported_names(file: Path) -> set[str]:
 
 
 def test_test_modules_import_no_other_test_module() -> None:
-    """What two of them need is in `tests/support`."""
+    """Helpers that two of them need are in `tests/support`."""
     borrowed = {
         str(file.relative_to(ROOT)): module
         for file in sorted((ROOT / "tests").rglob("*.py"))

@@ -1,1 +1,1 @@
-"""What users type that no parallel text holds: the shipped models must stay sane on it."""
+"""Inputs as users type them, which no parallel text has: the shipped models must stay sane."""

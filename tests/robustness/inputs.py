@@ -182,4 +182,4 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "numbers": tuple(number for _ in _NUMBERED for number in _NUMBERS),
     "addresses": tuple(address for _ in _LINKED for address in _ADDRESSES),
 }
-"""What the translation of each input of a kind has to hold."""
+"""The conditions for the translations of each kind of input."""

@@ -48,7 +48,7 @@ def test_a_run_of_marks_is_cut_where_unicode_says_and_what_is_written_is_not() -
     cut = normalize_nfc("b" + usual + "\u0301c")
     assert cut.text.count("\u034f") == 1
     assert [cut.original(place, place + 1) for place in range(len(cut.text))][-3:] == [
-        (32, 32),  # the joiner, which nobody has written
+        (32, 32),  # the joiner alone
         (32, 33),
         (33, 34),
     ]

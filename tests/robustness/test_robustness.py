@@ -42,7 +42,7 @@ def translated(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def is_loop(text: str) -> bool:
-    """Whether some words, four or more with their repetitions, are said three times in a row."""
+    """Return whether words, four or more with their repetitions, occur three times in a row."""
     words = text.lower().split()
     for period in range(1, len(words) // 3 + 1):
         run = 0

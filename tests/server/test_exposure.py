@@ -1,4 +1,4 @@
-"""What a server says about itself before it listens."""
+"""The report of a server about itself before it listens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.server import running_dummy
         ({"host": "translate.example.org"}, True),
         ({"host": "0.0.0.0", "rate_limit": "300/minute"}, False),
         ({"host": "0.0.0.0", "require_key": True, "api_keys_file": Path("keys.json")}, False),
-        ({"host": "0.0.0.0", "api_keys_file": Path("keys.json")}, True),  # keys that nobody needs
+        ({"host": "0.0.0.0", "api_keys_file": Path("keys.json")}, True),  # keys that are not needed
     ],
 )
 def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) -> None:

@@ -1,4 +1,4 @@
-"""What tests share: fakes, small models, servers as processes, polling.
+"""Shared by tests: fakes, small models, servers as processes, polling.
 
 Test modules import from here, never from each other.
 """

@@ -1,4 +1,4 @@
-"""What tests of documents share: formats read and written without a server, and a translation that can be seen."""
+"""Helpers for tests of documents: formats without a server, and a visible translation."""
 
 from __future__ import annotations
 

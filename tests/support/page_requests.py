@@ -1,4 +1,4 @@
-"""What the page sends while a test drives it."""
+"""The requests of the page while a test drives it."""
 
 from __future__ import annotations
 

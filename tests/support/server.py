@@ -61,7 +61,7 @@ class ServerProcess:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address where it listens."""
         return str(self.wait_for("listening")["url"])
 
     @property

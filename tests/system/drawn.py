@@ -1,4 +1,4 @@
-"""What must hold for the picture of any sentence: its numbers, its words, its bytes."""
+"""Checks for the picture of any sentence: its numbers, its words, its bytes."""
 
 from __future__ import annotations
 

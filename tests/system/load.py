@@ -49,7 +49,7 @@ class Load:
 
     @property
     def statuses(self) -> Counter[int]:
-        """How many answers there are of each status."""
+        """Return the number of answers of each status."""
         return Counter(answer.status_code for _, answer in self.answers)
 
     async def until(self, count: int) -> None:

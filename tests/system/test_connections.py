@@ -73,7 +73,7 @@ def resident(server: ServerProcess) -> int:
 
 
 def cut_off(server: ServerProcess, reason: str) -> float:
-    """How many connections were refused or cut off for a reason."""
+    """Return the number of connections that were refused or cut off for a reason."""
     text = httpx.get(f"{server.url}/metrics").text
     return float(re.findall(rf'connections_cut_off_total{{reason="{reason}"}} (\S+)', text)[0])
 

@@ -16,7 +16,7 @@ import sacrebleu
 from tests.support.server import ROOT, running
 from tests.system.drawn import check_picture, check_scale
 
-# What nobody taught the toys: other words, other scripts, markup, numbers.
+# What the toys were not taught: other words, other scripts, markup, numbers.
 UNSEEN = (
     "Yesterday my neighbours sold their old house by the sea.",
     "“No,” she said, “I've never been to Łódź — have you?”",

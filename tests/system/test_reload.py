@@ -69,7 +69,7 @@ def load_model(server: ServerProcess) -> httpx.Response:
 
 
 def released(server: ServerProcess) -> int:
-    """How many models have gone from memory."""
+    """Return the number of models that were removed from memory."""
     return len(events(server, f"The engine threads of {NAME} have ended"))
 
 
@@ -97,7 +97,7 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
                 answer = await asyncio.to_thread(load_model, server)
                 assert (answer.status_code, answer.json()["outcome"]) == (200, "replaced")
             digests.append(await asyncio.to_thread(digest, server))
-            since = len(load.answers) + load.callers  # who is on the way may still end with the old one
+            since = len(load.answers) + load.callers  # requests on their way may still end with the old one
             await load.until(40)
             assert all(len(texts) == 1 for texts in translations(load, since).values())
     assert load.lost == []

@@ -28,7 +28,7 @@ async def test_a_stop_under_load_loses_nothing_of_any_kind(tmp_path: Path) -> No
             await load.until(16)
             server.signal()
             before = len(load.answers)
-            await load.over()  # they go on asking until nobody listens any more
+            await load.over()  # they go on asking until the port is closed
         assert server.exit_code(120) == 0
     assert load.lost == []
     assert set(load.statuses) == {200}

@@ -177,7 +177,7 @@ def fit(sets: Sequence[JudgedSet]) -> Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How well the qualities of a test set tell usable translations from others."""
+    """The scores of the qualities of one test set: AUC, and the expected calibration error."""
 
     test_set: str
     sentences: int

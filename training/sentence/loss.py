@@ -13,7 +13,7 @@ from training.sentence.recipe import SentenceOptimisation
 
 
 class PairKeys(NamedTuple):
-    """What is known about the 2 · P sentences of a batch: P of the first languages, then their translations."""
+    """The labels of the 2 · P sentences of a batch: P of the first languages, then their translations."""
 
     sentences: Tensor
     """int64 [2P]: a hash of each sentence; equal sentences are not each other's negatives."""

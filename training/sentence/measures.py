@@ -1,4 +1,4 @@
-"""What is measured: retrieval of translations, accuracy of the classifiers, overlap of the hops."""
+"""Measurements: retrieval of translations, accuracy of the classifiers, overlap of the hops."""
 
 from __future__ import annotations
 

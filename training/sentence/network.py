@@ -11,7 +11,7 @@ from training.sentence.recipe import PrunedHidden, SentenceNetworkConfig
 
 
 class SentenceOutput(NamedTuple):
-    """What the network says about B sentences of at most N tokens."""
+    """The results of the network for B sentences of at most N tokens."""
 
     embedding: Tensor
     """float32 [B, D], of length 1."""

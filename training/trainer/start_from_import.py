@@ -31,7 +31,7 @@ SOURCE_TABLE = "source_embedding.weight"
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How one side of an import spells text."""
+    """The spelling of text on one side of an import."""
 
     tokenizer: Tokenizer
     pieces: Mapping[str, int]

@@ -28,7 +28,7 @@ class DocumentRequest(Fields):
 
 
 class JobProgress(Schema):
-    """How far a job is."""
+    """The progress of a job."""
 
     segments: int = Field(description="Segments of the document: paragraphs, cells, cues; 0 until it has been read")
     segments_done: int = Field(description="Segments that are translated")

@@ -35,7 +35,7 @@ def read(data: bytes, _options: ReadOptions) -> SubtitleDocument:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says in a cue: some of its lines, without the dash before them."""
+    """The lines of one speaker in a cue, without the dash before them."""
 
     first: int  # number of its first line in the file
     lines: tuple[str, ...]

@@ -50,7 +50,7 @@ async def in_files(work: Callable[[], Result]) -> Result:
 
 
 class Engine(Protocol):
-    """What jobs need of the server."""
+    """The parts of the server that jobs use."""
 
     def legs(self, source: str, target: str, model: str | None) -> Sequence[TextTranslator]:
         """Return the models of a pair, one after the other; none if both are one language. Raise EngineError."""
@@ -64,7 +64,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunnerOptions:
-    """How jobs run."""
+    """The settings with which jobs run."""
 
     limits: Limits = field(default_factory=Limits)
     timeouts: WindowTimeouts = field(default_factory=WindowTimeouts)
@@ -138,7 +138,7 @@ class JobRunner:
         await in_files(self.store.expire)
 
     def _wake(self) -> None:
-        """Tell everyone who waits that something has changed."""
+        """Wake all waiting tasks: something has changed."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
@@ -260,7 +260,7 @@ def fingerprint(legs: Sequence[TextTranslator], glossary: Glossary | None) -> st
 
 
 class Progress:
-    """What is translated of a job so far, on disk."""
+    """The finished part of a job, on disk."""
 
     def __init__(self, store: JobStore, job: Job) -> None:
         self._store = store

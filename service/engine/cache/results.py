@@ -35,7 +35,7 @@ class ResultKey(NamedTuple):
 
 
 class CacheSize(NamedTuple):
-    """What a cache holds."""
+    """The contents of a cache."""
 
     entries: int
     bytes: int

@@ -35,7 +35,7 @@ GRACE_SECONDS = 1.0
 
 
 class OpeningLimits(NamedTuple):
-    """What an opening may take."""
+    """The limits of opening a model."""
 
     seconds: float  # to load, and again to warm up
     bytes: int  # the expected memory

@@ -20,7 +20,7 @@ Device = Literal["cpu", "cuda", "auto"]
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How models run."""
+    """The settings with which models run."""
 
     device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
     precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device

@@ -89,7 +89,7 @@ class Nodes:
         self.nodes[at:at] = added
 
     def remove_unused(self) -> None:
-        """Remove the nodes whose results nobody reads."""
+        """Remove the nodes whose results are not used."""
         needed = set(self.outputs)
         kept: list[Node] = []
         for node in reversed(self.nodes):

@@ -16,7 +16,7 @@ _SAME_END = {"...": "…", "。": "."}
 
 
 class Problem(StrEnum):
-    """What is wrong with a translation."""
+    """The faults of a translation."""
 
     EMPTY = "empty"
     UNTRANSLATED = "untranslated"

@@ -12,7 +12,7 @@ from service.engine.types import SentenceDetail, SentenceQuality
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """How the quality of a sentence is computed, and what happens to a sentence below `min_quality`."""
+    """The computation of a sentence's quality, and the answer for sentences below `min_quality`."""
 
     confidence: Confidence | None = None  # None: the model gives no quality
     min_quality: float | None = None

@@ -1,4 +1,4 @@
-"""What happens after the search: translations that do not hold their values are replaced, until all of them do.
+"""Values after the search: translations without their values are replaced, until all have them.
 
 The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
 value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,

@@ -25,7 +25,7 @@ ROOT = 0
 
 @dataclass(frozen=True, slots=True)
 class TokenClasses:
-    """What the search must know of a vocabulary: one bit for each token, packed as numpy.packbits does."""
+    """The classes of a vocabulary's tokens that the search needs: a bit for each token, as numpy.packbits packs it."""
 
     size: int
     digits: bytes  # tokens with a decimal digit

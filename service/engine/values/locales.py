@@ -1,4 +1,4 @@
-"""How languages write numbers, amounts and times of day, and how a written one is carried from one to another.
+"""Numbers, amounts and times of day in each language, and their conversion from one to another.
 
 Separators follow Unicode CLDR. A value that is ambiguous, or that its language would not write so, stays as it is:
 "3.11" after a product's name, "1.5" in German, a time without a half of the day that could be either.

@@ -172,4 +172,4 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.EMOJI: re.compile(r"[\u20e3\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
     Kind.CODE: re.compile(r"[\d_]|--|\(\)|::|->"),
 }
-"""What a text must hold for a kind to be sought; the other kinds need a digit."""
+"""The characters without which a kind is not searched for; the other kinds need a digit."""

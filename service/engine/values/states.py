@@ -24,7 +24,7 @@ ClassArray = npt.NDArray[np.int16]
 
 
 class State(NamedTuple):
-    """Where a hypothesis is."""
+    """The state of a hypothesis."""
 
     met: int = 0  # bits of the values that are written
     node: int = ROOT
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a state allows: a flag for each class of tokens, and for each edge."""
+    """The tokens that a state allows: a flag for each class of tokens, and for each edge."""
 
     forbidden: Sequence[bool]  # [classes] to a token that does not follow an edge
     asks: Sequence[bool]  # [classes] a digit that asks for a value in its place

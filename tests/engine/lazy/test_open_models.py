@@ -131,7 +131,7 @@ async def test_a_wait_for_room_ends_with_half_of_the_time_and_leaves_nothing_beh
     held.set()
     await running
     await asyncio.sleep(0.01)
-    assert house.log == ["open a"]  # nobody wants b any more
+    assert house.log == ["open a"]  # b is not wanted any more
 
 
 async def test_a_slow_opening_ends_with_the_deadline_and_is_not_wasted() -> None:

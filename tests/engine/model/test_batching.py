@@ -1,4 +1,4 @@
-"""How sentences are put together for a run: little padding, few runs, everybody once."""
+"""Batches of sentences: little padding, few runs, each sentence once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a bundle runs: devices that are not there are said so, and nothing falls back in silence."""
+"""The device of a bundle: a missing device is an error, and nothing falls back silently."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ def test_nothing_is_said_before_it_was_seen() -> None:
     throughput = ThroughputEstimator()
     assert throughput.seconds_for(100) is None
     for at in range(100):
-        throughput.round(0.1 * at, left=10, waiting=0)  # an idle engine, where nobody ever waits
+        throughput.round(0.1 * at, left=10, waiting=0)  # an idle engine: no request ever waits
     assert throughput.seconds_for(100) is None
 
 

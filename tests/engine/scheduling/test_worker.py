@@ -275,7 +275,7 @@ def test_who_could_not_be_done_in_time_is_refused_at_once() -> None:
             assert 10 <= caught.value.retry_after <= 30
         gate.open()
         assert all(future.result(30) for future in futures)
-        worker.check_room(deadline=now[0] + 1)  # nobody waits: it may as well be tried
+        worker.check_room(deadline=now[0] + 1)  # no request waits: it may as well be tried
     finally:
         worker.stop()
 

@@ -1,4 +1,4 @@
-"""The recorded search: it is the very search, each number adds up, and nobody else's search changes."""
+"""The recorded search: it is the search that ran, its numbers add up, and other searches do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a value, and how the target language writes it."""
+"""Values in texts, and how the target language writes them."""
 
 from __future__ import annotations
 

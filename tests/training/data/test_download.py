@@ -25,7 +25,7 @@ CONTENT = bytes(range(256)) * 2000
 
 @dataclass
 class Server:
-    """What the server does and what it saw."""
+    """A test server with a record of its requests."""
 
     content: bytes = CONTENT
     etag: str | None = '"one"'

@@ -1,4 +1,4 @@
-"""What was trained when: the table of a run's stages and the curve of its development BLEU."""
+"""The progress of runs: a table of their stages, and curves of development BLEU."""
 
 from __future__ import annotations
 

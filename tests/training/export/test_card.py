@@ -1,4 +1,4 @@
-"""What a model card says that a model is for."""
+"""The intended use in a model card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shortlist learns from pairs: the words that sources call for, and what most sentences use."""
+"""Shortlists from pairs: the tokens that sources need, and those of most sentences."""
 
 from __future__ import annotations
 

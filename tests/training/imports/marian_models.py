@@ -23,7 +23,7 @@ CARD = "---\nlicense: cc-by-4.0\nlanguage:\n- en\n- fr\n---\n# opus-mt-en-fr\n"
 
 @dataclass(frozen=True)
 class MarianShape:
-    """What differs between the checkpoints that the tests import."""
+    """The differences between the checkpoints that the tests import."""
 
     algorithm: str = "unigram"
     byte_fallback: bool = False

@@ -1,4 +1,4 @@
-"""What cannot be imported is refused in one sentence that says what was found and what is accepted."""
+"""Refused imports: one sentence says what was found and what is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays of a run: the mean of its last checkpoints."""
+"""The result of a run: the mean of its last checkpoints."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What speeds and guides training: a sampled softmax that stands for the whole, attention told where to look."""
+"""Sampled softmax against the whole one, and guided attention."""
 
 import torch
 
