@@ -94,7 +94,8 @@ def serve_models(settings: Settings) -> int:
         )
         registry.load()
         if decided:
-            log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=settings.device)
+            device = "cuda" if expects_gpu(settings) else "cpu"
+            log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
         warn_of_useless_pivot(settings.pivot, registry.models())
         embedder = embedder_in(settings.models_dir) if settings.embeddings else None
         return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
@@ -104,9 +105,13 @@ def with_engine_processes(settings: Settings) -> Settings:
     """Return settings with the number of engine processes; `auto` is decided by device and cores."""
     if settings.engine_processes != "auto":
         return settings
-    gpu = settings.device == "cuda" or (settings.device == "auto" and NVIDIA_DRIVER.exists())
-    processes = default_engine_processes("cuda" if gpu else "cpu", own_cores())
+    processes = default_engine_processes("cuda" if expects_gpu(settings) else "cpu", own_cores())
     return settings.model_copy(update={"engine_processes": processes})
+
+
+def expects_gpu(settings: Settings) -> bool:
+    """Return whether models will run on a GPU, as far as settings and driver tell before they are loaded."""
+    return settings.device == "cuda" or (settings.device == "auto" and NVIDIA_DRIVER.exists())
 
 
 def with_cache_of(settings: Settings, open_worker: WorkerFactory, metrics: Metrics) -> WorkerFactory:

@@ -27,13 +27,13 @@ def loss_curves(curves: Mapping[str, Sequence[Sequence[Point]]], label: str = "d
     return _svg(figure, axes)
 
 
-def token_curves(curves: Mapping[str, Sequence[Point]]) -> str:
-    """Return an SVG with development BLEU over millions of target tokens; ``Point.update`` counts tokens here."""
+def token_curves(curves: Mapping[str, tuple[int, Sequence[Point]]]) -> str:
+    """Return an SVG with development BLEU over millions of target tokens, from the tokens of an update and points."""
     figure, axes = _figure("million target tokens", "development BLEU (greedy)")
-    for number, (name, points) in enumerate(curves.items()):
-        tokens = [point.update / 1e6 for point in points]
+    for number, (name, (tokens, points)) in enumerate(curves.items()):
+        millions = [point.update * tokens / 1e6 for point in points]
         values = [point.value for point in points]
-        axes.plot(tokens, values, marker=_MARKERS[number % len(_MARKERS)], markersize=4, label=name)
+        axes.plot(millions, values, marker=_MARKERS[number % len(_MARKERS)], markersize=4, label=name)
     return _svg(figure, axes)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 _LINE = re.compile(r"update=(\d+) (.*)")
+_TIME = re.compile(r"^(\S+ [\d:]+),\d+ update=(\d+) train_loss=")
 _VALUE = re.compile(r"([\w/.-]+)=(\S+)")
 
 
@@ -32,3 +34,9 @@ def read_history(log: Path) -> History:
             assert match is not None
             found[name][int(match[1])] = float(value)
     return {name: [Point(update, by[update]) for update in sorted(by)] for name, by in found.items()}
+
+
+def read_times(log: Path) -> dict[int, datetime]:
+    """Return when each update's training loss was logged; of an update repeated after a kill, the last time."""
+    found = map(_TIME.match, log.read_text(encoding="utf-8").splitlines())
+    return {int(match[2]): datetime.fromisoformat(match[1]) for match in found if match}

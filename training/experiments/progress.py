@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 
 from training.experiments.curves import token_curves
-from training.experiments.history import Point, read_history
+from training.experiments.history import Point, read_history, read_times
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.runs.stages import Stage, load_stages
 
-_UPDATE = re.compile(r"^(\S+ [\d:]+),\d+ update=(\d+) train_loss=")
 LONGEST_INTERVAL = 1800
 """Seconds between two lines of the log; a longer interval is a pause, which does not count as training."""
 
@@ -28,11 +25,12 @@ class ProgressError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One run: its name, its stages as rows of a table, and development BLEU by target tokens."""
+    """One run: its name, its stages as rows of a table, and development BLEU by update."""
 
     name: str
     rows: tuple[tuple[str, ...], ...]
     bleu: tuple[Point, ...]
+    tokens: int  # of an update
 
 
 def course_of(folder: RunFolder) -> Course:
@@ -40,17 +38,14 @@ def course_of(folder: RunFolder) -> Course:
     if not folder.log.exists():
         raise ProgressError(f"{folder.path}: there is no log of a training run (train.log); run `train` first")
     recipe = folder.load_recipe()
-    history = read_history(folder.log)
     tokens = tokens_of_update(recipe)
-    times = _times(folder.log)
+    times = read_times(folder.log)
     last = max(times, default=0)
     rows = tuple(
         (recipe.name, *_row(stage, min(stage["to_update"] or last, last), tokens, times))
         for stage in _joined(load_stages(folder.stages))
     )
-    return Course(
-        recipe.name, rows, tuple(Point(point.update * tokens, point.value) for point in history.get("dev_bleu", []))
-    )
+    return Course(recipe.name, rows, tuple(read_history(folder.log).get("dev_bleu", [])), tokens)
 
 
 def tokens_of_update(recipe: Recipe) -> int:
@@ -66,7 +61,7 @@ def progress_table(courses: Sequence[Course]) -> str:
 
 def progress_figure(courses: Sequence[Course]) -> str:
     """Return development BLEU over millions of target tokens as SVG, one line for each run."""
-    return token_curves({course.name: course.bleu for course in courses})
+    return token_curves({course.name: (course.tokens, course.bleu) for course in courses})
 
 
 def _joined(stages: Sequence[Stage]) -> list[Stage]:
@@ -99,9 +94,3 @@ def _hours(times: Sequence[datetime]) -> str:
     seconds = [(end - begin).total_seconds() for begin, end in pairwise(times)]
     trained = [each for each in seconds if each <= LONGEST_INTERVAL]
     return f"{sum(trained) / len(trained) * len(times) / 3600:.1f}" if trained else "–"
-
-
-def _times(log: Path) -> dict[int, datetime]:
-    """Return when each update was logged; of an update that was repeated after a kill, the last time."""
-    found = map(_UPDATE.match, log.read_text(encoding="utf-8").splitlines())
-    return {int(match[2]): datetime.fromisoformat(match[1]) for match in found if match}
