@@ -40,8 +40,9 @@ Specials = Literal["keep", "drop", "renormalise"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
-# Gets each chosen token and its log-probability in the worker's thread, so it must only pass them on.
-TokenListener = Callable[[int, float], None]
+# Gets each chosen token, its log-probability and its row of the aligning head, [S], if the job asks for the rows and
+# the model's steps return them; in the worker's thread, so it must only pass them on.
+TokenListener = Callable[[int, float, FloatArray | None], None]
 
 MAX_BEAM_SIZE = 8
 MAX_LENGTH_PENALTY = 5.0
@@ -294,6 +295,7 @@ class SentenceJob(Message):
     values: ValueConstraints | None = None  # the translation must hold these
     fresh: bool = False  # to be translated now, never answered from the cache: the sentences of a warm-up
     trace: bool = False  # record the search
+    step_weights: bool = False  # record the aligning head's weights at each step; greedy search only
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +352,8 @@ class SentenceResult(Message):
     scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
     score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring
     trace: SearchTrace | None = None  # if the job requests it
+    # [T, S] of the aligning head, if the job requests it and the model's steps return them
+    step_weights: FloatArray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

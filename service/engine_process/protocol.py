@@ -145,6 +145,7 @@ class TokenChosen(Message):
     number: int
     token: int
     logprob: float
+    weights: bytes | None = None  # float32, its row of the aligning head
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ EVENTS: tuple[EngineEvent, ...] = (StepDone("model", 8, 0.002), LoadChanged("mod
         Done(7, RESULT),
         Cancel(1, 7),
         TokenChosen(7, 3, -0.25),
+        TokenChosen(7, 3, -0.25, b"\x00\x00\x80?"),
         *(EventReport(1, event) for event in EVENTS),
         EventReport(1, CoverageMeasured("model", 0.75)),
     ],

@@ -30,11 +30,12 @@ from tests.support.fake_model import EOS, ScriptedModel, copying_rule
 from tests.support.fake_worker import MirrorWorker
 from tests.support.vocabulary import small_tokenizer
 
+VOCABULARY = 400
 WANTED = WeightSelection((1, 0))
 TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 
-def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamEvent]:
+def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection = WANTED) -> AsyncIterator[StreamEvent]:
     tokenizer = small_tokenizer()
     segmented = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
     jobs = [SentenceJob(segment.ids, SearchOptions(max_length=64)) for segment in segmented.segments]
@@ -42,7 +43,7 @@ def events_of(text: str, worker: Worker | MirrorWorker) -> AsyncIterator[StreamE
     async def settle(_number: int) -> tuple[SegmentedText, list[SegmentResult]]:
         raise AssertionError("the text has no values")
 
-    return stream_segmented(StreamSource(segmented, jobs, settle), worker, Tokenizers(tokenizer, tokenizer), WANTED)
+    return stream_segmented(StreamSource(segmented, jobs, settle), worker, Tokenizers(tokenizer, tokenizer), wanted)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:
@@ -73,7 +74,7 @@ async def test_a_running_worker_tells_tokens_before_the_sentence_is_done() -> No
     heard: list[tuple[int, float]] = []
     worker.start()
     try:
-        job = SentenceJob((5, 6, 7, EOS), SearchOptions(max_length=9), listener=lambda *news: heard.append(news))
+        job = SentenceJob((5, 6, 7, EOS), SearchOptions(max_length=9), listener=lambda *news: heard.append(news[:2]))
         result = worker.submit(job).result(10)
     finally:
         worker.stop()
@@ -109,3 +110,36 @@ async def test_a_long_stream_is_put_together_once(monkeypatch: pytest.MonkeyPatc
     assert isinstance(events[-1], StreamedEnd)
     assert events[-1].text == text
     assert joined == [120]
+
+
+@pytest.mark.parametrize(("weighted", "scorings"), [(True, 0), (False, None)])
+async def test_tokens_cost_their_steps_and_nothing_else(weighted: bool, scorings: int | None) -> None:
+    """A model whose steps return weights scores nothing; one without is scored, with the same events."""
+    model = ScriptedModel(copying_rule(VOCABULARY), weighted=weighted)
+    worker = Worker("scripted", model)
+    worker.start()
+    try:
+        events = [event async for event in events_of("The dog runs.", worker, WeightSelection((0, 0)))]
+    finally:
+        worker.stop()
+    tokens = [event for event in events if isinstance(event, StreamedToken)]
+    assert sum(call == "step" for call, _ in model.calls) == len(tokens)
+    forced = sum(call == "force" for call, _ in model.calls)
+    assert forced == scorings if scorings is not None else forced > 0
+    for token in tokens:
+        assert token.attention.shape == tokens[0].attention.shape
+        assert token.attention.sum() == pytest.approx(1, abs=1e-5)
+
+
+async def test_a_stream_has_the_numbers_of_the_search() -> None:
+    worker = Worker("scripted", ScriptedModel(copying_rule(VOCABULARY)))
+    worker.start()
+    try:
+        events = [event async for event in events_of("The dog runs.", worker)]
+        job = SentenceJob(small_tokenizer().encode("The dog runs."), SearchOptions(max_length=64))
+        best = worker.submit(job).result(10).hypotheses[0]
+    finally:
+        worker.stop()
+    tokens = [event for event in events if isinstance(event, StreamedToken)]
+    assert tuple(event.token.id for event in tokens) == best.ids
+    assert tuple(event.logprob for event in tokens) == best.logprobs

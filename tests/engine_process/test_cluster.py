@@ -33,7 +33,7 @@ from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import Worker
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WeightSelection, WorkerState
+from service.engine.types import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection, WorkerState
 from service.engine_process.client import supervisor as parent
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.pool import WorkerPool
@@ -41,6 +41,8 @@ from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.protocol import WorkerStatus
 from tests.support.polling import wait_until
 from tests.support.toy_onnx import VOCABULARY, write_toy_bundle
+
+GALLERY_MODEL = Path(__file__).parents[2] / "models" / "gallery" / "gallery-rnn"
 
 SLOW = SearchOptions(beam_size=4, max_length=120, min_length=110)
 
@@ -138,12 +140,26 @@ def test_a_translation_and_its_scores_come_in_one_answer(fleet: EngineCluster, b
 def test_tokens_are_told_as_they_are_chosen(fleet: EngineCluster, bundle: Bundle) -> None:
     heard: list[int] = []
     search = SearchOptions(beam_size=1, max_length=24)
-    job = SentenceJob((5, 6, 7, 2), search, listener=lambda token, _: heard.append(token))
+    job = SentenceJob((5, 6, 7, 2), search, listener=lambda token, *_: heard.append(token))
     with opened(fleet, bundle) as worker:
         [future] = worker.submit_all([job])
         ids = future.result(20).hypotheses[0].ids
     assert heard
     assert heard == list(ids[: len(heard)])
+
+
+def test_weights_of_steps_come_with_their_tokens_and_with_the_result(fleet: EngineCluster) -> None:
+    rows: list[FloatArray | None] = []
+    search = SearchOptions(beam_size=1, max_length=8)
+    job = SentenceJob((5, 6, 7, 2), search, listener=lambda *told: rows.append(told[2]), step_weights=True)
+    with opened(fleet, load_bundle(GALLERY_MODEL)) as worker:
+        [future] = worker.submit_all([job])
+        result = future.result(20)
+    weights = result.step_weights
+    assert weights is not None
+    assert weights.shape == (len(result.hypotheses[0].ids), len(job.source_ids))
+    assert rows
+    assert all(row is not None and np.array_equal(row, own) for row, own in zip(rows, weights, strict=False))
 
 
 def test_events_and_loads_of_all_processes_add_up(fleet: EngineCluster, bundle: Bundle) -> None:

@@ -134,13 +134,13 @@ def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
 
 def test_who_listens_stays_here(far: Far) -> None:
     heard: list[int] = []
-    job = SentenceJob(JOB.source_ids, JOB.search, listener=lambda token, _: heard.append(token))
+    job = SentenceJob(JOB.source_ids, JOB.search, listener=lambda token, *_: heard.append(token))
     far.worker.submit_all([JOB, job])
     [sent] = [message for message in far.sent if isinstance(message, Translate)]
     assert sent.streamed == {sent.numbers[1]}
     assert all(each.listener is None for each in sent.jobs)
     listener = far.pending.listener(sent.numbers[1])
     assert listener is not None
-    listener(7, -0.5)
+    listener(7, -0.5, None)
     assert heard == [7]
     assert far.pending.listener(sent.numbers[0]) is None

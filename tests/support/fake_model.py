@@ -68,6 +68,7 @@ class ScriptedLane:
     candidates: int
     sources: list[tuple[int, ...]] = field(default_factory=list)
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    weighted: bool = False
 
     def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
         assert isinstance(encoded, ScriptedEncoded)
@@ -77,6 +78,9 @@ class ScriptedLane:
 
     def set_candidates(self, candidates: int) -> None:
         self.candidates = candidates
+
+    def set_weights(self, wanted: bool) -> None:
+        self.weighted = wanted
 
     def step(self, tokens: IntArray) -> Candidates:
         self.model.called("step", len(self.prefixes))
@@ -91,7 +95,14 @@ class ScriptedLane:
             best = np.argsort(-values, kind="stable")[: self.candidates]
             ids[sentence, slot, : len(best)] = best
             logprobs[sentence, slot, : len(best)] = values[best]
-        return Candidates(ids, logprobs)
+        return Candidates(ids, logprobs, self._weights() if self.weighted and self.model.weighted else None)
+
+    def _weights(self) -> FloatArray:
+        """Give the weights of `_forced`: each row looks evenly at its own source."""
+        weights = np.zeros((len(self.sources), self.beam_size, max(map(len, self.sources))), np.float32)
+        for sentence, source in enumerate(self.sources):
+            weights[sentence, :, : len(source)] = 1 / len(source)
+        return weights
 
     def reorder(self, parents: IntArray | None) -> None:
         if parents is not None:
@@ -118,6 +129,7 @@ class ScriptedModel:
     eos: int = EOS
     before: Callable[[str, int], None] | None = None  # told of every call with its rows, before it runs; may raise
     calls: list[tuple[str, int]] = field(default_factory=list)
+    weighted: bool = True  # whether its steps return weights
 
     def called(self, what: str, rows: int) -> None:
         self.calls.append((what, rows))

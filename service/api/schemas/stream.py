@@ -65,7 +65,7 @@ class TokenEvent(Schema):
     sentence: int = Field(ge=0, description="Number of the token's sentence")
     text: str = Field(description="Text that the token adds to the translation; empty until a character is complete")
     token: TokenSchema
-    logprob: float
+    logprob: float = Field(description="As the search saw it: over its shortlist, if the model has one")
     attention: list[float] = Field(description="Its row of the alignment head, one weight for each source token")
 
 

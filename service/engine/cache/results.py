@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from service.engine.types import ScoringResult, SearchOptions, SentenceJob, SentenceResult, WeightSelection
+from service.engine.types import SearchOptions, SentenceJob, SentenceResult, WeightSelection
 from service.engine.values.constraints import ValueConstraints
 
 ENTRY_BYTES = 1_000  # of a key, a result and their place in the table, without tokens and weights
@@ -32,6 +32,7 @@ class ResultKey(NamedTuple):
     search: SearchOptions
     score: WeightSelection | None
     values: ValueConstraints | None
+    step_weights: bool
 
 
 class CacheSize(NamedTuple):
@@ -43,7 +44,7 @@ class CacheSize(NamedTuple):
 
 def key_of(scope: str, job: SentenceJob) -> ResultKey:
     """Return the key of a job's result."""
-    return ResultKey(scope, job.source_ids, job.search, job.score, job.values)
+    return ResultKey(scope, job.source_ids, job.search, job.score, job.values, job.step_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ class ResultCache:
         size = bytes_of(key, result)
         if size > self._limit // LARGEST_SHARE:
             return
-        _make_read_only(result.scores)
+        for array in _arrays(result):
+            array.flags.writeable = False
         kept = replace(result, queue_seconds=0.0, compute_seconds=0.0, encode_seconds=0.0, score_seconds=0.0)
         with self._lock:
             self._drop(key)
@@ -111,19 +113,12 @@ def bytes_of(key: ResultKey, result: SentenceResult) -> int:
     if key.values is not None:
         forms = [form for forms in key.values.forms for form in forms]
         size += FORM_BYTES * len(forms) + TOKEN_BYTES * sum(len(form.tokens) for form in forms)
-    return size + sum(ARRAY_BYTES + array.nbytes for array in _arrays(result.scores))
+    return size + sum(ARRAY_BYTES + array.nbytes for array in _arrays(result))
 
 
-def _arrays(scores: ScoringResult | None) -> list[npt.NDArray[Any]]:
-    if scores is None:
-        return []
-    every = (
-        *(scores.logprobs, scores.ranks, scores.cross_attention),
-        *(scores.encoder_attention, scores.decoder_attention, scores.selected),
-    )
+def _arrays(result: SentenceResult) -> list[npt.NDArray[Any]]:
+    every: list[npt.NDArray[Any] | None] = [result.step_weights]
+    if (scores := result.scores) is not None:
+        every += [scores.logprobs, scores.ranks, scores.cross_attention]
+        every += [scores.encoder_attention, scores.decoder_attention, scores.selected]
     return [array for array in every if array is not None]
-
-
-def _make_read_only(scores: ScoringResult | None) -> None:
-    for array in _arrays(scores):
-        array.flags.writeable = False

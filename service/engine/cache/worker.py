@@ -9,7 +9,8 @@ process. The rules:
 3. A sentence of a short request does not wait for the decode of a long request, which waits longer in the engine's
    queue. It is decoded by itself, and the decode that ends first answers all.
 4. If a decode reaches the deadline of the request that began it, it begins again for sharers that have more time.
-5. A stream is answered from finished sentences, but does not join a decode in flight: it would miss the first tokens.
+5. A stream is answered from finished streams, whose results have the weights of their steps, but does not join a
+   decode in flight: it would miss the first tokens.
 """
 
 from __future__ import annotations

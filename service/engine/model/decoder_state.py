@@ -20,6 +20,7 @@ from service.engine.model.batching import Array, Arrays, EncodedSentences
 from service.engine.model.buffers import grow, resized, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
+from service.engine.model.step_weights import StepWeights
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with
@@ -32,9 +33,15 @@ class CpuDecoderState:
     """Decoder state in numpy arrays; satisfies interface.DecoderState."""
 
     def __init__(
-        self, session: onnxruntime.InferenceSession, graphs: GraphSet, beam_size: int, candidates: int
+        self,
+        session: onnxruntime.InferenceSession,
+        graphs: GraphSet,
+        beam_size: int,
+        candidates: int,
+        weights: StepWeights | None = None,
     ) -> None:
         self._session, self._beam_size = session, beam_size
+        self._weights, self._weights_wanted = weights, False
         self._binding = session.io_binding()
         self._taken = {entry.name for entry in session.get_inputs()}
         self._bound = False  # whether the addresses and shapes in the binding are still valid
@@ -77,6 +84,11 @@ class CpuDecoderState:
         self._top = (np.zeros(capacity, np.int64), np.zeros(capacity, np.float32))
         self._bound = False
 
+    def set_weights(self, wanted: bool) -> None:
+        """Set whether the next steps return the weights of the aligning head."""
+        self._weights_wanted = wanted
+        self._bound = False
+
     def step(self, tokens: IntArray) -> Candidates:
         """Feed every row its token, [B, K], and give what may follow."""
         size, rows = self._size, self._size * self._beam_size
@@ -90,7 +102,10 @@ class CpuDecoderState:
             self._bind()
         self._session.run_with_iobinding(self._binding)
         lengths += 1
-        return Candidates(self._top[0][:size], self._top[1][:size])
+        weights = None
+        if self._weights_wanted and self._weights is not None:
+            weights = self._weights.of_head(self._binding.get_outputs()[-1].numpy())
+        return Candidates(self._top[0][:size], self._top[1][:size], weights)
 
     def reorder(self, parents: IntArray | None) -> None:
         """Make every row, [B * K], continue row `parents` of the step just taken."""
@@ -210,6 +225,8 @@ class CpuDecoderState:
                 self._binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
         for name, array in outputs.items():
             self._binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        if self._weights_wanted and self._weights is not None:
+            self._binding.bind_output(self._weights.output, "cpu")
         self._bound = True
 
 

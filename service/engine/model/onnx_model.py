@@ -26,6 +26,7 @@ from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
 from service.engine.model.step_graph import faster_step
+from service.engine.model.step_weights import StepWeights, with_step_weights
 from service.engine.types import ScoringResult, WeightSelection
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
@@ -62,7 +63,7 @@ class OnnxModel:
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder = self._open_decoder()
+        self._decoder, self._step_weights = self._open_decoder()
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
@@ -92,8 +93,9 @@ class OnnxModel:
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
         """Return an empty decoder state."""
         if self._rows is not None:
-            return CudaDecoderState(self._decoder, self.placement.graphs, (beam_size, candidates), self._rows)
-        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)
+            shape = (beam_size, candidates)
+            return CudaDecoderState(self._decoder, self.placement.graphs, shape, self._rows, self._step_weights)
+        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates, self._step_weights)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations, grouped by similar length; results are cut to their true lengths."""
@@ -162,18 +164,17 @@ class OnnxModel:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
 
-    def _open_decoder(self) -> onnxruntime.InferenceSession:
+    def _open_decoder(self) -> tuple[onnxruntime.InferenceSession, StepWeights | None]:
         path = self._bundle.path(self.placement.graphs.decoder)
-        if self.placement.device != "cpu":
-            return self._open(path)
         try:
             graph = path.read_bytes()
         except OSError as error:
             raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error
-        changed = faster_step(graph)
+        changed = faster_step(graph) if self.placement.device == "cpu" else graph
+        changed, weights = with_step_weights(changed, self.placement.graphs.memory, self._attention)
         if changed == graph:
-            return self._open(path)
-        return open_session(changed, self.placement, self._settings, weights=path.parent)
+            return self._open(path), weights
+        return open_session(changed, self.placement, self._settings, weights=path.parent), weights
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

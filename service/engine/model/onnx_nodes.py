@@ -88,6 +88,12 @@ class Nodes:
         at = self.nodes.index(before)
         self.nodes[at:at] = added
 
+    def add_output(self, name: str) -> None:
+        """Return a tensor as one more output; its type is inferred."""
+        if name not in self.outputs:
+            self._others.append((_OUTPUT, write_message([(_VALUE_NAME, name.encode())])))
+            self.outputs.add(name)
+
     def remove_unused(self) -> None:
         """Remove the nodes whose results are not used."""
         needed = set(self.outputs)

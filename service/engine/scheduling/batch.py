@@ -7,15 +7,17 @@ This module neither reads a clock nor waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+import numpy as np
 
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.trace import FOLLOWING
 from service.engine.search.value_search import CANDIDATES
-from service.engine.types import Hypothesis, SearchTrace, SentenceJob
+from service.engine.types import FloatArray, Hypothesis, SearchTrace, SentenceJob
 
 Owner = TypeVar("Owner")
 
@@ -27,6 +29,7 @@ class Finished(Generic[Owner]):
     owner: Owner
     hypotheses: tuple[Hypothesis, ...]
     trace: SearchTrace | None = None
+    weights: FloatArray | None = None  # [T, S] of the aligning head at each step, if they were recorded
 
 
 class Batch(Generic[Owner]):
@@ -36,6 +39,8 @@ class Batch(Generic[Owner]):
         self.beam_size = beam_size
         self._model = model
         self._owners: list[Owner] = []
+        self._weights: list[_StepWeights | None] = []  # of each sentence; None: they are not recorded
+        self._recorded = 0  # running sentences whose weights are recorded
         self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
         self._candidates = candidates_for(beam_size)
         self._decoder_state = model.decoder_state(beam_size, self._candidates)
@@ -59,21 +64,29 @@ class Batch(Generic[Owner]):
         for owner, job in joining:
             self._beam.add(job.search, job.source_ids, job.values, trace=job.trace)
             self._owners.append(owner)
+            self._weights.append(_StepWeights(len(job.source_ids)) if job.step_weights else None)
+            self._count_recorded(+1 if job.step_weights else 0)
 
     def step(self) -> list[Finished[Owner]]:
         """Decode one token of every row; remove the finished sentences and return them."""
         self._fit_candidates()
         candidates = self._decoder_state.step(self._beam.tokens)
+        if self._recorded and candidates.weights is not None:
+            self._record(candidates.weights)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
         beam = self._beam
-        finished = [Finished(self._owners[at], beam.hypotheses(at), beam.trace(at)) for at in advance.done]
+        finished = [
+            Finished(self._owners[at], beam.hypotheses(at), beam.trace(at), _stacked(self._weights[at]))
+            for at in advance.done
+        ]
         self._remove(advance.done)
         return finished
 
-    def latest(self, index: int) -> tuple[int, float]:
-        """Return the token that the last step chose for a sentence that is still running, and its log-probability."""
-        return self._beam.latest(index)
+    def latest(self, index: int) -> tuple[int, float, FloatArray | None]:
+        """Return the token that the last step chose for a running sentence, its log-probability and its weights."""
+        recorded = self._weights[index]
+        return *self._beam.latest(index), recorded.rows[-1] if recorded is not None and recorded.rows else None
 
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
         """Remove sentences before they are finished and return their owners."""
@@ -99,4 +112,30 @@ class Batch(Generic[Owner]):
         holes, movers = plan_swap_remove(len(self._owners), removed)
         self._beam.remove(removed, holes, movers)
         self._decoder_state.remove(removed, holes, movers)
+        if self._recorded:
+            self._count_recorded(-sum(self._weights[at] is not None for at in removed))
         swap_remove(self._owners, len(removed), holes, movers)
+        swap_remove(self._weights, len(removed), holes, movers)
+
+    def _count_recorded(self, more: int) -> None:
+        before, self._recorded = self._recorded, self._recorded + more
+        if bool(before) != bool(self._recorded):
+            self._decoder_state.set_weights(bool(self._recorded))
+
+    def _record(self, weights: FloatArray) -> None:
+        """Keep the row of each recorded sentence; greedy search has one hypothesis, in row 0."""
+        for at, recorded in enumerate(self._weights):
+            if recorded is not None:
+                recorded.rows.append(weights[at, 0, : recorded.source_length].copy())
+
+
+@dataclass(slots=True)
+class _StepWeights:
+    """The weights of a sentence, one row for each step."""
+
+    source_length: int
+    rows: list[FloatArray] = field(default_factory=list)
+
+
+def _stacked(recorded: _StepWeights | None) -> FloatArray | None:
+    return np.stack(recorded.rows) if recorded is not None and recorded.rows else None

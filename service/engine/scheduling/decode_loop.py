@@ -141,7 +141,8 @@ class DecodeLoop:
                 repeats=repeats(best.ids),
             )
         )
-        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds, trace=sentence.trace)
+        encoding, trace, weights = request.encode_seconds, sentence.trace, sentence.weights
+        result = SentenceResult(hypotheses, queued, computed, encoding, trace=trace, step_weights=weights)
         if request.job.score is None:
             self._table.resolve(request, result)
             return

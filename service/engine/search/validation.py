@@ -18,6 +18,8 @@ def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> Sentenc
     """
     check_length("source", job.source_ids, source_limit)
     check_search(job.search)
+    if job.step_weights and job.search.beam_size != 1:
+        raise InvalidOption(f"beam_size is {job.search.beam_size}; weights are recorded in greedy search only.")
     if job.score is not None:
         target_limit -= 1
     if job.search.max_length <= target_limit:

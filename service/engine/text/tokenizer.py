@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
+from service.engine.text.token_text import TokenWriter, WrittenText
 from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
 
@@ -167,7 +168,7 @@ class Tokenizer:
 
     def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
         """Return the text of a sequence of ids and the range of each in it; `shift` is added to every span."""
-        writer = _Writer()
+        writer = WrittenText()
         run: list[int] = []
         for number in ids:
             if number in self._bytes:
@@ -184,6 +185,10 @@ class Tokenizer:
             special = self._specials.get(number)
             tokens.append(Token(number, self.piece(number), text[start:end], start + shift, end + shift, special))
         return Decoded(text, tuple(tokens))
+
+    def writer(self, shift: int = 0) -> TokenWriter:
+        """Return a writer whose tokens are located as `locate` does, one by one."""
+        return TokenWriter(self.piece, self._bytes, self._specials, shift)
 
     def piece(self, number: int) -> str:
         """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""
@@ -253,54 +258,3 @@ def _read(path: Path) -> tokenizers.Tokenizer:
         return read_tokenizer(path)
     except Exception as error:  # the library raises plain Exception
         raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error
-
-
-class _Writer:
-    """Collects decoded text and one span for each token written."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._length = 0
-        self._spaced = True  # at the start, as after a space, no space is written
-        self.spans: list[tuple[int, int]] = []
-
-    @property
-    def text(self) -> str:
-        return "".join(self._parts)
-
-    def write(self, piece: str) -> None:
-        """Write one token; spaces before its text do not belong to its span."""
-        start = self._length
-        for character in piece:
-            if not character.isspace():
-                self._append(character)
-            elif not self._spaced:
-                self._append(" ")
-                if self._length == start + 1:
-                    start += 1
-        self.spans.append((start, self._length))
-
-    def write_bytes(self, run: Iterable[int]) -> None:
-        """Write a run of byte tokens: those of one character share its span, and invalid bytes write nothing."""
-        data = bytes(run)
-        position = 0
-        while position < len(data):
-            size, character = _first_character(data[position:])
-            self.write(character)
-            self.spans[-1:] = self.spans[-1:] * size
-            position += size
-
-    def _append(self, character: str) -> None:
-        self._parts.append(character)
-        self._length += 1
-        self._spaced = character == " "
-
-
-def _first_character(data: bytes) -> tuple[int, str]:
-    """Return the number of bytes of the first character, and the character; one byte and "" if it is not UTF-8."""
-    for size in range(1, min(4, len(data)) + 1):
-        try:
-            return size, data[:size].decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-    return 1, ""

@@ -1,7 +1,8 @@
 """Translation token by token: each token as soon as greedy search chooses it, with its attention.
 
-The decoder's step returns no attention. So the chosen tokens are scored as a given translation. The attention of
-a token depends only on the tokens before it. Tokens that are chosen during one scoring run share the next.
+The step that chooses a token returns its row of the aligning head, so T tokens cost T steps and nothing else. Only a
+model whose steps return no weights (an architecture with fixed attention, or another exporter's graph) has the tokens
+so far scored as a given translation; tokens that are chosen during one scoring run share the next.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from service.bundle.wrapping import Span, join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.sentence_quality import QualityOptions
+from service.engine.text.token_text import TokenWriter
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import (
+    FloatArray,
     ScoringRequest,
     ScoringResult,
     SentenceJob,
@@ -28,8 +32,13 @@ from service.engine.types import (
     WeightSelection,
 )
 
-Chosen = tuple[int, float]  # token id, log-probability
-UNFINISHED = "\ufffd"  # the decoded form of the bytes of an incomplete character
+
+class _Chosen(NamedTuple):
+    """A token that the search chose, and its row of the aligning head if the step returned it."""
+
+    token: int
+    logprob: float
+    weights: FloatArray | None  # [S]
 
 
 @dataclass(slots=True)
@@ -41,6 +50,7 @@ class _Sentence:
     ids: list[int] = field(default_factory=list)
     text: str = ""  # sent so far
     logprobs: tuple[float, ...] = ()  # of the search, once it is complete
+    writer: TokenWriter | None = None  # of its tokens
 
 
 Settle = Callable[[int], Awaitable[tuple[SegmentedText, Sequence[SegmentResult]]]]
@@ -129,14 +139,14 @@ async def _complete(
 async def _stream_sentence(
     job: SentenceJob, sentence: _Sentence, worker: SentenceWorker, tokenizer: Tokenizer, wanted: WeightSelection
 ) -> AsyncIterator[StreamedToken]:
-    news: asyncio.Queue[Chosen | None] = asyncio.Queue()
+    news: asyncio.Queue[_Chosen | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    def listener(token: int, logprob: float) -> None:
+    def listener(token: int, logprob: float, weights: FloatArray | None) -> None:
         with contextlib.suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(news.put_nowait, (token, logprob))
+            loop.call_soon_threadsafe(news.put_nowait, _Chosen(token, logprob, weights))
 
-    [future] = worker.submit_all([replace(job, listener=listener)])
+    [future] = worker.submit_all([replace(job, listener=listener, step_weights=True)])
     result = asyncio.ensure_future(asyncio.wrap_future(future))
     result.add_done_callback(lambda _: news.put_nowait(None))
     try:
@@ -154,7 +164,7 @@ async def _stream_sentence(
         result.cancel()
 
 
-async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
+async def _next(news: asyncio.Queue[_Chosen | None]) -> list[_Chosen]:
     """Wait for chosen tokens and return all of them."""
     found = [await news.get()]
     while not news.empty():
@@ -162,15 +172,17 @@ async def _next(news: asyncio.Queue[Chosen | None]) -> list[Chosen]:
     return [item for item in found if item is not None]
 
 
-def _rest(result: SentenceResult, sentence: _Sentence) -> list[Chosen]:
+def _rest(result: SentenceResult, sentence: _Sentence) -> list[_Chosen]:
     """Return the tokens of the result that have not been sent."""
-    best = result.hypotheses[0]
-    known = len(sentence.ids)
-    return list(zip(best.ids[known:], best.logprobs[known:], strict=True))
+    best, rows = result.hypotheses[0], result.step_weights
+    return [
+        _Chosen(best.ids[at], best.logprobs[at], None if rows is None else rows[at])
+        for at in range(len(sentence.ids), len(best.ids))
+    ]
 
 
 async def _events(
-    chosen: Sequence[Chosen],
+    chosen: Sequence[_Chosen],
     job: SentenceJob,
     sentence: _Sentence,
     worker: SentenceWorker,
@@ -178,22 +190,20 @@ async def _events(
     wanted: WeightSelection,
 ) -> list[StreamedToken]:
     """Return the events of these tokens, with their attention."""
-    if not chosen:
-        return []
     known = len(sentence.ids)
-    sentence.ids += [token for token, _ in chosen]
-    scores = await _score(job, sentence.ids, worker, tokenizer, wanted)
-    weights = scores.cross_attention[0, 0]  # [T or T + 1, S]
+    sentence.ids += [each.token for each in chosen]
+    scored: FloatArray | None = None  # [T or T + 1, S]
+    if any(each.weights is None for each in chosen):
+        scored = (await _score(job, sentence.ids, worker, tokenizer, wanted)).cross_attention[0, 0]
+    writer = sentence.writer or tokenizer.writer(sentence.start)
+    sentence.writer = writer
     events = []
-    for at in range(known, len(sentence.ids)):
-        decoded = tokenizer.locate(sentence.ids[: at + 1], shift=sentence.start)
-        added = ""
-        if decoded.text.startswith(sentence.text) and not decoded.text.endswith(UNFINISHED):
-            added = decoded.text[len(sentence.text) :]
-            sentence.text = decoded.text
-        # Over the whole vocabulary: the step's own values may be over a shortlist.
-        logprob = float(scores.logprobs[at])
-        events.append(StreamedToken(sentence.number, decoded.tokens[-1], added, logprob, weights[at]))
+    for at, each in enumerate(chosen, start=known):
+        token, text = writer.add(each.token)
+        added, sentence.text = text[len(sentence.text) :], text
+        weights = each.weights if scored is None else scored[at]
+        assert weights is not None
+        events.append(StreamedToken(sentence.number, token, added, each.logprob, weights))
     return events
 
 

@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
+import numpy as np
+
 from service.bundle.load import Bundle
 from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement, Restarts, WorkerState
 from service.engine_process.client.connection import EngineConnection, LogStyle
@@ -141,9 +143,9 @@ class EngineProcess:
                 self._pending.resolve(number, result)
             case Failed(number, error):
                 self._pending.fail(number, error)
-            case TokenChosen(number, token, logprob):
+            case TokenChosen(number, token, logprob, weights):
                 if listener := self._pending.listener(number):
-                    listener(token, logprob)
+                    listener(token, logprob, None if weights is None else np.frombuffer(weights, np.float32))
             case Opened(number, placement):
                 self._opened(number, placement)
             case Refused(number, error):

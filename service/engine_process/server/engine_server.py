@@ -15,6 +15,7 @@ from service.engine import (
     EngineError,
     EngineEvent,
     EngineFailure,
+    FloatArray,
     LoadChanged,
     NotReady,
     SentenceJob,
@@ -148,7 +149,12 @@ class EngineServer:
         def listening(number: int, job: SentenceJob) -> SentenceJob:
             if number not in message.streamed:
                 return job
-            return replace(job, listener=lambda token, logprob: self._send(TokenChosen(number, token, logprob)))
+
+            def listener(token: int, logprob: float, weights: FloatArray | None) -> None:
+                row = None if weights is None else weights.tobytes()
+                self._send(TokenChosen(number, token, logprob, row))
+
+            return replace(job, listener=listener)
 
         jobs = [listening(number, job) for number, job in zip(message.numbers, message.jobs, strict=True)]
         self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs, message.numbers))

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from service.engine.cache.results import ResultCache
@@ -176,13 +177,25 @@ def test_a_sharer_sees_only_the_time_since_it_joined(cached: Cached) -> None:
 
 def test_a_stream_is_answered_from_finished_sentences_but_joins_none_in_flight(cached: Cached) -> None:
     tokens: list[int] = []
-    streamed = job(listener=lambda token, _: tokens.append(token))
+    streamed = job(listener=lambda token, *_: tokens.append(token))
     cached.ask(job())
     [stream] = cached.ask(streamed)
     assert len(cached.model.jobs) == 2
     cached.model.futures[1].set_result(outcome())
     assert stream.result(0)
     assert cached.ask(streamed)[0].result(0)
+    assert len(cached.model.jobs) == 2
+
+
+def test_a_stream_with_weights_is_answered_from_streams_only(cached: Cached) -> None:
+    [plain] = cached.ask(job())
+    cached.model.futures[0].set_result(outcome())
+    assert plain.result(0).step_weights is None
+    [stream] = cached.ask(job(step_weights=True))
+    cached.model.futures[1].set_result(replace(outcome(), step_weights=np.ones((2, 3), np.float32)))
+    [again] = cached.ask(job(step_weights=True))
+    weights = [future.result(0).step_weights for future in (stream, again)]
+    assert [None if each is None else each.tolist() for each in weights] == [[[1, 1, 1], [1, 1, 1]]] * 2
     assert len(cached.model.jobs) == 2
 
 

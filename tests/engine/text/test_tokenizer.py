@@ -196,3 +196,13 @@ def small_tokenizer_once() -> Tokenizer:
     if not _TOKENIZERS:
         _TOKENIZERS.append(small_tokenizer())
     return _TOKENIZERS[0]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 399), max_size=24), st.integers(0, 9))
+def test_a_token_writer_gives_what_decoding_the_tokens_so_far_gives(ids: list[int], shift: int) -> None:
+    tokenizer = small_tokenizer()
+    writer = tokenizer.writer(shift)
+    for count, number in enumerate(ids, start=1):
+        decoded = tokenizer.locate(ids[:count], shift=shift)
+        assert writer.add(number) == (decoded.tokens[-1], decoded.text)
