@@ -47,6 +47,7 @@ from service.engine import (
     StepDone,
     ValuesKept,
 )
+from service.process_metrics import EngineProcessCollector
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of the text that Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -103,6 +104,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
+        self.engine_processes = EngineProcessCollector()
+        self.registry.register(self.engine_processes)
         self._reasons = engine_codes()
         self._series: dict[str, _ModelSeries] = {}  # by model
         self._routes: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # by route, method and status

@@ -88,6 +88,7 @@ def serve_models(settings: Settings) -> int:
     metrics = Metrics()
     tracing = start_tracing(settings)
     with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
+        metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
         open_worker = with_cache_of(settings, open_worker, metrics)
         registry = Registry(
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host

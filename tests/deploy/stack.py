@@ -82,9 +82,17 @@ class Stack:
 
     def translate(self) -> str:
         """Return a translation through the published port."""
-        answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE, timeout=60)
+        answer = self.answer(EXAMPLE)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["translatedText"])
+
+    def answer(self, request: dict[str, Any]) -> httpx.Response:
+        """Return the answer to a request to /translate, whatever its status."""
+        return httpx.post(f"http://127.0.0.1:{self.port}/translate", json=request, timeout=60)
+
+    def models(self) -> list[dict[str, Any]]:
+        """Return what /models lists."""
+        return list(httpx.get(f"http://127.0.0.1:{self.port}/models", timeout=60).json()["models"])
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """Return the result of a query to Prometheus: label sets, each with its value."""

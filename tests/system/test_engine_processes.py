@@ -66,6 +66,12 @@ async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> No
     assert answers[0].status_code == 200
 
 
+def test_metrics_have_the_memory_and_processor_time_of_each_engine_process(server: ServerProcess) -> None:
+    for number in range(len(engines(server))):
+        assert metric(server.url, "engine_process_cpu_seconds_total", process=str(number)) > 0
+        assert metric(server.url, "engine_process_resident_memory_bytes", process=str(number)) > 10e6
+
+
 async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(server: ServerProcess) -> None:
     victim, other = engines(server)
     async with Load(server.url, callers=12) as load:
