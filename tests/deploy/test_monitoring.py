@@ -41,7 +41,7 @@ def series() -> dict[str, set[str]]:
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (Counter, Gauge, Histogram):
-            patch.setattr(f"service.metrics.{kind.__name__}", noting(kind))
+            patch.setattr(f"service.metrics.series.{kind.__name__}", noting(kind))
         metrics = Metrics()
     for family in metrics.registry.collect():
         names = defined.get(family.name, {label for sample in family.samples for label in sample.labels})

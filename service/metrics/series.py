@@ -47,7 +47,7 @@ from service.engine import (
     StepDone,
     ValuesKept,
 )
-from service.process_metrics import EngineProcessCollector
+from service.metrics.processes import EngineProcessCollector
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST  # of the text that Metrics.render returns
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
