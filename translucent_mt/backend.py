@@ -32,6 +32,7 @@ class LoadOptions(TypedDict, total=False):
     target: str
     models_dir: str  # the folder in which names are looked up; default: models/
     device: Literal["cpu", "cuda", "auto"]
+    precision: Literal["int8", "fp16", "fp32"] | None  # default: the fastest that the bundle has for the device
     intra_threads: int  # of ONNX Runtime, inside one run; default: 1
 
 

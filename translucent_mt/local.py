@@ -29,6 +29,7 @@ class LocalOptions:
     target: str | None = None
     models_dir: str | Path | None = None  # None: models/ of the checkout or of the working folder
     device: Literal["cpu", "cuda", "auto"] = "auto"
+    precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
     intra_threads: int = 1  # of ONNX Runtime, inside one run
 
 
@@ -97,7 +98,7 @@ _SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials"})
 def _open(options: LocalOptions) -> engine.Translator:
     model = None if options.model is None else str(options.model)
     folder = default_models_folder() if options.models_dir is None else Path(options.models_dir)
-    settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
+    settings = ModelSettings(options.device, options.precision, options.intra_threads)
     query = ModelQuery(model, options.source, options.target, names=NAMES)
     [leg] = find_legs(query, folder, settings)  # without a pivot language there is one
     budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)

@@ -17,6 +17,10 @@ ModelsDir = Annotated[
 Device = Annotated[
     Literal["auto", "cpu", "cuda"] | None, typer.Option(help="Where models run. [env: TRANSLUCENT_DEVICE]")
 ]
+Precision = Annotated[
+    Literal["auto", "int8", "fp16", "fp32"] | None,
+    typer.Option(help="Which graphs of the bundle run; auto is the fastest. [env: TRANSLUCENT_PRECISION]"),
+]
 IntraThreads = Annotated[
     int | None,
     typer.Option(help="Threads that ONNX Runtime uses inside one run of a model. [env: TRANSLUCENT_INTRA_THREADS]"),

@@ -84,6 +84,7 @@ class BulkOptions:
     keep_source: bool = False  # sentences below min_quality stay as they are
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
+    precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
     intra_threads: int = 1  # of ONNX Runtime, inside one run
     max_rows: int = DEFAULT_ROWS
     inter_threads: int = 0  # decode threads; 0 chooses by device and cores
@@ -178,7 +179,7 @@ class OpenedModels:
 
 def open_models(options: BulkOptions) -> OpenedModels:
     """Return the wanted model, or those of two legs; raise InvalidInput, BundleError or DeviceUnavailable."""
-    model_settings = ModelSettings(device=options.device, intra_threads=options.intra_threads)
+    model_settings = ModelSettings(options.device, options.precision, options.intra_threads)
     found = find_legs(options.wanted, options.models_dir, model_settings)
     if len(found) > 1:
         _explain_pivot(options, [leg.pair for leg in found], [leg.bundle.manifest.name for leg in found])

@@ -18,6 +18,7 @@ from service.cli.options import (
     Device,
     IntraThreads,
     ModelsDir,
+    Precision,
     Threads,
     either_name,
     fail,
@@ -134,6 +135,7 @@ def translate(
     below_min_quality: BelowMinQuality = "mark",
     models_dir: ModelsDir = None,
     device: Device = None,
+    precision: Precision = None,
     intra_threads: IntraThreads = None,
     threads: Threads = None,
 ) -> None:
@@ -146,6 +148,7 @@ def translate(
         models_dir=models_dir,
         pivot=pivot,
         device=device,
+        precision=precision,
         values=values,
         intra_threads=either_name(intra_threads, threads),
     )
@@ -170,6 +173,7 @@ def translate(
         min_quality=min_quality,
         keep_source=below_min_quality == "keep_source",
         device=own.device,
+        precision=None if own.precision == "auto" else own.precision,
         intra_threads=own.intra_threads,
         max_rows=own.max_rows,
         inter_threads=own.inter_threads,

@@ -171,7 +171,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
         "--models-dir",
         "folder",
     ]
-    assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2").exit_code == 0
+    assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
     assert taken == [
         bulk.BulkOptions(
             wanted=ModelQuery("m", "en", "fr"),
@@ -184,6 +184,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
             alignments=Path("alignments.txt"),
             scores=Path("scores.txt"),
             device="cpu",
+            precision="fp16",
             intra_threads=2,
         )
     ]

@@ -162,6 +162,13 @@ def test_two_translations_and_two_models_are_compared(local: Translator) -> None
         first.contrast(local.attention("a dog runs .", tokens="word"))
 
 
+def test_the_precision_may_be_chosen_and_one_that_the_bundle_lacks_is_refused() -> None:
+    with Translator.load("bahdanau-en-de", models_dir=str(ROOT / "models"), precision="int8") as chosen:
+        assert chosen.model.precision == "int8"
+    with pytest.raises(EngineError, match="no fp32 graphs"):
+        Translator.load("bahdanau-en-de", models_dir=str(ROOT / "models"), device="cpu", precision="fp32")
+
+
 def test_a_notebook_shows_escaped_html_and_pictures(translator: Translator) -> None:
     result = translator("<b>A man</b> & a dog.")
     shown = result._repr_html_() + translator([TEXT, "<i>"])._repr_html_()
