@@ -83,6 +83,11 @@ class Identifier:
         ranked: list[tuple[str, float]] = self._load().rank(text[:ENOUGH_CHARACTERS])
         return ranked
 
+    def likeliest(self, text: str) -> str:
+        """Return the first language of `rank`, in half the time."""
+        label: str = self._load().classify(text[:ENOUGH_CHARACTERS])[0]
+        return label
+
     def _load(self) -> LanguageIdentifier:
         with self._lock:
             if self._identifier is None:
@@ -138,12 +143,13 @@ class Detector:
 
         A language that the library does not know is never doubted; None stands for no language.
         """
-        ranked = self._identifier.rank(text)
+        likeliest = self._identifier.likeliest(text)
         if language is None:
-            return ranked[0][0]
+            return likeliest
         known = self._served_languages()
-        if known.get(ranked[0][0]) == language:  # the usual case
+        if known.get(likeliest) == language:  # the usual case
             return None
+        ranked = self._identifier.rank(text)
         own = [share for label, share in ranked if known.get(label) == language]
         return ranked[0][0] if own and sum(own) < min(LEAST_OWN_SHARE, ranked[0][1]) else None
 

@@ -6,9 +6,13 @@ message, because the message of a library's exception may quote its input.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
 import sys
 import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
@@ -71,17 +75,46 @@ def configure_logging(level: str = "info", style: Style = "auto", stream: TextIO
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(out)
-    handler.setFormatter(_formatter(style, terminal=out.isatty()))
+    as_json = style == "json" or (style == "auto" and not out.isatty())
+    handler = JsonLines(out) if as_json else logging.StreamHandler(out)
+    handler.setFormatter(_formatter(as_json, terminal=out.isatty()))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     _redirect_libraries()
 
 
-def _formatter(style: Style, *, terminal: bool) -> logging.Formatter:
+def log_often(event: str, values: Mapping[str, Any]) -> None:
+    """Write the same line as `get_logger(...).info(event, **values)`, for what every request writes.
+
+    A line costs a tenth of the time where lines are JSON, because neither an event nor a record is made.
+    """
+    root = logging.getLogger()
+    if root.level > logging.INFO:
+        return
+    if len(root.handlers) == 1 and isinstance(handler := root.handlers[0], JsonLines):
+        handler.write(event, values)
+    else:
+        get_logger(__name__).info(event, **values)
+
+
+class JsonLines(logging.StreamHandler[TextIO]):
+    """Writes JSON lines, of records and directly."""
+
+    def write(self, event: str, values: Mapping[str, Any]) -> None:
+        """Write an event of the level "info" with plain values."""
+        moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = {**values, "event": event, "level": "info", "timestamp": moment}
+        with self.lock or contextlib.nullcontext():
+            try:
+                self.stream.write(json.dumps(line, ensure_ascii=False) + self.terminator)
+                self.flush()
+            except Exception:  # as the standard library's handlers: a full disk must not cost the request
+                self.handleError(logging.LogRecord(__name__, logging.INFO, __file__, 0, event, None, None))
+
+
+def _formatter(as_json: bool, *, terminal: bool) -> logging.Formatter:
     """Return the formatter of a style, for structlog's events and for the records of other loggers."""
-    as_json = style == "json" or (style == "auto" and not terminal)
     render: Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if as_json

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.logs import configure_logging, get_logger
+from service.logs import configure_logging, get_logger, log_often
 from tests.support import log_state
 
 
@@ -73,3 +73,24 @@ def test_a_terminal_gets_readable_text() -> None:
         get_logger("service").info("ready", port=8000)
         assert "ready" in terminal.getvalue()
         assert not terminal.getvalue().startswith("{")
+
+
+def test_frequent_lines_look_like_all_others(stream: io.StringIO) -> None:
+    values = {"route": "/translate", "seconds": 0.25, "name_of": "é\n"}
+    get_logger("service").info("request", **values)
+    log_often("request", values)
+    logging.getLogger().setLevel(logging.WARNING)
+    log_often("request", values)
+    ours, often = lines(stream)
+    assert list(ours) == list(often)
+    assert len(ours.pop("timestamp")) == len(often.pop("timestamp"))
+    assert ours == often
+
+
+def test_frequent_lines_are_readable_on_a_terminal() -> None:
+    stream = io.StringIO()
+    with log_state.kept():
+        configure_logging("info", "console", stream)
+        log_often("request", {"route": "/translate"})
+    assert "request" in stream.getvalue()
+    assert "route=/translate" in stream.getvalue()

@@ -20,7 +20,7 @@ from service.api.errors import INTERNAL, body_of
 from service.api.middleware.caller import scheme_of
 from service.api.paths import is_operators
 from service.api.state import Service
-from service.logs import describe_exception, get_logger
+from service.logs import describe_exception, get_logger, log_often
 from service.tracing import RequestSpan, Tracing
 
 log = get_logger(__name__)
@@ -88,8 +88,11 @@ class RequestLogMiddleware:
             "texts": context.texts,
             "characters": context.characters,
         }
-        write = log.debug if route in QUIET_ROUTES and exchange.status < 500 else log.info
-        write("request", **{name: value for name, value in values.items() if value is not None})
+        known = {name: value for name, value in values.items() if value is not None}
+        if route in QUIET_ROUTES and exchange.status < 500:
+            log.debug("request", **known)
+        else:
+            log_often("request", known)
         figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
         span.finish(
             exchange.method,

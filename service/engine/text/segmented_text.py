@@ -60,6 +60,11 @@ class SegmentedText:
         decoded = tokenizer.locate(ids, own) if valued is None else valued.locate(ids, tokenizer, own)
         return decoded if self.short is None else self.short.write(decoded, shift)
 
+    def translated(self, number: int, ids: Sequence[int], tokenizer: Tokenizer) -> str:
+        """Return the text of a segment's translation: that of `locate`."""
+        plain = self.short is None and number not in self.valued
+        return tokenizer.decode(ids) if plain else self.locate(number, ids, tokenizer).text
+
     def reading_terms(self, number: int, tokenizers: Tokenizers) -> SegmentedText:
         """Return the same text, but the model reads target terms in a segment, in the places of the source terms."""
         segment, valued = self.segments[number], self.valued[number]
@@ -112,12 +117,13 @@ def assemble(
 
     The n-th alternative takes the n-th best hypothesis of every segment that has one, and the best of the others.
     """
-    located = [
-        segmented.locate(number, result.hypotheses[0].ids, tokenizers.target) for number, result in enumerate(results)
+    best = [
+        segmented.translated(number, result.hypotheses[0].ids, tokenizers.target)
+        for number, result in enumerate(results)
     ]
     qualities = [
-        quality.judge(segmented.text[segment.start : segment.end], decoded.text, len(segment.ids), result.logprobs)
-        for segment, result, decoded in zip(segmented.segments, results, located, strict=True)
+        quality.judge(segmented.text[segment.start : segment.end], translation, len(segment.ids), result.logprobs)
+        for segment, result, translation in zip(segmented.segments, results, best, strict=True)
     ]
     joined = join(segmented.text, segmented.spans, [each.target_text for each in qualities])
     details = tuple(
@@ -127,24 +133,24 @@ def assemble(
         for number, result in enumerate(results)
         if result.weights is not None
     )
-    others = _alternatives(segmented, results, located, tokenizers.target) if alternatives else []
+    others = _alternatives(segmented, results, best, tokenizers.target) if alternatives else []
     placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
     others = [text for text in others if text != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 
 
 def _alternatives(
-    segmented: SegmentedText, results: Sequence[SegmentResult], best: Sequence[Decoded], tokenizer: Tokenizer
+    segmented: SegmentedText, results: Sequence[SegmentResult], best: Sequence[str], tokenizer: Tokenizer
 ) -> list[str]:
     texts: list[list[str]] = []
-    for number, (result, decoded) in enumerate(zip(results, best, strict=True)):
+    for number, (result, text) in enumerate(zip(results, best, strict=True)):
         others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
         further = (
-            segmented.locate(number, ids, tokenizer).text
+            segmented.translated(number, ids, tokenizer)
             for ids in others
             if segmented.holds_all(number, ids, tokenizer)
         )
-        texts.append(list(dict.fromkeys([decoded.text, *further])))
+        texts.append(list(dict.fromkeys([text, *further])))
     most = max(map(len, texts), default=0)
     ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
     joined = (join(segmented.text, segmented.spans, chosen) for chosen in ranked)

@@ -101,7 +101,7 @@ async def stream_segmented(
             else:
                 async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
                     yield token
-                sentence.text = tokenizers.target.locate(sentence.ids).text
+                sentence.text = tokenizers.target.decode(sentence.ids)
             source_text = segmented.text[segment.start : segment.end]
             judged = source.quality.judge(source_text, sentence.text, len(segment.ids), sentence.logprobs)
             qualities.append(judged.quality)

@@ -206,3 +206,9 @@ def test_a_token_writer_gives_what_decoding_the_tokens_so_far_gives(ids: list[in
     for count, number in enumerate(ids, start=1):
         decoded = tokenizer.locate(ids[:count], shift=shift)
         assert writer.add(number) == (decoded.tokens[-1], decoded.text)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(st.integers(0, 450), st.integers(260, 399)), max_size=24))
+def test_a_decoded_text_is_that_of_its_located_tokens(ids: list[int]) -> None:
+    assert small_tokenizer().decode(ids) == small_tokenizer().locate(ids).text
