@@ -12,6 +12,7 @@ from starlette.routing import Route
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
 from service.api import docs_page
+from service.api.direct_route import DirectDispatch
 from service.api.documents import ServiceEngine
 from service.api.error_handlers import install_error_handlers
 from service.api.extensions import libretranslate, open_inference, repository
@@ -132,6 +133,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     install_error_handlers(app)
     install_openapi(app)
     access = AccessRules(settings, keys, limits)
+    app.add_middleware(DirectDispatch, routes=[*translate.router.routes, *stream.router.routes])
     app.add_middleware(BodyAccessMiddleware, access=access)
     app.add_middleware(BodyLimitMiddleware, service=service)
     app.add_middleware(HeadAccessMiddleware, access=access)

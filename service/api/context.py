@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -52,7 +52,7 @@ class RequestContext:
 
 def new_request_id(offered: str | None) -> str:
     """Return the client's own X-Request-ID if it is short and plain, otherwise a new one."""
-    return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else uuid.uuid4().hex
+    return offered if offered is not None and ACCEPTED_ID.fullmatch(offered) else os.urandom(16).hex()
 
 
 def trace_id_of(traceparent: str | None) -> str | None:

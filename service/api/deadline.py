@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service.engine import DeadlineExceeded
+from service.engine import DeadlineExceeded, TimeLimit
 
 Result = TypeVar("Result")
 
@@ -31,10 +30,10 @@ class Deadline:
     async def wait_for(self, work: Awaitable[Result]) -> Result:
         """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
         try:
-            async with asyncio.timeout(max(self.at + GRACE_SECONDS - time.monotonic(), 0.0)) as timer:
+            with TimeLimit(self.at + GRACE_SECONDS - time.monotonic()) as limit:
                 return await work
         except TimeoutError:
-            if not timer.expired():
+            if not limit.expired:
                 raise
             raise DeadlineExceeded(
                 f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."

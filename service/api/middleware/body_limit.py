@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import chain
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,11 +14,11 @@ from service.access.bodies import Bodies
 from service.api.context import ClientDisconnected
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
-from service.api.middleware.caller import address_of
+from service.api.middleware.caller import address_of, header
 from service.api.paths import UPLOADS
 from service.api.state import Service
 from service.documents.limits import MIB
-from service.engine import CallStage
+from service.engine import CallStage, TimeLimit
 
 
 class BodyLimitMiddleware:
@@ -57,7 +57,7 @@ class BodyLimitMiddleware:
 
     async def _read(self, scope: Scope, receive: Receive, held: _ReservedMemory) -> bytes:
         # Our own server's protocol has checked these two already.
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > self.header_limit:
+        if sum(map(len, chain.from_iterable(scope["headers"]))) > self.header_limit:
             raise ApiError(
                 f"The headers are larger than {self.header_limit} bytes; send fewer of them.",
                 status=431,
@@ -70,12 +70,12 @@ class BodyLimitMiddleware:
                 code="url_too_long",
             )
         limit = self.upload_limit if scope["path"] in UPLOADS else self.limit
-        declared = Headers(scope=scope).get("content-length", "")
+        declared = header(scope, b"content-length") or ""
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
             raise _too_large(limit)
         parts: list[bytes] = []
         try:
-            async with asyncio.timeout(self.timeout):
+            with TimeLimit(self.timeout):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":

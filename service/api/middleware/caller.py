@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from service.access.addresses import Network, client_address, is_trusted
@@ -13,20 +12,28 @@ from service.access.addresses import Network, client_address, is_trusted
 def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
     """Return the address, or IPv6 network, of a caller, which trusted proxies may report."""
     client = scope.get("client")
-    forwarded = Headers(scope=scope).getlist("x-forwarded-for")
+    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
     return client_address(client[0] if client else None, forwarded, proxies)
 
 
 def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
     """Return the scheme of a caller's request, which a trusted proxy may report in X-Forwarded-Proto."""
     client = scope.get("client")
-    claimed = Headers(scope=scope).get("x-forwarded-proto", "").strip().lower()
+    claimed = (header(scope, b"x-forwarded-proto") or "").strip().lower()
     if claimed in ("http", "https") and client and is_trusted(client[0], proxies):
         return claimed
     return str(scope.get("scheme", "http"))
 
 
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the value of a header by its name in small letters; the first of several."""
+    for own, value in scope["headers"]:
+        if own == name:
+            return str(value, "latin-1")
+    return None
+
+
 def bearer(scope: Scope) -> str | None:
     """Return the token of an `Authorization: Bearer` header."""
-    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None

@@ -17,7 +17,7 @@ from service.access.addresses import parse_networks
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.deadline import Deadline
 from service.api.errors import INTERNAL, body_of
-from service.api.middleware.caller import scheme_of
+from service.api.middleware.caller import header, scheme_of
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often
@@ -55,8 +55,8 @@ class RequestLogMiddleware:
             return
         headers = Headers(scope=scope)
         deadline = Deadline.after(self.service.settings.request_timeout_seconds)
-        request_id = new_request_id(headers.get("x-request-id"))
-        context = RequestContext(request_id, deadline, trace_id_of(headers.get("traceparent")))
+        request_id = new_request_id(header(scope, b"x-request-id"))
+        context = RequestContext(request_id, deadline, trace_id_of(header(scope, b"traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
         tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from service.engine.errors import DeadlineExceeded
 from service.engine.events import CallStage
 from service.engine.scheduling.admission import QueueStatus
+from service.engine.time_limit import TimeLimit
 from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
 
 Result = TypeVar("Result")
@@ -113,10 +114,10 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
     if deadline is None:
         return await work
     try:
-        async with asyncio.timeout(max(deadline - time.monotonic(), 0.0)) as timer:
+        with TimeLimit(deadline - time.monotonic()) as limit:
             return await work
     except TimeoutError:
-        if not timer.expired():
+        if not limit.expired:
             raise
         raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
@@ -125,6 +126,8 @@ async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
     if all(future.done() for future in futures):  # from the cache: no turn of the event loop is needed
         return [future.result() for future in futures]
     try:
+        if len(futures) == 1:  # the usual case, without the bookkeeping of several
+            return [await asyncio.wrap_future(futures[0])]
         return list(await asyncio.gather(*(asyncio.wrap_future(future) for future in futures)))
     except BaseException:
         _give_up(futures)

@@ -134,7 +134,7 @@ def assemble(
         if result.weights is not None
     )
     others = _alternatives(segmented, results, best, tokenizers.target) if alternatives else []
-    placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
+    placed = tuple(each.placed(start) for each, start in zip(qualities, joined.starts, strict=True))
     others = [text for text in others if text != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 
