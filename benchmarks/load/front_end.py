@@ -67,7 +67,7 @@ PARTS = {
 WHOLE = {
     "application": ("service.api.middleware.request_log:RequestLogMiddleware.__call__",),
     "access and body": ("service.api.middleware.access:HeadAccessMiddleware.__call__",),
-    "route": ("service.api.direct_route:DirectRoute.handle",),
+    "route": ("service.api.direct_route:DirectDispatch.__call__",),
     "translation": ("service.engine.translation.translator:Translator.translate",),
 }
 

@@ -17,6 +17,7 @@ from service.api.errors import ApiError
 from service.api.middleware.caller import address_of, header
 from service.api.paths import UPLOADS
 from service.api.state import Service
+from service.api.turns import Turns
 from service.documents.limits import MIB
 from service.engine import CallStage, TimeLimit
 
@@ -35,6 +36,7 @@ class BodyLimitMiddleware:
         self.timeout = service.settings.body_timeout_seconds
         self.tracing = service.tracing
         self.proxies = parse_networks(service.settings.trusted_proxies)
+        self.turns = Turns()
         roomy = settings.buffered_bodies_limit >= self.upload_limit
         self.bodies = Bodies(settings.buffered_bodies_limit, self.upload_limit if roomy else self.limit)
 
@@ -44,6 +46,7 @@ class BodyLimitMiddleware:
             await self.app(scope, receive, send)
             return
         began = time.monotonic()
+        self.turns.arrived()
         with _ReservedMemory(self.bodies, address_of(scope, self.proxies)) as held:
             try:
                 body = await self._read(scope, receive, held)
@@ -124,6 +127,7 @@ class BodyLimitMiddleware:
 
         watcher = asyncio.create_task(watch())
         try:
+            await self.turns.take(len(body))
             await self.app(scope, replay, note)
         except asyncio.CancelledError:
             # If the server stops and cancels this task as well, that counts.

@@ -1,0 +1,74 @@
+"""Large requests begin one by one, after everything that arrives with them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.api import turns
+from service.api.turns import LARGE, Turns
+
+
+@pytest.fixture
+def order() -> list[str]:
+    return []
+
+
+async def begin(own: Turns, order: list[str], name: str, size: int) -> None:
+    own.arrived()
+    await own.take(size)
+    order.append(name)
+
+
+async def test_small_requests_never_wait_and_large_ones_keep_their_order(order: list[str]) -> None:
+    own = Turns()
+    requests = [("large 1", LARGE), ("large 2", LARGE + 1), ("small", LARGE - 1)]
+    await asyncio.gather(*(begin(own, order, *request) for request in requests))
+    assert order == ["small", "large 1", "large 2"]
+
+
+async def test_a_large_request_lets_later_small_ones_pass(order: list[str]) -> None:
+    own = Turns()
+    waiting = asyncio.create_task(begin(own, order, "large", LARGE))
+    for number in range(5):
+        await asyncio.sleep(0)
+        await begin(own, order, f"small {number}", 1)
+    await waiting
+    assert order == [*(f"small {number}" for number in range(5)), "large"]
+
+
+async def test_only_one_large_request_begins_in_a_round(order: list[str]) -> None:
+    own = Turns()
+    tasks = [asyncio.create_task(begin(own, order, str(number), LARGE)) for number in range(8)]
+    most = 0
+    while not all(task.done() for task in tasks):
+        before = len(order)
+        await asyncio.sleep(0)
+        most = max(most, len(order) - before)
+    assert most == 1
+    assert order == [str(number) for number in range(8)]
+
+
+async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
+    order: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
+    own = Turns()
+    waiting = asyncio.create_task(begin(own, order, "large", LARGE))
+    async with asyncio.timeout(10):
+        while not waiting.done():
+            own.arrived()
+            await asyncio.sleep(0)
+    assert order == ["large"]
+
+
+async def test_a_client_that_leaves_costs_no_turn(order: list[str]) -> None:
+    own = Turns()
+    first, second = (asyncio.create_task(begin(own, order, name, LARGE)) for name in ("first", "second"))
+    await asyncio.sleep(0)
+    first.cancel()
+    await second
+    assert order == ["second"]
+    await begin(own, order, "third", LARGE)
+    assert order == ["second", "third"]
