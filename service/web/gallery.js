@@ -8,8 +8,9 @@ const $ = (id) => document.getElementById(id);
 
 // Each group with its models: the ending of a bundle's name, and what it is called.
 const RNN = "gallery-rnn";
-const TRANSFORMER = "gallery-transformer";
-const groups = () => [
+// The repository has a small Transformer; the grid's own ones are too large for it.
+const transformer = () => (gallery().some((one) => one.name === "gallery-transformer") ? "gallery-transformer" : "gallery-transformer-small");
+const groups = (TRANSFORMER = transformer()) => [
   [t("Where a step looks"), [[RNN, t("soft")], [`${RNN}-attention-hard`, t("hard")], [`${RNN}-attention-local`, t("local")], [`${RNN}-attention-monotonic`, t("monotonic")], [`${RNN}-attention-none`, t("none")]]],
   [t("Score"), [[RNN, t("additive")], [`${RNN}-score-dot`, t("dot product")], [`${RNN}-score-scaled-dot`, t("scaled dot product")], [`${RNN}-score-general`, t("general")], [`${RNN}-score-gaussian`, t("Gaussian")], [`${RNN}-score-concat`, t("linear")]]],
   [t("Network"), [[RNN, "GRU"], [`${RNN}-cell-lstm`, "LSTM"], [`${RNN}-encoder-convolutional`, t("convolutions")], [TRANSFORMER, "Transformer"]]],

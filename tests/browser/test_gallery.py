@@ -56,7 +56,7 @@ def test_groups_and_single_kinds_are_switched_and_the_address_keeps_them(page: P
     page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
     drawn(page)
     groups = page.locator("#gallery .chooser[role=group]")
-    expect(groups).to_have_count(3)
+    expect(groups).to_have_count(6)
     page.get_by_role("button", name="Score", exact=True).click()
     expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-score-dot")
     expect(page.get_by_role("button", name="dot product", exact=True)).to_have_attribute("aria-pressed", "true")
@@ -83,3 +83,13 @@ def test_an_example_of_the_grammar_is_a_click_away_and_translates_by_the_ordinar
     expect(page.locator("#figure svg")).to_contain_text("black")
     options = page.get_by_label("Model").locator("option").all_inner_texts()
     assert not [option for option in options if "gallery" in option]
+
+
+def test_a_transformer_with_and_without_positions_and_the_decoder_one_step_later(page: Page, url: str) -> None:
+    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
+    drawn(page)
+    page.get_by_role("button", name="Positions", exact=True).click()
+    expect(page.locator("#figure svg")).to_contain_text("gallery-transformer-small-positions-none")
+    page.get_by_role("button", name="Query", exact=True).click()
+    expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-conditional")
+    expect(page.get_by_role("button", name="state after the previous word")).to_have_attribute("aria-pressed", "true")
