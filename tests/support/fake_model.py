@@ -130,6 +130,7 @@ class ScriptedModel:
     before: Callable[[str, int], None] | None = None  # told of every call with its rows, before it runs; may raise
     calls: list[tuple[str, int]] = field(default_factory=list)
     weighted: bool = True  # whether its steps return weights
+    step_cost: int | None = 1024
 
     def called(self, what: str, rows: int) -> None:
         self.calls.append((what, rows))

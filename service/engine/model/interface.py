@@ -83,6 +83,11 @@ class Model(Protocol):
         """Return the longest target that the graphs accept, in tokens, </s> counted."""
         ...
 
+    @property
+    def step_cost(self) -> int | None:
+        """Return the cost of another step, in source positions of padding; None: padding costs next to nothing."""
+        ...
+
     def encode(self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None) -> Encoded:
         """Run the encoder over sentences, each ending with </s>.
 

@@ -1,13 +1,13 @@
 """The decode loop of one thread: schedule, run, update, once for each step.
 
-There is one batch for each beam width in use; they take turns. All of this runs in the thread itself.
+There are one or two batches for each beam width in use; they take turns. All of this runs in the thread itself.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from service.engine.attention.quality_signals import repeats
 from service.engine.attention.selection import check_size
@@ -15,10 +15,12 @@ from service.engine.errors import EngineError
 from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
 from service.engine.model.interface import Model
 from service.engine.scheduling.batch import Batch, Finished
+from service.engine.scheduling.batch_choice import Running, choose_batches
 from service.engine.scheduling.requests import PendingSentence, RequestTable
 from service.engine.types import SentenceResult
 
 RunningBatch = Batch[PendingSentence]
+BatchKey = tuple[int, int]  # beam width, and the number of the batch among those of this width
 _LOG = logging.getLogger(__name__)
 
 
@@ -38,7 +40,7 @@ class DecodeLoop:
         self._name, self._model, self._number = name, model, number
         self._table, self._on_event, self._clock = table, on_event, clock
         self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # the kinds of run that may fail
-        self._batches: dict[int, RunningBatch] = {}
+        self._batches: dict[BatchKey, RunningBatch] = {}
         self._next_deadline = float("inf")  # no running sentence expires before this
         self._thread = threading.Thread(target=self._run, name=f"engine-{name}-{number}", daemon=True)
 
@@ -90,14 +92,33 @@ class DecodeLoop:
             request.joined = now
             self._next_deadline = min(self._next_deadline, _deadline(request))
         try:
-            for (beam_size, _), together in _of_one_encoder_run(requests).items():
-                if beam_size not in self._batches:
-                    self._batches[beam_size] = Batch(self._model, beam_size)
-                _join(self._batches[beam_size], together)
+            for key, of_batch in self._by_batch(requests).items():
+                if key not in self._batches:
+                    self._batches[key] = Batch(self._model, key[0])
+                for together in _of_one_encoder_run(of_batch):
+                    _join(self._batches[key], together)
         except Exception:
             self._table.run_failed(self._join_run, [*requests, *self._clear()])
             return
         self._table.run_succeeded(self._join_run)
+
+    def _by_batch(self, requests: Sequence[PendingSentence]) -> dict[BatchKey, list[PendingSentence]]:
+        """Return the sentences that join each batch."""
+        by_width: dict[int, list[PendingSentence]] = {}
+        for request in requests:
+            by_width.setdefault(request.job.search.beam_size, []).append(request)
+        joining: dict[BatchKey, list[PendingSentence]] = {}
+        for width, of_width in by_width.items():
+            running = self._running(width, 0), self._running(width, 1)
+            sources = [len(request.job.source_ids) for request in of_width]
+            for request, number in zip(of_width, choose_batches(sources, running, self._model.step_cost), strict=True):
+                joining.setdefault((width, number), []).append(request)
+        return joining
+
+    def _running(self, width: int, number: int) -> Running:
+        batch = self._batches.get((width, number))
+        owners = batch.owners if batch is not None else ()
+        return Running(len(owners), max((len(request.job.source_ids) for request in owners), default=0))
 
     def _run_step(self, batch: RunningBatch) -> list[Finished[PendingSentence]] | None:
         """Decode one token of every row and return the finished sentences; None if the run failed."""
@@ -203,13 +224,13 @@ class DecodeLoop:
             self._table.decoder_ended()
 
 
-def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> dict[tuple[int, int], list[PendingSentence]]:
-    """Return groups of sentences that can join together: those of one beam width and one encoder run."""
-    groups: dict[tuple[int, int], list[PendingSentence]] = {}
+def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> Iterable[list[PendingSentence]]:
+    """Return groups of sentences that can join together: those of one encoder run."""
+    groups: dict[int, list[PendingSentence]] = {}
     for request in requests:
         assert request.memory is not None
-        groups.setdefault((request.job.search.beam_size, id(request.memory[0])), []).append(request)
-    return groups
+        groups.setdefault(id(request.memory[0]), []).append(request)
+    return groups.values()
 
 
 def _join(batch: RunningBatch, requests: Sequence[PendingSentence]) -> None:

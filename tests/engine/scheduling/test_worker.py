@@ -154,6 +154,17 @@ def test_never_more_rows_run_than_the_budget_allows() -> None:
     assert max(rows for what, rows in model.calls if what == "step") <= 10
 
 
+def test_a_long_sentence_runs_apart_from_many_short_ones_and_rows_are_counted_together() -> None:
+    model = ScriptedModel(copying_rule(VOCABULARY), step_cost=40)
+    with working(model, WorkerSettings(Budget(rows=16))) as (worker, _):
+        jobs = [job(*range(3, 29), max_length=40), *(job(3, 4) for _ in range(40))]
+        found = [future.result(10).hypotheses[0].ids for future in worker.submit_all(jobs)]
+    assert found == [(*range(3, 29), EOS), *[(3, 4, EOS)] * 40]
+    steps = [rows for what, rows in model.calls if what == "step"]
+    assert max(steps) == 14  # the long one takes one of the sixteen rows, and one is kept for short requests
+    assert steps.count(1) >= 27
+
+
 def test_rows_that_become_free_are_taken_at_the_next_step() -> None:
     model = ScriptedModel(copying_rule(VOCABULARY))
     with working(model, WorkerSettings(Budget(rows=8))) as (worker, _):
