@@ -19,6 +19,7 @@ class TranslationOptions(TypedDict, total=False):
     beam_size: int  # 1 (greedy) to 8; default: the model's own
     length_penalty: float  # 0 compares sums of log-probabilities, 1 their means
     max_length: int  # most tokens of a sentence
+    repetition_guard: bool  # whether endless repetition is stopped; default: the model's own
     values: Literal["localize", "keep", "off"]  # what becomes of numbers, addresses and the like
     alternatives: int  # number of further translations
     glossary: Mapping[str, str | Sequence[str]]  # source term: target term, or several accepted forms
@@ -57,6 +58,7 @@ class AttentionOptions(TypedDict, total=False):
     beam_size: int
     length_penalty: float
     max_length: int
+    repetition_guard: bool
     values: Literal["localize", "keep", "off"]
 
 

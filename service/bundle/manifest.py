@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSIONS = (1, 2)
 """Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
-`targets`, `target_tokenizer`, `source_end`, `special_ids.unk` and `decoding.early_stopping`."""
+`targets`, `target_tokenizer`, `source_end`, `special_ids.unk`, `decoding.early_stopping` and
+`decoding.repetition_guard`."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
@@ -125,6 +126,7 @@ class DecodingDefaults:
     length_penalty: float = 1.0
     wrap_tokens: int | None = None  # sentences with more source tokens are translated in parts
     early_stopping: EarlyStopping | None = None  # when a beam search ends; None: by our own rule
+    repetition_guard: bool | None = None  # whether endless repetition is stopped (service.bundle.repetition); None: yes
 
 
 LARGE_PARAMETERS = 32_000_000

@@ -63,6 +63,7 @@ class TranslationOptions:
     min_quality: float | None = None  # sentences below it are marked; None: no sentence is
     keep_source: bool = False  # sentences below min_quality are not translated
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
+    repetition_guard: bool | None = None  # whether endless repetition is stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +287,7 @@ class SearchOptions(Message):
     min_length: int = 0  # </s> not counted
     n_best: int = 1  # hypotheses wanted; at most beam_size are found
     early_stopping: EarlyStopping | None = None  # when the search ends; None: by our own rule
+    repetition_guard: bool = True  # whether endless repetition is stopped
 
 
 @dataclass(frozen=True, slots=True)

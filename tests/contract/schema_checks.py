@@ -36,6 +36,7 @@ DEPENDENT = (
     "format pharaoh holds one map",
     "view=contrast needs target_text",
     "two maps side by side",
+    "cell explains one weight",  # goes with one stage and format
     "view=steps",  # goes with one format, kind and tokens
     "glossary must be the name",  # in a form, an object or a list is JSON in a string
     "one model translates this pair",  # leg, which only pairs with two models have

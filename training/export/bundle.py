@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from tokenizers import Tokenizer
 from torch import nn
 
 from service.bundle.manifest import TARGET_TOKENIZER_NAME, TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
 from service.bundle.shortlist import SHORTLIST_NAME
+from service.bundle.vocabulary import BOS, PAD
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
@@ -29,7 +31,7 @@ from training.export.manifest import (
     graph_section,
     manifest_document,
 )
-from training.export.parameters import Parameters
+from training.export.parameters import OUTPUT_BIAS, Parameters, suppressed_bias
 from training.export.parity import Comparison, Exported, ParityLimits, check_parity
 from training.export.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import float_store, make_plan, quantised_store
@@ -54,6 +56,8 @@ class ExportOptions:
     """The shortlist for int8; None: the whole vocabulary."""
     produced: Tokens | None = None
     """The only tokens that a translation may contain, for int8 without a shortlist; None: the whole vocabulary."""
+    float_bias: npt.NDArray[np.float32] | None = None
+    """The output bias of fp32 graphs, where they score other tokens than the network; None: the network's own."""
     text_seen: bool = True
     """Whether the calibration pairs are real text."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
@@ -139,7 +143,7 @@ def _compare(
         places["fp32"] = folder.parent / "fp32"
         places["fp32"].mkdir()
         write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
-    graphs = Exported(places, align_of(model, options.alignment), options.always)
+    graphs = Exported(places, align_of(model, options.alignment), options.always, options.float_bias)
     return check_parity(network, model, graphs, pairs, options.limits)
 
 
@@ -176,12 +180,19 @@ def write_graphs(
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:
-        store = float_store(parameters, FLOAT_WEIGHTS)
+        store = float_store(_with_bias(parameters, options.float_bias), FLOAT_WEIGHTS)
         stores.append(store)
         sections["fp32"] = _write(config, Arithmetic(), store, folder, "fp32")
     for store in stores:
         store.write(folder)
     return sections
+
+
+def _with_bias(parameters: Parameters, bias: npt.NDArray[np.float32] | None) -> Parameters:
+    """Return the parameters with another output bias; None: as they are."""
+    if bias is None:
+        return parameters
+    return replace(parameters, vectors={**parameters.vectors, OUTPUT_BIAS: suppressed_bias(bias, (PAD, BOS))})
 
 
 def _write(

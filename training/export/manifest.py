@@ -77,7 +77,8 @@ def manifest_document(
     later = _of_version_2(model, subwords)
     sources, target = model.source_languages, {"target_language": model.targets[0].language}
     # The oldest format that suffices: older services can then read the bundle.
-    if len(sources) == 1 and not later and decoding.early_stopping is None:
+    new_settings = (decoding.early_stopping, decoding.repetition_guard)
+    if len(sources) == 1 and not later and new_settings == (None, None):
         return {"format_version": 1, "source_language": sources[0], **target, **document}
     target = {} if "targets" in later else target
     return {"format_version": 2, "source_languages": list(sources), **target, **document, **later}

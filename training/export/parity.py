@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from service.bundle.limits import SOURCE_STEP
@@ -73,6 +74,8 @@ class Exported:
     """The head from which the service reads alignments."""
     always: Tokens | None = None
     """The tokens that int8 steps score for every sentence; the lists of this comparison have all other tokens."""
+    float_bias: npt.NDArray[np.float32] | None = None
+    """The output bias of fp32 graphs; None: the network's own."""
 
 
 class ParityError(RuntimeError):
@@ -129,10 +132,28 @@ def check_parity(
         if precision == "fp16":
             results += _half(network, folder, exported.read, batches, limits)
         else:
-            results += _Gate(network, model, precision, vocabulary, exported).compare(batches, limits)
+            gate = _Gate(network, model, precision, vocabulary, exported)
+            with _output_bias(network, exported.float_bias if precision == "fp32" else None):
+                results += gate.compare(batches, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
+
+
+@contextmanager
+def _output_bias(network: Network, bias: npt.NDArray[np.float32] | None) -> Iterator[None]:
+    """Give the network another output bias for as long as it is open; None: its own."""
+    assert isinstance(network, nn.Module)
+    if bias is None:
+        yield
+        return
+    parameter = network.get_parameter("output_bias")
+    own = parameter.data
+    parameter.data = torch.from_numpy(bias)
+    try:
+        yield
+    finally:
+        parameter.data = own
 
 
 def half_provider() -> str | None:

@@ -12,10 +12,11 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from service.bundle.manifest import DecodingDefaults
+from training.imports import ctranslate2
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
 from training.imports.errors import ImportRefused
 from training.imports.files import read_object
@@ -23,7 +24,7 @@ from training.imports.source import ImportedModel
 
 METADATA, PIECES = "metadata.json", "sentencepiece.model"
 CREDIT = "Argos Open Technologies (Argos Translate)"
-SEARCH = DecodingDefaults(beam_size=4, length_penalty=0.2, early_stopping=True)
+SEARCH = replace(ctranslate2.SEARCH, beam_size=4, length_penalty=0.2)
 """How Argos Translate searches (``argostranslate/translate.py``), in CTranslate2."""
 _WANTED = {METADATA, PIECES, "README.md", "LICENSE", *(f"model/{name}" for name in (
     MODEL, "config.json", "shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json",

@@ -69,6 +69,7 @@ def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -
         alignment=model.alignment,
         decoding=model.decoding,
         produced=model.target.producible.astype(np.uint16),
+        float_bias=model.float_bias,
         shortlist=None if learned is None else learned.shortlist,
         text_seen=bool(options.text),
         limits=GATE,

@@ -27,15 +27,16 @@ from training.imports.sentencepiece_file import (
     model_of_vocabulary,
     read_sentencepiece,
 )
-from training.imports.source import ImportedModel, Origin, TextSide, producible_only
+from training.imports.source import ImportedModel, Origin, TextSide, only
 from training.imports.subwords import library_tokenizer
 from training.imports.tensors import Array
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
-SEARCH = DecodingDefaults(early_stopping=True)
-"""CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``)."""
+SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
+"""CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``), and lets a
+translation repeat itself."""
 LONGEST = 512
 MODEL = "model.bin"
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
@@ -80,7 +81,8 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
     state = ctranslate2_state(file, network, (source, target), where)
-    state["output_bias"] = producible_only(state["output_bias"], target.producible(models[1]))
+    bias = state["output_bias"]
+    state["output_bias"] = only(bias, target.producible(models[1]))
     source_side, target_side = (
         TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
         for model, vocabulary in zip(models, (source, target), strict=True)
@@ -94,6 +96,7 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
         targets=(TargetLanguage(language_tag(options.target[0], str(folder))),),
         network=network,
         state=state,
+        float_bias=only(bias, target.scored()),
         source=source_side,
         target=target_side,
         vocabulary_size=len(source),

@@ -21,7 +21,7 @@ from training.imports.languages import language_tag
 from training.imports.licences import opus_licence
 from training.imports.marian_names import marian_state
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, Positions, TextSide, producible_only
+from training.imports.source import ImportedModel, Origin, Positions, TextSide, only
 from training.imports.subwords import library_tokenizer
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
 from training.recipe import RecipeError, TransformerConfig, transformer_config
@@ -59,8 +59,8 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
     checkpoint, tensors = read_checkpoint(folder)
     source, target = _vocabularies(folder, config, network, models)
     state = marian_state(network, tensors, (source.rows, target.rows), str(checkpoint))
-    producible = target.producible(models[1])
-    state["output_bias"] = producible_only(state["output_bias"], producible)
+    bias = state["output_bias"]
+    state["output_bias"] = only(bias, target.producible(models[1]))
     sides = [
         TextSide(library_tokenizer(model, vocabulary.names, UNK, options.opus_text), vocabulary.producible(model))
         for model, vocabulary in zip(models, (source, target), strict=True)
@@ -73,6 +73,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         targets=targets,
         network=network,
         state=state,
+        float_bias=only(bias, target.scored()),
         source=sides[0],
         target=sides[1],
         vocabulary_size=len(source),
@@ -102,7 +103,7 @@ def _decoding(settings: Mapping[str, Any], where: Path) -> DecodingDefaults:
     if not isinstance(ending, bool) and ending != "never":
         raise ImportRefused(f"{where}: early_stopping is {ending!r}; true, false and 'never' can be imported")
     beam_size = min(int(settings.get("num_beams") or 4), _BEAM_LIMIT)
-    return DecodingDefaults(beam_size, float(penalty), early_stopping=ending)
+    return DecodingDefaults(beam_size, float(penalty), early_stopping=ending, repetition_guard=False)
 
 
 def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> TransformerConfig:

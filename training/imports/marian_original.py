@@ -53,7 +53,7 @@ class MarianOriginal:
                     length_penalty=decoding.length_penalty,
                     early_stopping=decoding.early_stopping or False,
                     do_sample=False,
-                    max_length=min(2 * ids.shape[1] + 9, 512),
+                    max_length=min(2 * ids.shape[1] + 10, 512),  # ours, the start, and the end that it forces
                     bad_words_ids=self._never,
                     renormalize_logits=True,
                 )

@@ -66,7 +66,9 @@ class ImportedModel:
     targets: tuple[TargetLanguage, ...]
     network: TransformerConfig
     state: StateArrays
-    """Under the names of ``training.networks.Transformer``."""
+    """Under the names of ``training.networks.Transformer``; the target's own pieces are the only ones within reach."""
+    float_bias: npt.NDArray[np.float32]
+    """The output bias of float graphs, with all that the original may choose within reach."""
     source: TextSide
     target: TextSide
     vocabulary_size: int
@@ -81,8 +83,8 @@ class ImportedModel:
     """The original's id of each of our ids, of the source and of the target: for comparisons with the original."""
 
 
-def producible_only(bias: npt.NDArray[np.float32], producible: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Return the output bias [V] with every id out of reach that no translation holds; Marian suppresses <unk>, too."""
+def only(bias: npt.NDArray[np.float32], ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Return the output bias [V] with all other ids out of reach; <unk> is never given, as Marian suppresses it."""
     result = np.full_like(bias, SUPPRESSED)
-    result[producible] = bias[producible]
+    result[ids] = bias[ids]
     return result

@@ -41,6 +41,12 @@ class Vocabulary:
         known = [EOS, *(number for number, name in enumerate(self.names) if name in cut and self._has_row(number))]
         return np.array(sorted(set(known)), np.int64)
 
+    def scored(self) -> npt.NDArray[np.int64]:
+        """Return the ids that the original scores as we do: </s>, and all that have a row of their own."""
+        own = ~np.isin(self.rows, self.rows[[PAD, BOS, UNK]])
+        own[EOS] = True
+        return np.flatnonzero(own)
+
     def _has_row(self, number: int) -> bool:
         return number not in (PAD, BOS, UNK) and bool(self.rows[number] != self.rows[UNK])
 

@@ -91,6 +91,7 @@ def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings
         beam_size=parameters.beam_size,
         length_penalty=parameters.length_penalty,
         max_length=parameters.max_length,
+        repetition_guard=parameters.repetition_guard,
         values=parameters.values or settings.values,
         min_quality=parameters.min_quality,
         keep_source=parameters.below_min_quality == "keep_source",

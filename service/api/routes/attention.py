@@ -333,6 +333,7 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
             beam_size=fields.beam_size,
             length_penalty=fields.length_penalty,
             max_length=fields.max_length,
+            repetition_guard=fields.repetition_guard,
             values=fields.values or values,
         ),
     )

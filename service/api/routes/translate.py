@@ -86,6 +86,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         beam_size=fields.beam_size,
         length_penalty=fields.length_penalty,
         max_length=fields.max_length,
+        repetition_guard=fields.repetition_guard,
         values=fields.values or settings.values,
         alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
         details=fields.details,

@@ -125,6 +125,7 @@ Number = Annotated[float, BeforeValidator(decimal)]
 OptionalNumber = Annotated[float | None, BeforeValidator(decimal)]
 Count = Annotated[int, BeforeValidator(count)]
 Flag = Annotated[bool, BeforeValidator(flag)]
+OptionalFlag = Annotated[bool | None, BeforeValidator(flag)]
 Lowered = BeforeValidator(lowered)
 
 
@@ -150,6 +151,10 @@ class Fields(Schema):
 
 
 Values = Annotated[Literal["localize", "keep", "off"] | None, Lowered, Accepts("one of localize, keep, off")]
+REPETITION_GUARD = (
+    "Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, false for "
+    "imported ones"
+)
 VALUES = (
     "What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: each arrives "
     "exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: text as any other. "
@@ -243,6 +248,7 @@ class Decoding(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
+    repetition_guard: OptionalFlag = Field(None, description=REPETITION_GUARD)
     values: Values = Field(None, description=VALUES)
 
 

@@ -18,11 +18,13 @@ from pydantic import (
 
 from service.api.schemas.common import (
     GLOSSARY,
+    REPETITION_GUARD,
     VALUES,
     Accepts,
     Fields,
     Flag,
     Glossary,
+    OptionalFlag,
     OptionalNumber,
     OptionalWholeNumber,
     Schema,
@@ -161,6 +163,7 @@ class InferenceParameters(Fields):
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE)
     length_penalty: OptionalNumber = Field(None, ge=0, le=MAX_LENGTH_PENALTY)
     max_length: OptionalWholeNumber = Field(None, ge=1)
+    repetition_guard: OptionalFlag = Field(None, description=REPETITION_GUARD)
     values: Values = Field(None, description=VALUES)
     min_quality: OptionalNumber = Field(None, ge=0, le=1, description="Of the sentences; see `below_min_quality`")
     below_min_quality: Literal["mark", "keep_source"] = Field(

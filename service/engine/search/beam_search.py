@@ -146,7 +146,7 @@ class Beam:
         arrays["scores"][index] = -np.inf
         arrays["scores"][index, 0] = 0.0
         arrays["tokens"][index] = self._bos
-        self._guard.reset(index, source_ids)
+        self._guard.reset(index, source_ids if search.repetition_guard else None)
         self._values.add(index, values)
         self._finished.append([])
         self._n_best.append(min(search.n_best, self.beam_size))

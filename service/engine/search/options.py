@@ -25,7 +25,10 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     if options.max_length is not None and options.max_length <= options.min_length:
         raise InvalidOption(f"max_length is {options.max_length}; it must be more than min_length and at least 1.")
     ending = defaults.early_stopping if options.early_stopping is None else options.early_stopping
-    return replace(options, beam_size=beam_size, length_penalty=length_penalty, early_stopping=ending)
+    guard = defaults.repetition_guard if options.repetition_guard is None else options.repetition_guard
+    guard = True if guard is None else guard
+    settled = replace(options, beam_size=beam_size, length_penalty=length_penalty)
+    return replace(settled, early_stopping=ending, repetition_guard=guard)
 
 
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
@@ -52,6 +55,7 @@ def penalty_of(options: TranslationOptions) -> float:
 def search_options(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
     """Settle how to search for so many source tokens; counts include </s>, and the options are complete."""
     assert options.beam_size is not None, "complete() fills it in"
+    assert options.repetition_guard is not None, "complete() fills it in"
     min_length = min(options.min_length, target_limit - 2)
     n_best = options.alternatives + 1
     return SearchOptions(
@@ -61,6 +65,7 @@ def search_options(options: TranslationOptions, source_tokens: int, target_limit
         min_length=min_length,
         n_best=n_best,
         early_stopping=options.early_stopping,
+        repetition_guard=options.repetition_guard,
     )
 
 

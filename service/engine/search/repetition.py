@@ -16,6 +16,8 @@ from service.engine.types import IntArray
 
 _NOTHING = -1  # the value of the positions before the first token: equal to no id
 
+_ENDLESS = np.iinfo(np.int32).max  # a limit that no translation reaches
+
 
 class RepetitionGuard:
     """The last tokens and running cycles of B sentences with K beams; arrays are [B, K, MAX_PERIOD]."""
@@ -25,14 +27,14 @@ class RepetitionGuard:
         self._runs = np.empty((0, beam_size, MAX_PERIOD), np.int32)
         self._limits = np.empty((0, MAX_PERIOD), np.int32)
 
-    def reset(self, index: int, source_ids: Sequence[int]) -> None:
-        """Reset sentence `index`, with the limits of its source."""
+    def reset(self, index: int, source_ids: Sequence[int] | None) -> None:
+        """Reset sentence `index`, with the limits of its source; None: it may repeat itself without end."""
         self._recent = grow(self._recent, index + 1)
         self._runs = grow(self._runs, index + 1)
         self._limits = grow(self._limits, index + 1)
         self._recent[index] = _NOTHING
         self._runs[index] = 0
-        self._limits[index] = run_limits(source_ids)
+        self._limits[index] = _ENDLESS if source_ids is None else run_limits(source_ids)
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""

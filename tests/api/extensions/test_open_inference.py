@@ -83,12 +83,16 @@ async def test_texts_are_translated(client: httpx.AsyncClient, path: str) -> Non
 
 
 async def test_only_what_is_asked_for_is_computed(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
-    request = {"inputs": [text("go")], "outputs": [{"name": "translation"}], "parameters": {"beam_size": 2}}
+    request = {
+        "inputs": [text("go")],
+        "outputs": [{"name": "translation"}],
+        "parameters": {"beam_size": 2, "repetition_guard": True},
+    }
     body = (await client.post(f"{MODEL}/infer", json=request)).json()
     assert [output["name"] for output in body["outputs"]] == ["translation"]
     assert "id" not in body
     options: Any = registry["transformer-en-fr"].calls[0][1]
-    assert (options.beam_size, options.details) == (2, False)
+    assert (options.beam_size, options.details, options.repetition_guard) == (2, False, True)
 
 
 @pytest.mark.parametrize("tensor", [text("a", "b", shape=[2, 1], data=[["a"], ["b"]]), text("a", "b", shape=[1.0, 2])])

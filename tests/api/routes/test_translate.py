@@ -138,11 +138,19 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.As
 
 async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
     await post(
-        client, beam_size=2.0, length_penalty=0.5, max_length=30, model="bahdanau", alternatives=1, values="Keep"
+        client,
+        beam_size=2.0,
+        length_penalty=0.5,
+        max_length=30,
+        model="bahdanau",
+        alternatives=1,
+        values="Keep",
+        repetition_guard="off",
     )
     await client.post("/translate", data={**TEXT, "beam_size": "2", "details": "on", "length_penalty": "", "model": ""})
     first, second = (registry[name].calls[0][1] for name in ("bahdanau-en-fr", "transformer-en-fr"))
-    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1, values="keep")
+    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1, values="keep",
+                                       repetition_guard=False)  # fmt: skip
     assert second == TranslationOptions(beam_size=2, details=True)
 
 

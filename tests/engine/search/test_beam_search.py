@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.bundle.manifest import EarlyStopping
+from service.bundle.manifest import DecodingDefaults, EarlyStopping
 from service.engine.scheduling.batch import Batch
 from service.engine.search.beam_search import candidates_for
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob
+from service.engine.search.options import complete, search_options
+from service.engine.types import Hypothesis, SearchOptions, SentenceJob, TranslationOptions
 from tests.support.fake_model import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
 
 ENDINGS: list[EarlyStopping | None] = [None, False, True, "never"]
@@ -148,6 +149,45 @@ def test_the_end_waits_for_the_minimum_length(beam_size: int) -> None:
     assert free.ids == (EOS,)
     assert len(held.ids) == 6
     assert held.ids[-1] == EOS
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_model_that_repeats_itself_is_stopped_only_with_the_guard(beam_size: int) -> None:
+    def endless(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        return normalised(np.array([0, 0, 1.0, 9.0, 0.5, 0.2]))
+
+    [[guarded]] = search(endless, [(5, EOS)], SearchOptions(beam_size, max_length=20))
+    [[free]] = search(endless, [(5, EOS)], SearchOptions(beam_size, max_length=20, repetition_guard=False))
+    assert free.ids == (3,) * 20
+    assert (3,) * 6 not in [guarded.ids[at : at + 6] for at in range(len(guarded.ids))]
+
+
+def test_sentences_of_one_batch_keep_their_own_guards() -> None:
+    def endless(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        return normalised(np.array([0, 0, 1.0, 9.0, 0.5, 0.2]))
+
+    options = [SearchOptions(4, max_length=20, repetition_guard=guard) for guard in (False, True, False)]
+    sources = [(5, EOS)] * 3
+    model = ScriptedModel(endless)
+    batch: Batch[int] = Batch(model, 4)
+    jobs = [(at, SentenceJob(source, options[at])) for at, source in enumerate(sources)]
+    batch.join(model.encode(sources), range(3), jobs)
+    found: dict[int, tuple[Hypothesis, ...]] = {}
+    while len(batch):
+        found |= {finished.owner: finished.hypotheses for finished in batch.step()}
+    alone = [search(endless, [(5, EOS)], each)[0][0].ids for each in options]
+    assert [found[at][0].ids for at in range(3)] == alone
+    assert alone[0] != alone[1]
+
+
+@pytest.mark.parametrize(("own", "wanted", "settled"), [
+    (None, None, True), (False, None, False), (False, True, True), (None, False, False),
+])  # fmt: skip
+def test_the_guard_is_the_models_own_unless_the_request_says_otherwise(
+    own: bool | None, wanted: bool | None, settled: bool
+) -> None:
+    options = complete(TranslationOptions(repetition_guard=wanted), DecodingDefaults(repetition_guard=own))
+    assert search_options(options, 5, 100).repetition_guard is settled
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

@@ -11,7 +11,7 @@ from service.engine.search.repetition import RepetitionGuard
 FOREVER = 300
 
 
-def allowed_copies(period: int, source: tuple[int, ...]) -> int:
+def allowed_copies(period: int, source: tuple[int, ...] | None) -> int:
     """Count the tokens of a cycle that may follow its first copy."""
     guard = RepetitionGuard(1)
     guard.reset(0, source)
@@ -31,6 +31,10 @@ def test_a_cycle_of_any_period_is_stopped(period: int) -> None:
 
 def test_longer_cycles_are_no_business_of_the_guard() -> None:
     assert allowed_copies(MAX_PERIOD + 1, (5, 6, 2)) == FOREVER
+
+
+def test_without_a_limit_every_cycle_goes_on() -> None:
+    assert [allowed_copies(period, None) for period in (1, MAX_PERIOD)] == [FOREVER, FOREVER]
 
 
 def test_a_source_that_repeats_itself_raises_the_limit() -> None:

@@ -15,6 +15,7 @@ import torch
 from transformers.models.marian.tokenization_marian import MarianTokenizer
 from typer.testing import CliRunner
 
+from service.bundle.limits import SPARE_TOKENS
 from service.bundle.load import load_bundle
 from service.engine.loader import open_translator
 from service.engine.text.tokenizer import load_tokenizers
@@ -86,6 +87,7 @@ async def test_a_beam_search_never_finds_a_lower_score_than_transformers(
     options = TranslationOptions(beam_size=4, max_length=59, details=True)
     ours = [each.sentences[0].score for each in await translator.translate(texts, options, split=False)]
     assert model.decoding.early_stopping is False
+    assert model.decoding.repetition_guard is False
     assert np.array(ours) == pytest.approx(found.sequences_scores.numpy(), abs=0.01)  # int8
 
 
@@ -103,6 +105,39 @@ async def test_translations_are_those_of_transformers(folder: Path, theirs: Any,
         ours = [each.text for each in await translator.translate(texts, options, split=False)]
         equal = np.mean([one == other for one, other in zip(ours, wanted, strict=True)])
         assert equal >= 0.97, [pair for pair in zip(ours, wanted, strict=True) if pair[0] != pair[1]][:5]
+
+
+async def test_what_repeats_itself_and_mixes_languages_is_as_in_transformers(tmp_path: Path) -> None:
+    # Random weights write pieces of both languages again and again, up to the limit.
+    folder, output = tmp_path / "opus-mt-en-fr", tmp_path / "random"
+    theirs = write_model(folder, MarianShape())
+    model = read_marian(folder, MarianOptions("random", ("en",), ("fr",), licence="MIT"))
+    import_bundle(model, output, ImportOptions(precisions=("fp32",)))
+    tokenizer, texts, wanted = hub_tokenizer(folder), ENGLISH[:20], []
+    for text in texts:
+        ids = tokenizer(text, return_tensors="pt").input_ids
+        with torch.no_grad():
+            [row] = theirs.generate(
+                ids, num_beams=4, do_sample=False, max_length=2 * ids.shape[1] + SPARE_TOKENS + 1,
+                bad_words_ids=[[theirs.config.pad_token_id], [tokenizer.unk_token_id]], forced_eos_token_id=None,
+            )  # fmt: skip
+        wanted.append(" ".join(tokenizer.decode(row, skip_special_tokens=True).split()))
+    translator = open_translator(load_bundle(output))
+    await translator.start()
+    found = {
+        guard: await translator.translate(
+            texts, TranslationOptions(beam_size=4, values="off", repetition_guard=guard), split=False
+        )
+        for guard in (None, True)
+    }
+    await translator.stop(5)
+    equal = {
+        guard: sum(one.text == other for one, other in zip(each, wanted, strict=True)) for guard, each in found.items()
+    }
+    assert equal[None] >= 0.9 * len(texts), [(one.text, other) for one, other in zip(found[None], wanted, strict=True)][
+        :5
+    ]
+    assert equal[True] < 0.5 * len(texts)
 
 
 async def test_attention_is_that_of_transformers(folder: Path, theirs: Any, translator: Translator) -> None:

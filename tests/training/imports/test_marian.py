@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
@@ -73,3 +74,14 @@ def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, 
         assert torch.allclose(ours.decoder_attention[row, :, :, :t, :t], decoder, atol=1e-5)
     others = np.setdiff1d(np.arange(size), model.target.producible)
     assert (logits[..., others] < -1e8).all()
+    # Float graphs score the pieces of both languages, as the original does.
+    assert isinstance(network, nn.Module)
+    network.get_parameter("output_bias").data = torch.from_numpy(model.float_bias)
+    with torch.no_grad():
+        logits = network.logits(ours.hidden)
+    scored = torch.from_numpy(np.flatnonzero(model.float_bias > -1e8))
+    assert set(known) - set(scored.tolist()) == set()
+    for row, translation in enumerate(sides[1]):
+        t = len(translation)
+        assert torch.allclose(logits[row, :t][:, scored], wanted.logits[row, :t][:, rows[scored]], atol=1e-4)
+    assert (logits[..., [PAD, BOS, UNK]] < -1e8).all()
