@@ -17,13 +17,13 @@ import onnxruntime
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.model.batching import Array, Arrays, EncodedSentences
-from service.engine.model.buffers import grow, resized, round_up
+from service.engine.model.buffers import capacity_for, grow, resized, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
 from service.engine.model.step_weights import StepWeights
 from service.engine.types import IntArray
 
-LEAST_TOKENS = 32  # capacity of caches to begin with
+LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
 MOST_TOKENS = 2**31 - 1  # the capacity of a state without caches
 KEPT_BYTES = 3 * 2**24  # of buffers that an empty state keeps at most
 STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # each variable axis of memory is padded to a multiple of this
@@ -64,7 +64,7 @@ class CpuDecoderState:
         if not sentences:
             return
         first, self._size = self._size, self._size + len(sentences)
-        self._make_room()
+        self._make_room(first)
         for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
             self._extents[axis][first : self._size] = [lengths[sentence] for sentence in sentences]
         self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
@@ -142,11 +142,19 @@ class CpuDecoderState:
         self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
 
     def _lengthen_caches(self, needed: int) -> None:
-        """Make room for so many tokens in every cache; without caches, the length has no effect."""
+        """Make room for so many tokens in every cache; without caches, the length has no effect.
+
+        Only the present rows get it: long translations often run on when most others have ended.
+        """
+        rows, held = self._size * self._beam_size, self._tokens_held
+        self._resize_caches(rows, max(needed, held + max(held // 2, LEAST_TOKENS)), rows, needed - 1)
+
+    def _resize_caches(self, capacity: int, tokens: int, rows: int, used: int) -> None:
+        """Give every cache room for so many rows and tokens; keep the first `used` tokens of the first `rows`."""
         for buffer in self._caches.values():
-            if buffer.grow_length(needed):
-                self._bound = False
-        self._tokens_held = min((buffer.length for buffer in self._caches.values()), default=MOST_TOKENS)
+            buffer.resize(capacity, tokens, rows, used)
+        self._tokens_held = tokens if self._caches else MOST_TOKENS
+        self._bound = False
 
     def _buffers(self) -> Iterator[_Buffer]:
         for group in (self._memory, self._caches, self._fixed, self._following):
@@ -178,15 +186,20 @@ class CpuDecoderState:
         rows: IntArray = (sentences[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
         return rows
 
-    def _make_room(self) -> None:
-        """Make room for the present number of sentences in every buffer."""
+    def _make_room(self, before: int) -> None:
+        """Make room for the present number of sentences in every buffer; there were `before` of them."""
         size, rows = self._size, self._size * self._beam_size
         self._bound = False
         for buffer in self._memory.values():
             buffer.array = grow(buffer.array, size)
-        for group in (self._caches, self._fixed, self._following):
+        for group in (self._fixed, self._following):
             for buffer in group.values():
                 buffer.array = grow(buffer.array, rows)
+        present = min((len(buffer.array) for buffer in self._caches.values()), default=rows)
+        if rows > present:
+            used = int(self._lengths[: before * self._beam_size].max(initial=0))
+            tokens = min(self._tokens_held, round_up(used + 1, LEAST_TOKENS))
+            self._resize_caches(capacity_for(rows, present), tokens, before * self._beam_size, used)
         self._extents = {axis: grow(extent, size) for axis, extent in self._extents.items()}
         self._lengths = grow(self._lengths, rows)
         self._tokens = grow(self._tokens, size)
@@ -246,12 +259,17 @@ class _Buffer:
         """Return the capacity of the variable axis; 0 without one."""
         return 0 if self.axis is None else self.array.shape[self.axis]
 
-    def grow_length(self, needed: int) -> bool:
-        """Make room for `needed` entries along the variable axis and return whether the array moved."""
+    def resize(self, capacity: int, length: int, rows: int, used: int) -> None:
+        """Make room for so many entries and so long a variable axis; keep `used` places of the first `rows`.
+
+        Nothing else is copied, so memory that no row uses is not touched.
+        """
         assert self.axis is not None
-        before = self.array
-        self.array = grow(before, needed, self.axis)
-        return self.array is not before
+        shape = list(self.array.shape)
+        shape[0], shape[self.axis] = capacity, length
+        before, part = self.array, (slice(rows), *self._inner(used))
+        self.array = np.zeros(shape, before.dtype)  # see `resized`
+        self.array[part] = before[part]
 
     def fit(self, needed: int, empty: bool) -> bool:
         """Fit the variable axis to `needed` entries, cut if `empty` or much longer; return whether it moved."""
