@@ -24,6 +24,8 @@ LONG_TARGET = (
     "chaque été jusqu'à la nuit."
 )
 PAIR = {"source": "en", "target": "fr", "model": "transformer"}
+GRAMMAR = "The dog sees the cow."  # the models of the gallery know nothing else
+KINDS = "gallery-rnn,gallery-rnn-guided-alignment,gallery-transformer-small,gallery-transformer-small-positions-none"
 GERMAN = "Ich habe gestern meine Schlüssel verloren."
 FIGURES: dict[str, dict[str, str]] = {
     "heatmap": {"text": TEXT},
@@ -40,11 +42,19 @@ FIGURES: dict[str, dict[str, str]] = {
     },
 }
 
+# The picture of a tab: the fields of its address, what it must show first, and the parts that are in the picture.
+TABS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
+    "steps": ({"text": SHORT, "model": "transformer"}, "#step-tree g", ("#step-target", "#step-parts", "#step-scroll")),
+    "heads": ({"text": SHORT, "model": "transformer"}, "#head-to button", ("#heads",)),
+    "models": ({"text": GRAMMAR, "models": KINDS}, "#figure svg", ("#gallery", "#figure")),
+}
 
-def small(png: bytes) -> bytes:
+
+def small(png: bytes, colours: int = 256) -> bytes:
     """Return the same picture in fewer bytes."""
     file = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    picture.save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
@@ -67,8 +77,27 @@ def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> 
     return page.screenshot(full_page=True)
 
 
+def tab(browser: Browser, url: str, view: str) -> bytes:
+    """Return a picture of the parts of one tab."""
+    fields, ready, parts = TABS[view]
+    page = browser.new_context(viewport={"width": 1000, "height": 900}).new_page()
+    page.goto(f"{url}/#{urlencode({'source': 'en', 'target': 'fr', 'view': view, **fields})}")
+    expect(page.locator(ready).first).to_be_visible(timeout=60_000)
+    if view == "steps":
+        for _ in range(3):
+            page.get_by_role("slider", name="Step").press("ArrowRight")
+    elif view == "heads":
+        page.locator("#head-from button").nth(3).click()  # it stays followed while the page scrolls
+    page.evaluate("scrollTo(0, 0)")  # boxes are measured from the window, the clip from the page
+    boxes = [box for part in parts if (box := page.locator(part).bounding_box())]
+    left, top = min(box["x"] for box in boxes), min(box["y"] for box in boxes)
+    right, bottom = max(box["x"] + box["width"] for box in boxes), max(box["y"] + box["height"] for box in boxes)
+    picture = page.screenshot(full_page=True, clip={"x": left, "y": top, "width": right - left, "height": bottom - top})
+    return small(picture, 64)
+
+
 def main(url: str, folder: Path) -> None:
-    """Make all pictures."""
+    """Make all pictures. The server must offer the gallery (TRANSLUCENT_GALLERY=true)."""
     pictures = figures(url)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -78,6 +107,7 @@ def main(url: str, folder: Path) -> None:
         phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
         german = {"text": GERMAN, "source": "auto", "target": "en", "view": "lines"}
         pictures["page-phone"] = shot(browser, url, german, **phone, locale="de-DE")
+        pictures |= {f"page-{view}": tab(browser, url, view) for view in TABS}
         browser.close()
     folder.mkdir(parents=True, exist_ok=True)
     for name, png in pictures.items():
