@@ -208,7 +208,7 @@ class CpuDecoderState:
     def _fit_memory(self, empty: bool = False) -> None:
         """Fit memory to the longest sentence along S and O.
 
-        A longer buffer is cut if it has twice as many entries, or if it is empty.
+        A longer buffer is cut if it has a third more entries than needed, or if it is empty.
         """
         needed = {}
         for axis, step in STEPS.items():
@@ -275,7 +275,7 @@ class _Buffer:
         """Fit the variable axis to `needed` entries, cut if `empty` or much longer; return whether it moved."""
         assert self.axis is not None
         before = self.length
-        if needed == before or (before // 2 < needed < before and not empty):
+        if needed == before or (before * 3 // 4 < needed < before and not empty):
             return False
         self.array = resized(self.array, needed, self.axis)
         if self._padding is not None:

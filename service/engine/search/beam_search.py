@@ -214,7 +214,7 @@ class Beam:
             reason: FinishReason = "eos" if token == self._eos else "length"
             whole = not self._values.active or self._values.complete(index, 0)
             self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason, whole))
-        self._append_step(BeamCandidates(np.zeros_like(tokens), tokens, token_logprobs, scores))
+        self._append_step(BeamCandidates(self._own_slots[:size], tokens, token_logprobs, scores))
         return Advance(tokens, None, leaving)
 
     def _likeliest(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
