@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from service.engine.values.locales import amount_in, number_in, on_24_hours, percent_in, time_in
+from service.engine.values.clock import is_time_of_day, written_time
+from service.engine.values.locales import amount_in, number_in, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
 from service.engine.values.value import Kind, Value
 
@@ -68,6 +69,8 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
         start, end = _whole_word(text, start, end)
         if (start, end) != match.span():
             kind = Kind.CODE
+    if kind is Kind.TIME and not is_time_of_day(match, rules.source):
+        return Value(Kind.NUMBER, start, end, text[start:end], text[start:end])
     if kind is Kind.TIME and _is_left_as_it_is(match, rules):
         kind, end = (Kind.TIME, match.end("minute2")) if match["minute2"] else (Kind.NUMBER, match.end("hour4"))
         return Value(kind, start, end, text[start:end], text[start:end])
@@ -125,18 +128,7 @@ def _amount(match: re.Match[str], rules: ValueRules) -> str:
 
 
 def _time(match: re.Match[str], rules: ValueRules) -> str:
-    parts = match.groupdict()
-    hour = next(int(parts[name]) for name in _HOURS if parts[name])
-    minutes = next((int(parts[name]) for name in _MINUTES if parts[name]), None)
-    if parts["second"] or parts["second2"]:
-        return match[0]
-    if parts["half"]:
-        if not 1 <= hour <= 12 or rules.target.lower().startswith("en"):
-            return match[0]
-        hour = on_24_hours(hour, parts["half"][0] in "pP")
-    return time_in(hour, minutes, rules.target) or match[0]
+    return written_time(match, rules.target)
 
 
-_HOURS: Sequence[str] = ("hour", "hour2", "hour3", "hour4", "hour5")
-_MINUTES: Sequence[str] = ("minute", "minute2", "minute3", "minute5")
 _WRITTEN = {Kind.NUMBER: _number, Kind.AMOUNT: _amount, Kind.TIME: _time}

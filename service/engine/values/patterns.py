@@ -84,9 +84,9 @@ AMOUNT = (
     r"|(?<![\w.,/:-])(?P<sum2>NUMERAL)[ \u00a0\u202f]?(?P<after>SYMBOLS|(?:CURRENCIES)(?!\w))"
 )
 TIME = (
-    r"(?<![\w.,:/-])(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?)?"
+    r"(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?)?"
     r"[ \u00a0\u202f]?(?P<half>[AaPp](?:\.[ \u00a0]?[Mm]\.|[Mm](?!\w)))"
-    r"|(?<![\w.,:/-])(?P<hour2>\d{1,2}):(?P<minute2>[0-5]\d)(?::(?P<second2>[0-5]\d))?"
+    r"|(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour2>\d{1,2}):(?P<minute2>[0-5]\d)(?::(?P<second2>[0-5]\d))?"
     r"(?P<uhr>[ \u00a0\u202f]Uhr\b)?(?![\w:])"
     r"|(?<![\w.,:/-])(?P<hour3>\d{1,2})[.](?P<minute3>[0-5]\d)[ \u00a0\u202f]Uhr\b"
     r"|(?<![\w.,:/-])(?P<hour4>\d{1,2})[ \u00a0\u202f]Uhr\b(?![ \u00a0\u202f]\d)"

@@ -94,6 +94,63 @@ def test_values_are_written_as_the_target_language_does(text: str, french: str, 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "John 3:16 says so.",
+        "We read at 1 John 4:18 today.",
+        "See Romans 8:28-39 and Matthew 13:45.",
+        "They won 3:2.",
+        "They won 20:15 at home.",
+        "won by 20:10",
+        "The screen is 16:9 or 16:10.",
+        "a ratio of 10:15",
+        "from verse 3:16",
+        "Look at 1:45 in the video.",
+        "a length of 2:30 minutes",
+        "14:30",
+        "at 25:20",
+    ],
+)
+def test_figures_with_a_colon_are_no_time_without_words_that_say_so(text: str) -> None:
+    for value in find_values(text, EN_FR):
+        assert value.kind in (Kind.NUMBER, Kind.CODE)
+        assert value.written == value.text
+
+
+@pytest.mark.parametrize(
+    ("text", "french"),
+    [
+        ("Meet me at 14:30.", ["14 h 30"]),
+        ("The 9:15 train leaves.", ["9 h 15"]),
+        ("It's 7:45.", ["7 h 45"]),
+        ("between 9:30 and 11:15", ["9 h 30", "11 h 15"]),
+        ("Open 10:00-12:00 and 14:00–16:00.", ["10 h 00", "12 h 00", "14 h 00", "16 h 00"]),
+        ("Monday (14:30)", ["14 h 30"]),
+        ("The door closes, 10:30 in the morning.", ["10 h 30"]),
+        ("3:30-4:30 pm", ["15 h 30", "16 h 30"]),
+        ("from 11:30 to 1:30 pm", ["11 h 30", "13 h 30"]),
+    ],
+)
+def test_words_beside_a_time_say_that_it_is_one(text: str, french: list[str]) -> None:
+    assert written(text, EN_FR) == french
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "expected"),
+    [
+        ("Der Zug um 8:15 kommt.", ValueRules("de", "fr"), ["8 h 15"]),
+        ("10:00-12:00 Uhr", ValueRules("de", "fr"), ["10 h 00", "12 h 00"]),
+        ("Johannes 3:16", ValueRules("de", "fr"), ["3:16"]),
+        ("Sie gewannen 25:20.", DE_EN, ["25:20"]),
+        ("Rendez-vous à 15:30", FR_EN, ["3:30 pm"]),
+        ("Jean 3:16", ValueRules("fr", "de"), ["3:16"]),
+    ],
+)
+def test_words_of_other_languages_say_that_it_is_a_time(text: str, rules: ValueRules, expected: list[str]) -> None:
+    assert written(text, rules) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "rules", "english"),
     [
         ("à 15 h 30", FR_EN, "3:30 pm"),
@@ -137,6 +194,10 @@ def test_values_are_written_as_english_does(text: str, rules: ValueRules, englis
         "½",
         "１,",
         "1-a.",
+        "1:10, ",
+        "at 1:10 ",
+        "won ",
+        "1:10-",
     ],
 )
 def test_hostile_text_takes_time_in_proportion(part: str) -> None:
