@@ -146,9 +146,9 @@ def draw(panels: list[dict[str, Any]], source: Source) -> tuple[bytes, list[str]
 
 
 def palette(png: bytes) -> bytes:
-    """Return the same picture with 32 colours, in fewer bytes."""
+    """Return the same picture with 16 colours, in fewer bytes."""
     file = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(32, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(16, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 

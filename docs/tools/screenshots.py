@@ -62,7 +62,7 @@ def figures(url: str) -> dict[str, bytes]:
     """Return the figures that the server draws."""
     found = {}
     for name, fields in FIGURES.items():
-        answer = httpx.get(f"{url}/attention", params={**PAIR, "format": "png", "scale": "1.5", **fields}, timeout=120)
+        answer = httpx.get(f"{url}/attention", params={**PAIR, "format": "png", "scale": "1.25", **fields}, timeout=120)
         answer.raise_for_status()
         found[f"figure-{name}"] = answer.content
     return found
@@ -70,7 +70,7 @@ def figures(url: str) -> dict[str, bytes]:
 
 def shot(browser: Browser, url: str, fields: dict[str, str], **context: Any) -> bytes:
     """Return a screenshot of the page with a view, and the pointer on a word."""
-    page = browser.new_context(device_scale_factor=1.25, **context).new_page()
+    page = browser.new_context(device_scale_factor=1, **context).new_page()
     page.goto(f"{url}/#{urlencode(fields)}")
     expect(page.locator("#figure svg")).to_be_visible(timeout=60_000)
     page.locator("#target-words .word").nth(2).hover()
