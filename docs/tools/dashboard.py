@@ -10,6 +10,7 @@ import argparse
 import io
 import json
 import re
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,18 @@ import httpx
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from PIL import Image
 
-DASHBOARD = Path("deploy/grafana/dashboards/translucent.json")
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))  # so that the checkout is found before anything installed
+
+from docs.tools.screenshots import small  # noqa: E402
+
+DASHBOARD = ROOT / "deploy/grafana/dashboards/translucent.json"
 COLUMNS = 24  # of Grafana's grid
 ROW_HEIGHT = 0.26  # inches
 POINTS = 120
+COLOURS = 16  # of the picture: lines and text
 RATE_INTERVAL = "20s"  # Grafana takes four scrape intervals or more
 UNITS = {"s": " s", "reqps": " /s", "percentunit": " %", "bytes": " MB", "short": ""}
 SCALES = {"percentunit": 100.0, "bytes": 1 / 2**20}
@@ -145,13 +152,6 @@ def draw(panels: list[dict[str, Any]], source: Source) -> tuple[bytes, list[str]
     return file.getvalue(), empty
 
 
-def palette(png: bytes) -> bytes:
-    """Return the same picture with 16 colours, in fewer bytes."""
-    file = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(16, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
-    return file.getvalue()
-
-
 def main() -> None:
     """Write the picture; fail if a panel that must have data has none."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -162,7 +162,7 @@ def main() -> None:
     arguments = parser.parse_args()
     panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
     png, empty = draw(panels, Source(arguments.prometheus, arguments.job, arguments.minutes))
-    arguments.output.write_bytes(palette(png))
+    arguments.output.write_bytes(small(png, COLOURS))
     missing = sorted(set(empty) - MAY_BE_EMPTY)
     if missing:
         parser.error(f"no data for {', '.join(missing)}: has the server been scraped, and has it translated?")

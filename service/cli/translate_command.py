@@ -173,7 +173,7 @@ def translate(
         min_quality=min_quality,
         keep_source=below_min_quality == "keep_source",
         device=own.device,
-        precision=None if own.precision == "auto" else own.precision,
+        precision=own.chosen_precision,
         intra_threads=own.intra_threads,
         max_rows=own.max_rows,
         inter_threads=own.inter_threads,

@@ -47,7 +47,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     """Return the settings of the engine."""
     model = ModelSettings(
         device=settings.device,
-        precision=None if settings.precision == "auto" else settings.precision,
+        precision=settings.chosen_precision,
         intra_threads=settings.intra_threads,
     )
     budget = Budget(

@@ -291,6 +291,11 @@ class Settings(DocumentSettings):
         """Return the names in `default_models`."""
         return tuple(name.strip() for name in self.default_models.split(",") if name.strip())
 
+    @property
+    def chosen_precision(self) -> Literal["int8", "fp16", "fp32"] | None:
+        """Return the precision of the graphs; None: the fastest that a bundle has for its device."""
+        return None if self.precision == "auto" else self.precision
+
 
 def accepted(field: FieldInfo) -> str:
     """Return the accepted values of a field, in words."""
