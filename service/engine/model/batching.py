@@ -37,16 +37,15 @@ class EncodedSentences:
             self.listed[sentence] = length
         self._runs.append(arrays)
 
-    def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], IntArray, IntArray]]:
+    def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], list[int], list[int]]]:
         """Yield for each run its arrays, the wanted rows of it in order, and their positions in `sentences`."""
-        for number, arrays in enumerate(self._runs):
-            chosen = [(at, self._places[sentence][1]) for at, sentence in enumerate(sentences)]
-            here = [
-                pair for pair, sentence in zip(chosen, sentences, strict=True) if self._places[sentence][0] == number
-            ]
-            if here:
-                at, rows = np.array(sorted(here, key=lambda pair: pair[1]), np.int64).T
-                yield arrays, rows, at
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for at, sentence in enumerate(sentences):
+            run, row = self._places[sentence]
+            wanted.setdefault(run, []).append((row, at))
+        for run, pairs in sorted(wanted.items()):
+            pairs.sort()
+            yield self._runs[run], [row for row, _ in pairs], [at for _, at in pairs]
 
 
 def pad_batch(sequences: Sequence[Sequence[int]], pad: int, step: int = 1) -> tuple[IntArray, IntArray]:

@@ -105,8 +105,8 @@ class CudaDecoderState:
             return
         arrived: list[int] = []
         for arrays, rows, at in encoded.parts(sentences):
-            self._append_run(arrays, rows)
-            arrived += at.tolist()
+            self._append_run(arrays, np.array(rows, np.int64))
+            arrived += at
         added = [encoded.lengths[sentence] for sentence in sentences]
         before = len(self._source_lengths)
         self._source_lengths = np.concatenate([self._source_lengths, np.array(added, np.int64)])

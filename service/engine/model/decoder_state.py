@@ -16,7 +16,8 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
-from service.engine.model.batching import Array, Arrays, EncodedSentences
+from service.engine.model.batching import Array, EncodedSentences
+from service.engine.model.binding import Binding
 from service.engine.model.buffers import capacity_for, grow, resized, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
@@ -40,12 +41,13 @@ class CpuDecoderState:
         candidates: int,
         weights: StepWeights | None = None,
     ) -> None:
-        self._session, self._beam_size = session, beam_size
+        self._beam_size = beam_size
         self._weights, self._weights_wanted = weights, False
-        self._binding = session.io_binding()
+        self._binding = Binding(session)
         self._taken = {entry.name for entry in session.get_inputs()}
         self._bound = False  # whether the addresses and shapes in the binding are still valid
         self._size = 0
+        self._longest = 0  # tokens of the longest row
         self._graphs = graphs
         self._allocate()
         self._extents: dict[str, IntArray] = {axis: np.zeros(0, np.int64) for axis in STEPS}  # [B], of S and of O
@@ -64,18 +66,20 @@ class CpuDecoderState:
         if not sentences:
             return
         first, self._size = self._size, self._size + len(sentences)
-        self._make_room(first)
+        self._bound = False
+        if self._size > self._room:
+            self._make_room(first)
         for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
             self._extents[axis][first : self._size] = [lengths[sentence] for sentence in sentences]
         self._lengths[first * self._beam_size : self._size * self._beam_size] = 0
         self._fit_memory(empty=first == 0)
         for arrays, rows, at in encoded.parts(sentences):
-            places = (first + at).tolist()
+            places = [first + position for position in at]
             for name, buffer in self._memory.items():
-                buffer.put(places, arrays[name], rows.tolist())
+                buffer.put(places, arrays[name], rows)
             for name, buffer in self._fixed.items():
                 initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
-                buffer.array[self._rows_of(first + at)] = initial
+                buffer.array[self._rows_of(places)] = initial
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row."""
@@ -91,20 +95,17 @@ class CpuDecoderState:
 
     def step(self, tokens: IntArray) -> Candidates:
         """Feed every row its token, [B, K], and give what may follow."""
-        size, rows = self._size, self._size * self._beam_size
-        lengths = self._lengths[:rows]
-        total = int(lengths.max()) + 1
-        if total > self._tokens_held:
-            self._lengthen_caches(total)
+        size = self._size
+        self._longest += 1
+        if self._longest > self._tokens_held:
+            self._lengthen_caches(self._longest)
         self._tokens[:size] = tokens
-        self._total[0] = total
+        self._total[0] = self._longest
         if not self._bound:
             self._bind()
-        self._session.run_with_iobinding(self._binding)
-        lengths += 1
-        weights = None
-        if self._weights_wanted and self._weights is not None:
-            weights = self._weights.of_head(self._binding.get_outputs()[-1].numpy())
+        allocated = self._binding.run()
+        self._lengths[: size * self._beam_size] += 1
+        weights = None if allocated is None or self._weights is None else self._weights.of_head(allocated)
         return Candidates(self._top[0][:size], self._top[1][:size], weights)
 
     def reorder(self, parents: IntArray | None) -> None:
@@ -126,6 +127,7 @@ class CpuDecoderState:
         self._bound = False
         for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
             self._move_sentence(hole, mover)
+        self._longest = int(self._lengths[: self._size * self._beam_size].max(initial=0))
         if self._size:
             self._fit_memory()
         elif sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
@@ -138,6 +140,7 @@ class CpuDecoderState:
         self._memory = {spec.name: _Buffer(spec, 1) for spec in graphs.memory}
         self._caches = {spec.name: _Buffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
         self._tokens_held = LEAST_TOKENS
+        self._room = 0  # sentences for which every buffer has room
         self._fixed = {spec.name: _Buffer(spec, 1) for spec in fixed}
         self._following = {spec.name: _Buffer(spec, 1) for spec in fixed}
 
@@ -154,6 +157,7 @@ class CpuDecoderState:
         for buffer in self._caches.values():
             buffer.resize(capacity, tokens, rows, used)
         self._tokens_held = tokens if self._caches else MOST_TOKENS
+        self._room = min(self._room, capacity // self._beam_size)
         self._bound = False
 
     def _buffers(self) -> Iterator[_Buffer]:
@@ -182,14 +186,13 @@ class CpuDecoderState:
             for buffer in self._caches.values():
                 buffer.move(to, rows, used)
 
-    def _rows_of(self, sentences: IntArray) -> IntArray:
-        rows: IntArray = (sentences[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
+    def _rows_of(self, sentences: Sequence[int]) -> IntArray:
+        rows: IntArray = (np.array(sentences)[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
         return rows
 
     def _make_room(self, before: int) -> None:
         """Make room for the present number of sentences in every buffer; there were `before` of them."""
         size, rows = self._size, self._size * self._beam_size
-        self._bound = False
         for buffer in self._memory.values():
             buffer.array = grow(buffer.array, size)
         for group in (self._fixed, self._following):
@@ -204,6 +207,14 @@ class CpuDecoderState:
         self._lengths = grow(self._lengths, rows)
         self._tokens = grow(self._tokens, size)
         self._top = (grow(self._top[0], size), grow(self._top[1], size))
+        self._room = self._capacity()
+
+    def _capacity(self) -> int:
+        """Return the number of sentences that every array has room for."""
+        by_row = [buffer.array for group in (self._caches, self._fixed, self._following) for buffer in group.values()]
+        by_sentence = [*self._extents.values(), self._tokens, *(buffer.array for buffer in self._memory.values())]
+        rows = min(map(len, [self._lengths, *by_row]))
+        return min(rows // self._beam_size, *map(len, by_sentence))
 
     def _fit_memory(self, empty: bool = False) -> None:
         """Fit memory to the longest sentence along S and O.
@@ -219,27 +230,27 @@ class CpuDecoderState:
 
     def _bind(self) -> None:
         """Set the addresses of all arrays in the binding; this object holds every array named here."""
-        size, rows = self._size, self._size * self._beam_size
-        self._binding.clear_binding_inputs()
-        self._binding.clear_binding_outputs()
-        inputs: Arrays = {
-            "tokens": self._tokens[:size],
-            "lengths": self._lengths[:rows],
-            "total_length": self._total,
-            "source_lengths": self._extents["S"][:size],
-            "candidates": self._candidates,
-        }
-        inputs |= {name: buffer.array[:size] for name, buffer in self._memory.items()}
-        inputs |= {name: buffer.array[:rows] for name, buffer in (self._caches | self._fixed).items()}
-        outputs: Arrays = {"top_ids": self._top[0][:size], "top_logprobs": self._top[1][:size]}
-        outputs |= {f"next_{name}": buffer.array[:rows] for name, buffer in (self._caches | self._following).items()}
-        for name, array in inputs.items():
+        size, rows, binding = self._size, self._size * self._beam_size, self._binding
+        weights = self._weights if self._weights_wanted else None
+        binding.allocate(None if weights is None else weights.output)
+        inputs: list[tuple[str, Array, int]] = [
+            ("tokens", self._tokens, size),
+            ("lengths", self._lengths, rows),
+            ("total_length", self._total, 1),
+            ("source_lengths", self._extents["S"], size),
+            ("candidates", self._candidates, 1),
+        ]
+        inputs += ((name, buffer.array, size) for name, buffer in self._memory.items())
+        for group in (self._caches, self._fixed):
+            inputs += ((name, buffer.array, rows) for name, buffer in group.items())
+        for name, array, count in inputs:
             if name in self._taken:
-                self._binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
-        for name, array in outputs.items():
-            self._binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
-        if self._weights_wanted and self._weights is not None:
-            self._binding.bind_output(self._weights.output, "cpu")
+                binding.read(name, array, count)
+        binding.write("top_ids", self._top[0], size)
+        binding.write("top_logprobs", self._top[1], size)
+        for group in (self._caches, self._following):
+            for name, buffer in group.items():
+                binding.write(f"next_{name}", buffer.array, rows)
         self._bound = True
 
 

@@ -64,6 +64,11 @@ class ThroughputEstimator:
         self._tokens = self._seconds = 0.0
         self._since: float | None = None  # the last time at which the queue was known not to be empty
 
+    @property
+    def is_measuring(self) -> bool:
+        """Return whether the queue was not empty in the last round."""
+        return self._since is not None
+
     def round(self, now: float, left: int, waiting: int) -> None:
         """Record that `left` tokens have left the queue just now and that `waiting` tokens remain."""
         if self._since is not None:

@@ -286,12 +286,20 @@ class RequestTable:
 
     def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan[PendingSentence]:
         """Return the sentences that join a decode thread with this load."""
+        if self._is_settled(number, rows, sentences):
+            return Plan([], [])
         with self._lock:
             plan = self._fair_share.plan(number, now, rows, sentences)
             self._report_load()
             if plan.admitted:
                 self._to_encode.notify()
         return plan
+
+    def _is_settled(self, number: int, rows: int, sentences: int) -> bool:
+        """Return whether nothing waits and nothing has changed since the last plan; this needs no lock."""
+        return (
+            not len(self._scheduler) and not self._reported[2] and self._fair_share.is_settled(number, rows, sentences)
+        )
 
     def idle(self, number: int) -> None:
         """Record that a decode thread is idle."""

@@ -227,6 +227,10 @@ class FairShare(Generic[Owner]):
         self.note(number, rows + plan.rows, sentences + len(plan.admitted))
         return plan
 
+    def is_settled(self, number: int, rows: int, sentences: int) -> bool:
+        """Return whether this is the load that was noted last, and the empty queue is no longer measured."""
+        return self._running[number] == (rows, sentences) and not self.throughput.is_measuring
+
     def note(self, number: int, rows: int, sentences: int) -> None:
         """Record the load of a thread."""
         self._running[number] = (rows, sentences)

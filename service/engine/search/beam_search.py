@@ -48,6 +48,7 @@ from service.engine.types import (
 )
 from service.engine.values.constraints import ValueConstraints
 
+FEW = 4  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
@@ -83,6 +84,8 @@ class Beam:
         self._guard = RepetitionGuard(beam_size)
         self._values = ValueSearch(beam_size, eos)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
+        self._starting = False  # whether a running sentence has no token yet
+        self._least_longest = 0  # no running sentence may end for its length sooner
         self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
@@ -138,6 +141,8 @@ class Beam:
         arrays["steps"][index] = arrays["closed"][index] = 0
         arrays["penalty"][index] = search.length_penalty
         arrays["longest"][index] = search.max_length
+        self._least_longest = min(search.max_length, self._least_longest) if index else search.max_length
+        self._starting = True
         arrays["shortest"][index] = search.min_length
         self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
         arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
@@ -160,9 +165,15 @@ class Beam:
         self.size -= len(removed)
         if self._values.active:
             self._values.remove(removed, holes, movers)
-        for array in self._arrays.values():
-            array[holes] = array[movers]
-        self._guard.move(holes, movers)
+        if len(holes):
+            for array in self._arrays.values():
+                array[holes] = array[movers]
+            self._guard.move(holes, movers)
+        if self.size:
+            self._deepest = int(self._arrays["steps"][: self.size].max())
+            self._least_longest = int(self._arrays["longest"][: self.size].min())
+        else:
+            self._deepest = 0
         if self._recorded:
             self._recorded -= sum(self._recorders[index] is not None for index in removed)
         for records in (self._finished, self._n_best, self._early_stopping, self._recorders):
@@ -174,15 +185,15 @@ class Beam:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
                 return advance
-        size, arrays, read = self.size, self._arrays, (ids, logprobs)
+        size, read = self.size, (ids, logprobs)
         if self._recorded and not self._values.active:  # the search itself sees no more than without a recording
             given = candidates_for(self.beam_size)
             ids, logprobs = ids[:, :, :given], logprobs[:, :, :given]
         best = self._ranked(ids, logprobs)
         ending = best.tokens == self._eos
         possible = best.scores > IMPOSSIBLE
-        last = arrays["steps"][:size] + 1 >= arrays["longest"][:size]
-        closing = ((ending | last[:, None]) & possible)[:, : self.beam_size]
+        last = self._last_steps()
+        closing = ((ending if last is None else ending | last[:, None]) & possible)[:, : self.beam_size]
         if np.count_nonzero(closing):
             self._finish(best, closing)
         if np.count_nonzero(possible[:, 0]) < size:
@@ -194,6 +205,14 @@ class Beam:
         done = self._done(last)
         return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
 
+    def _last_steps(self) -> npt.NDArray[np.bool_] | None:
+        """Return which sentences reach their maximum length with this step, [B]; None if none does."""
+        if self._deepest + 1 < self._least_longest:
+            return None
+        steps, longest = self._arrays["steps"][: self.size], self._arrays["longest"][: self.size]
+        last: npt.NDArray[np.bool_] = steps + 1 >= longest
+        return last
+
     def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
         """Advance single hypotheses whose likeliest tokens are all allowed; return None if one is not allowed.
 
@@ -202,20 +221,46 @@ class Beam:
         size, arrays = self.size, self._arrays
         if self._allowed(ids, logprobs) is not logprobs:
             return None
-        steps, (tokens, token_logprobs) = arrays["steps"][:size], self._likeliest(ids, logprobs)
+        tokens, token_logprobs = self._likeliest(ids, logprobs)
+        if size <= FEW:
+            return self._advance_few(tokens, token_logprobs)
         if np.count_nonzero(token_logprobs <= IMPOSSIBLE):
             return None
-        done = (tokens[:, 0] == self._eos) | (steps + 1 >= arrays["longest"][:size])
+        done, last = tokens[:, 0] == self._eos, self._last_steps()
         scores: npt.NDArray[np.float64] = arrays["scores"][:size] + token_logprobs
-        leaving: list[int] = done.nonzero()[0].tolist()
+        leaving: list[int] = (done if last is None else done | last).nonzero()[0].tolist()
         for index in leaving:
-            step, token = int(steps[index]), int(tokens[index, 0])
-            score = float(scores[index, 0]) / float((step + 1) ** arrays["penalty"][index])
-            reason: FinishReason = "eos" if token == self._eos else "length"
-            whole = not self._values.active or self._values.complete(index, 0)
-            self._record(index, Finished(score, step, 0, token, float(token_logprobs[index, 0]), reason, whole))
+            self._finish_single(index, int(tokens[index, 0]), float(token_logprobs[index, 0]), float(scores[index, 0]))
         self._append_step(BeamCandidates(self._own_slots[:size], tokens, token_logprobs, scores))
         return Advance(tokens, None, leaving)
+
+    def _advance_few(self, tokens: IntArray, token_logprobs: FloatArray) -> Advance | None:
+        """Advance single hypotheses one by one, with the results of `_advance_greedily`."""
+        gains = token_logprobs.ravel().tolist()
+        if min(gains) <= IMPOSSIBLE:
+            return None
+        arrays, leaving = self._arrays, []
+        steps, longest, scores, current = (arrays[name] for name in ("steps", "longest", "scores", "tokens"))
+        self._make_history()
+        past, past_gains = arrays["past"], arrays["past_gains"]
+        for index, (token, gain) in enumerate(zip(tokens.ravel().tolist(), gains, strict=True)):
+            step, score = int(steps[index]), float(scores[index, 0]) + gain
+            if token == self._eos or step + 1 >= longest[index]:
+                self._finish_single(index, token, gain, score)
+                leaving.append(index)
+            past[index, step, 0] = token * MAX_BEAM_SIZE
+            past_gains[index, step, 0] = gain
+            scores[index, 0], current[index, 0], steps[index] = score, token, step + 1
+        self._advance_rules(self._own_slots[: self.size], tokens)
+        return Advance(tokens, None, leaving)
+
+    def _finish_single(self, index: int, token: int, gain: float, total: float) -> None:
+        """Record the end of a single hypothesis with this token; `total` is the sum of its log-probabilities."""
+        step = int(self._arrays["steps"][index])
+        score = total / float((step + 1) ** self._arrays["penalty"][index])
+        reason: FinishReason = "eos" if token == self._eos else "length"
+        whole = not self._values.active or self._values.complete(index, 0)
+        self._record(index, Finished(score, step, 0, token, gain, reason, whole))
 
     def _likeliest(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the token that each single hypothesis goes on with, and its log-probability, [B, 1] each."""
@@ -338,31 +383,46 @@ class Beam:
             occupant[occupant < 0] = own[~placed]
         candidates = candidates.taken(occupant + rows * beam_size)
         # Before the first token all slots are the same, and an empty slot has no parent: neither needs to move.
-        still = (candidates.scores == -np.inf) | (self._arrays["steps"][:size, None] == 0)
-        np.copyto(candidates.parents, own, where=still)
+        still = candidates.scores == -np.inf
+        if self._starting:
+            still |= self._arrays["steps"][:size, None] == 0
+        if np.count_nonzero(still):
+            np.copyto(candidates.parents, own, where=still)
         return candidates
 
     def _append_step(self, candidates: BeamCandidates) -> None:
         """Write the step into the history and make it the current one."""
         size, arrays = self.size, self._arrays
         steps = arrays["steps"][:size]
-        needed = self._deepest = int(steps.max()) + 1
-        if needed > arrays["past"].shape[1]:
-            arrays["past"] = grow(arrays["past"], needed, axis=1)
-            arrays["past_gains"] = grow(arrays["past_gains"], needed, axis=1)
+        self._make_history()
         at = (self._own_rows[:size, 0], steps)
         arrays["past"][at] = candidates.tokens * MAX_BEAM_SIZE + candidates.parents
         arrays["past_gains"][at] = candidates.token_logprobs
         arrays["scores"][:size] = candidates.scores
         arrays["tokens"][:size] = candidates.tokens
-        self._guard.advance(candidates.parents, candidates.tokens)
-        if self._values.active:
-            self._values.advance(candidates.parents, candidates.tokens)
         steps += 1
+        self._advance_rules(candidates.parents, candidates.tokens)
 
-    def _done(self, last: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _make_history(self) -> None:
+        """Make room for one more token in the history."""
+        arrays = self._arrays
+        self._deepest += 1
+        self._starting = False
+        if self._deepest > arrays["past"].shape[1]:
+            arrays["past"] = grow(arrays["past"], self._deepest, axis=1)
+            arrays["past_gains"] = grow(arrays["past_gains"], self._deepest, axis=1)
+
+    def _advance_rules(self, parents: IntArray, tokens: IntArray) -> None:
+        """Tell the rules about repetition and values the tokens of a step."""
+        self._guard.advance(parents, tokens)
+        if self._values.active:
+            self._values.advance(parents, tokens)
+
+    def _done(self, last: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.bool_]:
         """Return which sentences are finished, [B]."""
         size, arrays = self.size, self._arrays
+        if last is None:
+            last = np.zeros(size, bool)
         if not np.count_nonzero(arrays["closed"][:size]):
             return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
@@ -388,9 +448,10 @@ class Beam:
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)
         ids, token_logprobs, slot = [finished.token], [finished.logprob], finished.parent
-        past, logprob_history = self._arrays["past"][index], self._arrays["past_gains"][index]
-        for step in range(finished.step - 1, -1, -1):
-            token_logprobs.append(float(logprob_history[step, slot]))
-            token, slot = divmod(int(past[step, slot]), MAX_BEAM_SIZE)
+        past = self._arrays["past"][index, : finished.step].tolist()
+        past_gains = self._arrays["past_gains"][index, : finished.step].tolist()
+        for tokens, gains in zip(reversed(past), reversed(past_gains), strict=True):
+            token_logprobs.append(gains[slot])
+            token, slot = divmod(tokens[slot], MAX_BEAM_SIZE)
             ids.append(token)
         return Hypothesis(tuple(reversed(ids)), tuple(reversed(token_logprobs)), finished.score, finished.reason)

@@ -25,21 +25,21 @@ class RepetitionGuard:
     def __init__(self, beam_size: int) -> None:
         self._recent = np.empty((0, beam_size, MAX_PERIOD), np.int64)  # [..., p - 1]: the token p places back
         self._runs = np.empty((0, beam_size, MAX_PERIOD), np.int32)
-        self._limits = np.empty((0, MAX_PERIOD), np.int32)
+        self._last = np.empty((0, MAX_PERIOD), np.int32)  # the run of each period at which it may not go on
 
     def reset(self, index: int, source_ids: Sequence[int] | None) -> None:
         """Reset sentence `index`, with the limits of its source; None: it may repeat itself without end."""
         self._recent = grow(self._recent, index + 1)
         self._runs = grow(self._runs, index + 1)
-        self._limits = grow(self._limits, index + 1)
+        self._last = grow(self._last, index + 1)
         self._recent[index] = _NOTHING
         self._runs[index] = 0
-        self._limits[index] = _ENDLESS if source_ids is None else run_limits(source_ids)
+        self._last[index] = _ENDLESS if source_ids is None else run_limits(source_ids) - 1
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""
         size = len(ids)
-        near = self._runs[:size] + 1 >= self._limits[:size, None, :]
+        near = self._runs[:size] >= self._last[:size, None, :]
         if not np.count_nonzero(near):
             return None
         same = ids[:, :, :, None] == self._recent[:size, :, None, :]
@@ -54,12 +54,13 @@ class RepetitionGuard:
             rows = (parents + np.arange(0, size * beam_size, beam_size)[:, None]).ravel()
             recent = recent.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(recent.shape)
             runs = runs.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(runs.shape)
-        runs = (runs + 1) * (recent == tokens[:, :, None])
+        same = recent == tokens[:, :, None]
+        np.add(runs, 1, out=self._runs[:size])
+        self._runs[:size] *= same
         self._recent[:size, :, 1:] = recent[:, :, :-1]
         self._recent[:size, :, 0] = tokens
-        self._runs[:size] = runs
 
     def move(self, holes: IntArray, movers: IntArray) -> None:
         """Move the sentences `movers` to the positions `holes`."""
-        for array in (self._recent, self._runs, self._limits):
+        for array in (self._recent, self._runs, self._last):
             array[holes] = array[movers]
