@@ -266,6 +266,9 @@ class Beam:
         """Return the token that each single hypothesis goes on with, and its log-probability, [B, 1] each."""
         if not self._values.active:
             return ids[:, 0, :1], logprobs[:, 0, :1]
+        obvious = self._values.obvious(ids, logprobs)
+        if obvious is not None:
+            return obvious
         found = self._values.extend(ids, logprobs, candidates_for(1))
         # Added in the order of _ranked, so that ties are broken alike.
         ranks = self._arrays["scores"][: self.size, :, None] + found.logprobs + found.rewards

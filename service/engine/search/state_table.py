@@ -38,6 +38,7 @@ class StateTable:
         self.begins: Flags = np.zeros(by_edge, bool)
         self.allowed: Flags = np.zeros(by_edge, bool)
         self.forced: Flags = np.zeros(0, bool)
+        self.only: IntArray = np.zeros(0, np.int64)  # the edge that must follow; -1: there is a choice
         self.complete: Flags = np.zeros(0, bool)
         self.begun: npt.NDArray[np.float64] = np.zeros(0)
 
@@ -71,10 +72,18 @@ class StateTable:
         at = self.places(states) + classes
         following: IntArray = self._next.take(at)
         if following.size and following.min() < 0:
-            for place, number in {*zip(states[following < 0].tolist(), classes[following < 0].tolist(), strict=True)}:
-                owner, state = self._owners[place]
-                self._next[place, number] = self._place(owner, self._machines[owner][0].following(state, number))
+            for place, number in zip(states[following < 0].tolist(), classes[following < 0].tolist(), strict=True):
+                self.after(place, number)
             following = self._next.take(at)
+        return following
+
+    def after(self, place: int, number: int) -> int:
+        """Return the state after a token of a class."""
+        following = int(self._next[place, number])
+        if following < 0:
+            owner, state = self._owners[place]
+            following = self._place(owner, self._machines[owner][0].following(state, number))
+            self._next[place, number] = following
         return following
 
     def _place(self, owner: int, state: State) -> int:
@@ -93,13 +102,14 @@ class StateTable:
         self.begins[place], self.allowed[place] = False, False
         self.begins[place, :edges], self.allowed[place, :edges] = rules.begins, rules.allowed
         self.forced[place], self.complete[place], self.begun[place] = rules.forced, rules.complete, rules.begun
+        self.only[place] = rules.only
         return place
 
     def _new_place(self) -> int:
         place = len(self._owners)
         self._owners.append((0, State()))
         if place >= len(self._next):
-            for name in ("forbidden", "asks", "_next", "begins", "allowed", "forced", "complete", "begun"):
+            for name in ("forbidden", "asks", "_next", "begins", "allowed", "forced", "only", "complete", "begun"):
                 setattr(self, name, grow(getattr(self, name), place + 1))
         return place
 

@@ -40,6 +40,7 @@ class Rules(NamedTuple):
     begins: Sequence[bool]  # [edges] this begins a value
     allowed: Sequence[bool]  # [edges]
     forced: bool  # whether nothing but an edge may follow
+    only: int  # the number of the edge that must follow; -1: there is a choice
     begun: int  # values that are begun
     complete: bool  # whether all values are written if the translation ends here
 
@@ -120,7 +121,8 @@ class StateMachine:
             at_root and digit and (opened or not continues)
             for digit, continues in zip(self._digit, self._continuing, strict=True)
         ]
-        return Rules(forbidden, asks, begins, allowed, not ending, met.bit_count() + (not at_root), every)
+        only = allowed.index(True) if not free and sum(allowed) == 1 else -1
+        return Rules(forbidden, asks, begins, allowed, not ending, only, met.bit_count() + (not at_root), every)
 
     def following(self, state: State, number: int) -> State:
         """Return the state after a token of a class."""
