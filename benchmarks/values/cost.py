@@ -2,7 +2,8 @@
 
 Translates the same sentences with `values=off` and `values=localize`, in turns, and prints the ratio of the processor
 times (the median of all rounds; steadier than the clock on a shared machine): of sentences with values, from the
-templates, and of sentences without any, each alone and many together.
+templates, and of sentences without any, each alone and many together. Nothing is answered from a cache, because only
+the server puts one before a model.
 """
 
 from __future__ import annotations
@@ -26,11 +27,10 @@ PLAIN = re.compile(r"[A-Za-z ',.?!;]+")
 MODES: tuple[ValueHandling, ValueHandling] = ("off", "localize")
 
 
-async def seconds_of(translator: Translator, texts: Sequence[str], options: TranslationOptions, alone: bool) -> float:
+async def seconds_of(translator: Translator, texts: Sequence[str], options: TranslationOptions) -> float:
     """Return the processor time of all threads that translating some texts takes."""
     began = time.process_time()
-    for part in [[text] for text in texts] if alone else [texts]:
-        await translator.translate(part, options)
+    await translator.translate(texts, options)
     return time.process_time() - began
 
 
@@ -38,10 +38,14 @@ async def ratio(translator: Translator, texts: Sequence[str], beam_size: int, al
     """Return how much longer texts take with values than without, the median of rounds."""
     found: dict[ValueHandling, list[float]] = {values: [] for values in MODES}
     for number in range(rounds + 1):
-        for values in MODES if number % 2 else MODES[::-1]:
-            seconds = await seconds_of(translator, texts, TranslationOptions(beam_size=beam_size, values=values), alone)
-            if number:  # the first round warms up
-                found[values].append(seconds)
+        seconds: dict[ValueHandling, float] = dict.fromkeys(MODES, 0.0)
+        for at, part in enumerate([[text] for text in texts] if alone else [texts]):
+            for values in MODES if (number + at) % 2 else MODES[::-1]:
+                options = TranslationOptions(beam_size=beam_size, values=values)
+                seconds[values] += await seconds_of(translator, part, options)
+        if number:  # the first round warms up
+            for values in MODES:
+                found[values].append(seconds[values])
     return median(with_ / without for with_, without in zip(found["localize"], found["off"], strict=True))
 
 

@@ -148,3 +148,10 @@ def test_values_of_a_sentence_that_joins_later_do_not_change_those_of_others() -
     while len(batch):
         found.update({finished.owner: finished.hypotheses for finished in batch.step()})
     assert [found[number] for number in range(len(jobs))] == [translate([each])[0] for each in jobs]
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.3])
+def test_a_sure_model_writes_the_same_alone_and_in_company(temperature: float) -> None:
+    """Alone, most tokens of greedy search are chosen without a comparison of all candidates."""
+    jobs = [job([5 + number, 9], 1, VALUES[number % len(VALUES)]) for number in range(24)]
+    assert translate(jobs, temperature) == [translate([each], temperature)[0] for each in jobs]
