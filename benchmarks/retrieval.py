@@ -1,7 +1,7 @@
 """Measures how sentence embeddings find translations: `python -m benchmarks.retrieval PAIRS.tsv --from en --to fr`.
 
 Retrieval: the pairs are shuffled and cut into samples of 1,000. In each, the translation of every sentence is looked
-for among the 1,000 of the other language, by the cosine and by two scores that correct it for hubs, which are
+for among the 1,000 of the other language, by the cosine and by three scores that correct it for hubs, which are
 sentences that are near to many. Only the best one counts; a paraphrase of the right answer is wrong.
 
 Mining: the pairs of the first sample are hidden among the sentences of one language of 4,000 other pairs, and among
@@ -29,6 +29,7 @@ Pair = tuple[str, str]
 
 SAMPLE = 1000
 OTHERS = 4000
+SINKHORN_ROUNDS = 10
 LEAST_SCORES = (1.05, 1.1, 1.15, 1.2, 1.25, 1.3)
 
 
@@ -67,6 +68,19 @@ def inverted_softmax(cosines: Floats, scale: float) -> Floats:
     return np.asarray(weights / weights.sum(axis=0), np.float32)
 
 
+def sinkhorn(cosines: Floats, scale: float, rounds: int = SINKHORN_ROUNDS) -> Floats:
+    """Return the scores of a matching of all queries with all answers: every column sums to 1, every row nearly.
+
+    The softmax is taken over the queries and over the answers in turn (Cuturi 2013, arXiv 1306.0895, algorithm 1),
+    which is right where every sentence has one partner. One round without rows is the inverted softmax.
+    """
+    weights = inverted_softmax(cosines, scale).astype(np.float64)
+    for _ in range(rounds):
+        weights /= weights.sum(axis=1, keepdims=True)
+        weights /= weights.sum(axis=0)
+    return np.asarray(weights, np.float32)
+
+
 def top1(scores: Floats) -> float:
     """Return the share of queries (rows) whose best answer has their own number."""
     return float((scores.argmax(axis=1) == np.arange(len(scores))).mean())
@@ -79,6 +93,7 @@ def retrieval(first: Floats, second: Floats, scale: float) -> dict[str, float]:
         "cosine": top1(cosines),
         "ratio margin": top1(ratio_margin(cosines)),
         "inverted softmax": top1(inverted_softmax(cosines, scale)),
+        "Sinkhorn": top1(sinkhorn(cosines, scale)),
     }
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "OptimisationConfig",
     "Recipe",
     "RecipeError",
+    "SearchConfig",
     "TransformerConfig",
     "ValidationConfig",
     "VocabularyConfig",
@@ -76,6 +77,9 @@ class CorpusConfig(Section):
     same_pairs_as: str | None = None
     """Uses the training pairs of the corpus of this name once more, with another segmentation into subwords. The
     vocabulary is not learnt from them."""
+    join: int = Field(1, ge=1)
+    """Joins 1 to this many pairs in a row to one training pair of at most ``max_words`` words, so that a corpus of short
+    sentences teaches long ones that are as easy a word (2105.01691). Development pairs are not joined."""
     subword_dropout: float = Field(0.0, ge=0, lt=1)
     """The probability of leaving out each merge of the sources' byte-pair encoding (BPE-dropout, 1910.13267) when the
     pairs are encoded. The model then learns rare words in the pieces that unknown words consist of. 0.1 is usual."""
@@ -101,6 +105,12 @@ class CorpusConfig(Section):
             raise ValueError("a corpus with same_pairs_as has no path, max_pairs, development or variants_of")
         return self
 
+    @model_validator(mode="after")
+    def _own_text_is_joined(self) -> CorpusConfig:
+        if self.join > 1 and self.origin is not None:
+            raise ValueError(f"join is a key of the corpus with the text, here {self.origin}")
+        return self
+
     @property
     def origin(self) -> str | None:
         """Return the name of the corpus that it is made from, if it has no text of its own."""
@@ -120,6 +130,12 @@ class CleaningConfig(Section):
     """Largest ratio of the two sides' lengths, in characters, if one of them has ``ratio_from`` characters."""
     ratio_from: int = Field(40, ge=1)
     """Short pairs such as "Go." / "Vas-y !" may have any ratio."""
+    max_words: int | None = Field(None, ge=1)
+    """The limit of ``max_words`` for all corpora; the limit of a corpus counts if it is lower."""
+
+    def longest(self, max_words: int) -> int:
+        """Return the most words of a pair of a corpus with its own limit."""
+        return max_words if self.max_words is None else min(max_words, self.max_words)
 
 
 class VocabularyConfig(Section):
@@ -202,6 +218,16 @@ class ValidationConfig(Section):
     kept, too."""
 
 
+class SearchConfig(Section):
+    """The search with which the command ``grid`` measures a variant; training itself translates greedily."""
+
+    beam_size: int = Field(1, ge=1, le=64)
+    length_penalty: float = Field(1.0, ge=0, le=10)
+    """α; it counts from a beam of 2 on."""
+    length_rule: Literal["power", "gnmt"] = "power"
+    """``power``: log-probabilities are divided by length^α. ``gnmt``: by ((5 + length) / 6)^α (1609.08144)."""
+
+
 class Recipe(Section):
     """A whole run."""
 
@@ -216,6 +242,7 @@ class Recipe(Section):
     network: NetworkConfig
     optimisation: OptimisationConfig = OptimisationConfig()
     validation: ValidationConfig = ValidationConfig()
+    search: SearchConfig = SearchConfig()
     max_tokens: int = Field(256, ge=8, le=512)
     """Longest sentence of either side in subwords, including the end token; also the limit of the served model."""
     start_from: Path | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.retrieval import distinct_pairs, inverted_softmax, ratio_margin, retrieval, top1
+from benchmarks.retrieval import distinct_pairs, inverted_softmax, ratio_margin, retrieval, sinkhorn, top1
 from service.embedding.mining import Floats, mine
 
 
@@ -29,6 +29,14 @@ def test_the_inverted_softmax_spreads_one_over_the_queries() -> None:
     found = inverted_softmax(HUB, 20)
     np.testing.assert_allclose(found.sum(axis=0), 1, rtol=1e-6)
     assert found[0, 0] == pytest.approx(1 / (1 + np.exp(20 * (0.1 - 0.8))), rel=1e-5)
+
+
+def test_sinkhorn_gives_every_query_and_every_answer_one_partner() -> None:
+    found = sinkhorn(HUB, 5, rounds=50)
+    np.testing.assert_allclose(found.sum(axis=0), 1, rtol=1e-5)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-5)
+    assert top1(found) == 1
+    np.testing.assert_allclose(sinkhorn(HUB, 20, rounds=0), inverted_softmax(HUB, 20), rtol=1e-6)
 
 
 def test_the_ratio_margin_is_the_score_of_align_corpus() -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.limits import WRAP_TOKENS
-from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
+from training.cli.options import BeamSize, FamilyOption, Output, Penalty, Rule, RunPath, Target, Test, show
 from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.by_length import plot, table
@@ -22,6 +22,11 @@ from training.evaluation.test_sets import load_development, load_test
 from training.files import write_lines
 from training.trainer.checkpoints import Trained, Weights, load_trained
 
+Wrap = Annotated[
+    int,
+    typer.Option(min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."),
+]
+
 
 def evaluate(
     run: RunPath,
@@ -32,6 +37,7 @@ def evaluate(
     ] = None,
     beam_size: BeamSize = 4,
     length_penalty: Penalty = 1.0,
+    length_rule: Rule = "power",
     family: FamilyOption = "cased",
     precision: Annotated[str, typer.Option(help="Name of --hypotheses in the report, e.g. int8.")] = "int8",
     translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
@@ -42,12 +48,7 @@ def evaluate(
             help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
         ),
     ] = "usual",
-    wrap_tokens: Annotated[
-        int,
-        typer.Option(
-            min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."
-        ),
-    ] = WRAP_TOKENS,
+    wrap_tokens: Wrap = WRAP_TOKENS,
 ) -> None:
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     if hypotheses is not None:
@@ -58,7 +59,8 @@ def evaluate(
         show(report(run.name, precision, None, results, []), as_text(results, []), output)
         return
     trained = load_trained(run, weights)
-    options = SearchOptions(beam_size, length_penalty, trained.recipe.max_tokens, wrap_tokens)
+    limit = trained.recipe.max_tokens
+    options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens, length_rule=length_rule)
     results, lines = _evaluate_all(trained, run, (test, target), options, family)
     if translations is not None:
         write_lines(translations, lines)
@@ -99,6 +101,10 @@ def lengths(
     edges: Annotated[str, typer.Option(help="Largest length of each bucket except the last.")] = "10,20,30",
     beam_size: BeamSize = 4,
     family: FamilyOption = "cased",
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Bootstrap samples for the 95 % intervals; 0: no intervals.")
+    ] = 1000,
+    wrap_tokens: Wrap = WRAP_TOKENS,
     output: Output = None,
 ) -> None:
     """Compare BLEU by sentence length of several systems on the same test set, as a table and a plot."""
@@ -111,11 +117,11 @@ def lengths(
             raise ValueError(f"{system!r} must look like NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS")
         if Path(path).is_dir():
             trained = load_trained(Path(path))
-            options = SearchOptions(beam_size, max_length=trained.recipe.max_tokens)
+            options = SearchOptions(beam_size, max_length=trained.recipe.max_tokens, wrap_tokens=wrap_tokens)
             translated = translate_all(trained, loaded.sources, options)
         else:
             translated = read_lines(Path(path))
-        curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family)
+        curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family, resamples)
     for written in plot(curves, stem):
         typer.echo(f"wrote {written}", err=True)
     content = {"test_set": loaded.name, "systems": {name: [asdict(b) for b in own] for name, own in curves.items()}}

@@ -92,6 +92,33 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
         yield next(found for found in (way(pair, draw) for way in ways) if found is not None and all(found))
 
 
+def joins(pairs: Sequence[Pair], most: int, max_words: int, seed: int) -> Iterator[Pair]:
+    """Yield all pairs in their order, 1 to ``most`` of them joined to one that has at most ``max_words`` words.
+
+    The numbers are drawn evenly, except where ``max_words`` ends a pair earlier. The result depends only on the
+    arguments.
+    """
+    draw = random.Random(seed)
+    row: list[Pair] = []
+    wanted = draw.randint(1, most)
+    for pair in pairs:
+        if row and (len(row) == wanted or _words([*row, pair]) > max_words):
+            yield _in_a_row(row)
+            row, wanted = [], draw.randint(1, most)
+        row.append(pair)
+    if row:
+        yield _in_a_row(row)
+
+
+def _words(row: Sequence[Pair]) -> int:
+    """Return the white-space words of the longer side of pairs in a row."""
+    return max(sum(len(pair[side].split()) for pair in row) for side in (0, 1))
+
+
+def _in_a_row(row: Sequence[Pair]) -> Pair:
+    return " ".join(source for source, _ in row), " ".join(target for _, target in row)
+
+
 def lowered(pair: Pair, _draw: random.Random) -> Pair:
     """Return the source in lower case, with its translation unchanged."""
     return pair[0].lower(), pair[1]
@@ -146,7 +173,7 @@ def copying(pair: Pair, draw: random.Random) -> Pair:
 def joined(pairs: Sequence[Pair], pair: Pair, draw: random.Random) -> Pair:
     """Return two to four sentences in a row; the others are drawn from ``pairs``."""
     row = [pair, *(pairs[draw.randrange(len(pairs))] for _ in range(draw.randint(1, 3)))]
-    return " ".join(source for source, _ in row), " ".join(target for _, target in row)
+    return _in_a_row(row)
 
 
 def _replaced(pair: Pair, old: str, new: str) -> Pair:

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer
 
 from service.bundle.manifest import TARGET_TOKENIZER_NAME
-from training.data.augmentation import variants
+from training.data.augmentation import joins, variants
 from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
@@ -71,7 +71,8 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
     training: dict[str, list[Pair]] = {}
     development: list[tuple[str, Pair]] = []
     for config, pairs, own in zip(texts, corpora, chosen, strict=True):
-        training[config.name], held = split(pairs, everywhere)
+        kept, held = split(pairs, everywhere)
+        training[config.name] = list(joins(kept, config.join, recipe.cleaning.longest(config.max_words), recipe.seed))
         development += [(config.name, pair) for pair in split(held, own)[1]]
     tokenizer = _vocabulary(recipe, training, texts)
     for corpus in recipe.corpora:
@@ -98,7 +99,7 @@ def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cac
     else:
         pairs = read_pairs(config.path, config.target_path)
     pairs = islice(pairs, config.first_pairs)
-    cleaned = list(clean(pairs, recipe.cleaning, config.max_words))
+    cleaned = list(clean(pairs, recipe.cleaning, recipe.cleaning.longest(config.max_words)))
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
     return subset(cleaned, config.max_pairs)

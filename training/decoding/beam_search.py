@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from service.bundle.manifest import EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
 from training.networks.interface import Memory, Network, State
+
+LengthRule = Literal["power", "gnmt"]
+"""``power``: length^α. ``gnmt``: ((5 + length) / 6)^α (Wu et al. 2016, 1609.08144, equation 14, without coverage)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,13 @@ class SearchOptions:
     """Sentences with more source tokens, including the end token, are translated in parts."""
     early_stopping: EarlyStopping | None = None
     """When a search ends (``service.bundle.end_of_search``); None: by our own rule."""
+    length_rule: LengthRule = "power"
+    """What α is the power of; the service has ``power`` alone."""
+
+    def divisor(self, length: int) -> float:
+        """Return what the log-probability of a hypothesis is divided by; the length includes the end token."""
+        base = length if self.length_rule == "power" else (5 + length) / 6
+        return float(base**self.length_penalty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +48,7 @@ class Hypothesis:
     ids: list[int]
     """Without the end token."""
     score: float
-    """Sum of log-probabilities (nats) / length^α."""
+    """Sum of log-probabilities (nats) / length^α, or by ``length_rule``."""
     finished: bool
     """False if it was cut off at the length limit."""
 
@@ -128,7 +139,7 @@ def _advance(beams: _Beams, logprobs: Tensor, options: SearchOptions) -> None:
     at_limit = torch.tensor([steps >= sentence.limit for sentence in beams.sentences], device=scores.device)
     for place, rank in ((ended | at_limit[:, None]) & scores.isfinite())[:, :size].nonzero().tolist():
         ids, finished = beams.ids[place, parents[place, rank]].tolist(), bool(ended[place, rank])
-        score = float(scores[place, rank]) / steps**options.length_penalty
+        score = float(scores[place, rank]) / options.divisor(steps)
         whole = ids if finished else [*ids, int(tokens[place, rank])]
         beams.sentences[place].results.append(Hypothesis(whole, score, finished))
     ranks = torch.arange(scores.shape[1], device=scores.device)
@@ -151,7 +162,7 @@ def _is_done(sentence: _Sentence, best_live: float, steps: int, options: SearchO
         return False
     scores = [hypothesis.score for hypothesis in sentence.results]
     ahead = steps + lookahead_tokens(options.early_stopping, sentence.limit)
-    if score_to_win(scores, 1) >= best_live / min(ahead, sentence.limit) ** options.length_penalty:
+    if score_to_win(scores, 1) >= best_live / options.divisor(min(ahead, sentence.limit)):
         return True
     to_go_on = score_to_go_on(scores, 1, options.beam_size, options.early_stopping)
-    return bool(to_go_on >= best_live / steps**options.length_penalty)
+    return bool(to_go_on >= best_live / options.divisor(steps))

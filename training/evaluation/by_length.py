@@ -15,15 +15,24 @@ Curves = Mapping[str, Sequence[Bucket]]
 
 
 def table(curves: Curves) -> str:
-    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the last one."""
+    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the last one.
+
+    ± is half of the 95 % interval by bootstrap, if the buckets have it.
+    """
     buckets = next(iter(curves.values()))
     labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
     head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
     rows = [
-        [name, *("" if bucket.bleu is None else f"{bucket.bleu:.1f}" for bucket in own), *_lost(own)]
+        [name, *map(_cell, own), *_lost(own)]
         for name, own in curves.items()
     ]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def _cell(bucket: Bucket) -> str:
+    if bucket.bleu is None:
+        return ""
+    return f"{bucket.bleu:.1f}" + ("" if bucket.interval is None else f" ± {bucket.interval:.1f}")
 
 
 def _lost(buckets: Sequence[Bucket]) -> list[str]:
@@ -39,8 +48,10 @@ def plot(curves: Curves, stem: Path) -> list[Path]:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for marker, (name, buckets) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
-        known = [(place, bucket.bleu) for place, bucket in enumerate(buckets) if bucket.bleu is not None]
-        axes.plot([place for place, _ in known], [bleu for _, bleu in known], marker=marker, label=name)
+        known = [(place, bucket) for place, bucket in enumerate(buckets) if bucket.bleu is not None]
+        values = [bucket.bleu for _, bucket in known]
+        bars = [bucket.interval or 0.0 for _, bucket in known]
+        axes.errorbar([place for place, _ in known], values, yerr=bars, marker=marker, capsize=2, label=name)
     labels = [bucket.label for bucket in next(iter(curves.values()))]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlabel("words in the source sentence")

@@ -33,12 +33,10 @@ def score(hypotheses: Sequence[str], references: Sequence[str], family: Family =
     """
     if len(hypotheses) != len(references) or not references:
         raise ValueError(f"{len(hypotheses)} translations cannot be compared with {len(references)} references")
-    tokenised = family == "tokenised"
-    bleu = BLEU(lowercase=tokenised, tokenize="none" if tokenised else "13a", force=True)
-    chrf = CHRF(lowercase=tokenised)
+    chrf = CHRF(lowercase=family == "tokenised")
     return [
         Score(name, metric.corpus_score(list(hypotheses), [list(references)]).score, str(metric.get_signature()))
-        for name, metric in (("BLEU", bleu), ("chrF", chrf))
+        for name, metric in (("BLEU", _bleu(family)), ("chrF", chrf))
     ]
 
 
@@ -51,6 +49,8 @@ class Bucket:
     sentences: int
     bleu: float | None
     """None for an empty bucket."""
+    interval: float | None = None
+    """Half of the 95 % interval of ``bleu`` by bootstrap, if it was computed."""
 
     @property
     def label(self) -> str:
@@ -64,17 +64,35 @@ def score_by_length(
     references: Sequence[str],
     edges: Sequence[int] = (10, 20, 30),
     family: Family = "cased",
+    resamples: int = 0,
 ) -> list[Bucket]:
-    """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last."""
+    """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last.
+
+    With ``resamples``, each bucket has its interval by bootstrap: its sentences are drawn with replacement so many
+    times (Koehn 2004; the same seed every time).
+    """
     bounds = list(zip([1, *(edge + 1 for edge in edges)], [*edges, None], strict=True))
     buckets = []
     for shortest, longest in bounds:
         chosen = [i for i, s in enumerate(sources) if shortest <= len(s.split()) <= (longest or math.inf)]
-        bleu = None
+        bleu, interval = None, None
         if chosen:
-            bleu = score([hypotheses[i] for i in chosen], [references[i] for i in chosen], family)[0].score
-        buckets.append(Bucket(shortest, longest, len(chosen), bleu))
+            own = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
+            bleu = score(*own, family)[0].score
+            interval = _half_interval(*own, family, resamples) if resamples else None
+        buckets.append(Bucket(shortest, longest, len(chosen), bleu, interval))
     return buckets
+
+
+def _half_interval(hypotheses: Sequence[str], references: Sequence[str], family: Family, resamples: int) -> float:
+    """Return half of the 95 % interval of BLEU over samples of the sentences."""
+    found = _bleu(family).corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples)
+    return float(found._ci)
+
+
+def _bleu(family: Family) -> BLEU:
+    tokenised = family == "tokenised"
+    return BLEU(lowercase=tokenised, tokenize="none" if tokenised else "13a", force=True)
 
 
 def bigram_bleu(prediction: Sequence[str], label: Sequence[str], longest: int = 2) -> float:

@@ -76,7 +76,8 @@ class Grid:
     def _run(self, cell: Path, variant: Variant) -> dict[str, Any]:
         recipe, text = variant.recipe, self._prepared(variant.recipe)
         if newest_checkpoint(RunFolder(cell)) is None:
-            shutil.copytree(text, cell, dirs_exist_ok=True)
+            shutil.copytree(self._trained_alike(variant) or text, cell, dirs_exist_ok=True)
+            (cell / RESULT).unlink(missing_ok=True)
         began = time.process_time()
         train(recipe, RunFolder(cell), progress=False, pictures=False)
         seconds = time.process_time() - began
@@ -89,6 +90,15 @@ class Grid:
         }
         write_json(cell / RESULT, result)
         return result
+
+    def _trained_alike(self, variant: Variant) -> Path | None:
+        """Return the folder of a finished cell that differs in the search alone: its weights are the same."""
+        wanted = {**_plain(variant.recipe), "search": None, "name": None}
+        for found in finished_cells(self.path):
+            recipe = {**found["recipe"], "search": None, "name": None}
+            if _covers(recipe, wanted):
+                return self.path / found["variant"] / f"seed-{found['seed']}"
+        return None
 
     def _measure(self, cell: Path, text: Path) -> dict[str, Any]:
         folder, trained = RunFolder(cell), load_trained(cell)
@@ -155,7 +165,7 @@ def _plain(recipe: Recipe) -> dict[str, Any]:
         **prepared_part(recipe),
         "name": recipe.name,
         "seed": recipe.seed,
-        **{key: getattr(recipe, key).model_dump(mode="json") for key in ("network", "optimisation", "validation")},
+        **{key: getattr(recipe, key).model_dump(mode="json") for key in ("network", "optimisation", "validation", "search")},
     }
 
 

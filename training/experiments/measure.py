@@ -18,7 +18,9 @@ from training.alignment.head_search import rank_heads
 from training.data.batching import collate
 from training.data.dataset import EncodedPairs
 from training.data.sampling import spread
+from training.decoding.beam_search import SearchOptions
 from training.decoding.greedy import translate_greedy
+from training.decoding.translate import search
 from training.evaluation.scored_pairs import samples, score_pairs
 from training.evaluation.scores import Bucket, score, score_by_length
 from training.evaluation.test_sets import TestSet
@@ -50,13 +52,18 @@ def sample_of(test: TestSet, count: int) -> TestSet:
 
 
 def quality(trained: Trained, test: TestSet, edges: Sequence[int]) -> Quality:
-    """Translate a test set greedily and return its BLEU; ``edges`` are the longest sentences of the buckets, in words.
+    """Translate a test set by the recipe's search and return its BLEU; ``edges`` are the buckets' largest lengths.
 
     A sentence longer than the network's limit loses its end.
     """
     limit = trained.recipe.max_tokens
     sources = [trained.tokenizer.encode(text).ids[: limit - 1] for text in test.sources]
-    found = translate_greedy(trained.network, sources, limit)
+    how = trained.recipe.search
+    if how.beam_size == 1:
+        found = translate_greedy(trained.network, sources, limit)
+    else:
+        options = SearchOptions(how.beam_size, how.length_penalty, limit, length_rule=how.length_rule)
+        found = [hypotheses[0].ids for hypotheses in search(trained.network, sources, options)]
     texts = [trained.tokenizer.decode(ids) for ids in found]
     whole = score(texts, test.references, "cased")[0]
     return Quality(whole.score, whole.signature, score_by_length(test.sources, texts, test.references, edges))

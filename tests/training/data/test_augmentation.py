@@ -11,6 +11,7 @@ import pytest
 from training.data.augmentation import (
     copying,
     joined,
+    joins,
     lowered,
     mistyped,
     raised,
@@ -91,6 +92,31 @@ def test_sentences_are_joined_in_the_same_order_on_both_sides() -> None:
         assert source.count(" ") > PAIRS[1][0].count(" ")
         assert all(pair[1] in target for pair in there)
         assert target.startswith(PAIRS[1][1])
+
+
+def test_pairs_in_a_row_are_joined_until_they_are_too_long() -> None:
+    pairs = [(f"a{i} b{i}", f"c{i} d{i} e{i}") for i in range(60)]
+    found = list(joins(pairs, most=4, max_words=8, seed=1))
+    assert " ".join(source for source, _ in found) == " ".join(source for source, _ in pairs)
+    assert " ".join(target for _, target in found) == " ".join(target for _, target in pairs)
+    assert {len(target.split()) for _, target in found} == {3, 6}  # a third pair would make nine words
+    assert found == list(joins(pairs, most=4, max_words=8, seed=1))
+    assert {len(source.split()) for source, _ in joins(pairs, 4, 80, 1)} == {2, 4, 6, 8}
+    assert list(joins(pairs, most=1, max_words=80, seed=1)) == pairs
+
+
+def test_prepare_joins_training_pairs_and_keeps_the_limit_of_all_corpora(tmp_path: Path) -> None:
+    plain = load_recipe(TOY)
+    corpus = {**plain.corpora[0].model_dump(), "join": 5}
+    recipe = Recipe.model_validate({**plain.model_dump(), "corpora": [corpus], "cleaning": {"max_words": 9}})
+    folder = RunFolder(tmp_path / "joined")
+    prepare(recipe, folder, None, tmp_path)
+    pairs, tokenizer = EncodedPairs.load(folder.corpus("toy")), folder.load_tokenizer()
+    lengths = [len(tokenizer.decode(pairs.source[i].tolist()).split()) for i in range(len(pairs))]
+    assert max(lengths) <= 9
+    assert sum(length > 6 for length in lengths) > len(lengths) / 4
+    with pytest.raises(ValueError, match="join is a key of the corpus with the text, here toy"):
+        toy_with_variants(join=2)
 
 
 def test_the_same_seed_gives_the_same_variants_and_each_way_its_share() -> None:

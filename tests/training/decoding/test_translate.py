@@ -67,7 +67,7 @@ GARDEN_PATH: Table = {(): {3: 0.55, 4: 0.45}, (3,): {5: 0.4, EOS: 0.35, 3: 0.25}
 """The likelier first token leads to the less likely translation."""
 
 
-def best(table: Table, **options: float) -> list[list[int]]:
+def best(table: Table, **options: float | str) -> list[list[int]]:
     net = Scripted(table)
     found = beam_search(net, *pad_sources([[3, 3]], torch.device("cpu")), SearchOptions(**options))  # type: ignore[arg-type]
     return [hypothesis.ids for hypothesis in found[0]]
@@ -76,6 +76,14 @@ def best(table: Table, **options: float) -> list[list[int]]:
 def test_greedy_takes_the_garden_path_and_the_beam_does_not() -> None:
     assert best(GARDEN_PATH, beam_size=1, length_penalty=0.0) == [[3, 5]]
     assert best(GARDEN_PATH, beam_size=2, length_penalty=0.0)[0] == [4]
+
+
+def test_the_gnmt_penalty_favours_long_translations_less() -> None:
+    options = [SearchOptions(length_penalty=1.0, length_rule=rule) for rule in ("power", "gnmt")]
+    assert [each.divisor(7) for each in options] == [7, 2]
+    two_words: Table = {(): {3: 0.5, 4: 0.5}, (3,): {EOS: 0.72, 5: 0.28}, (4,): {5: 0.6, EOS: 0.4}}
+    assert best(two_words, beam_size=3, length_penalty=1.0, length_rule="power")[0] == [4, 5]
+    assert best(two_words, beam_size=3, length_penalty=1.0, length_rule="gnmt")[0] == [3]
 
 
 def test_the_length_penalty_weighs_short_against_long() -> None:

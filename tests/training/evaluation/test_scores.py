@@ -69,6 +69,22 @@ def test_buckets_cover_every_length_once() -> None:
     assert [b.bleu for b in buckets] == [pytest.approx(100), pytest.approx(100), None, pytest.approx(100)]
 
 
+def test_the_interval_is_wider_where_the_sentences_differ_more() -> None:
+    right, wrong = "a b c d e f", "u v w x y z"
+    references = [right] * 40
+    even = score_by_length(["w"] * 40, ["a b c d e z"] * 40, references, resamples=200)[0]
+    mixed = score_by_length(["w"] * 40, [right, wrong] * 20, references, resamples=200)[0]
+    assert even.interval == pytest.approx(0, abs=1e-6)
+    assert mixed.interval is not None
+    assert 5 < mixed.interval < 25
+    assert score_by_length(["w"], [right], [right])[0].interval is None
+
+
+def test_the_table_has_the_intervals_it_is_given() -> None:
+    lines = table({"plain": [Bucket(1, 10, 50, 40.0, 2.25), Bucket(11, None, 40, 30.0, 1.0)]}).splitlines()
+    assert lines[2] == "| plain | 40.0 ± 2.2 | 30.0 ± 1.0 | 10.0 | 10.0 |"
+
+
 CURVES = {
     "plain": [Bucket(1, 10, 50, 40.0), Bucket(11, 20, 40, 30.0), Bucket(21, None, 30, 10.0)],
     "attention": [Bucket(1, 10, 50, 41.0), Bucket(11, 20, 40, 42.0), Bucket(21, None, 30, 40.0)],

@@ -132,6 +132,15 @@ def test_a_grid_is_trained_exported_and_measured_once(tmp_path: Path) -> None:
         assert (tmp_path / "out" / f"toy{end}").read_text("utf-8")
     again = CliRunner().invoke(app, arguments)
     assert again.output.count("kept") == 2
+    arguments[3] = "network.score=additive"
+    searched = CliRunner().invoke(app, [*arguments, "--set", "search.beam_size=2", "--set", "search.length_rule=gnmt"])
+    assert searched.exit_code == 0, searched.output
+    content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
+    assert [row["variant"] for row in content["summary"]][2:] == [
+        "encoder-hidden-32-cooldown-updates-30-max-updates-60-beam-size-2-length-rule-gnmt"
+    ]
+    log = tmp_path / "runs" / "toy-bahdanau" / content["cells"][2]["variant"] / "seed-1" / "train.log"
+    assert "already" in log.read_text("utf-8")  # the weights of the cell that differs in the search alone
 
 
 @pytest.mark.slow
