@@ -78,8 +78,8 @@ class CorpusConfig(Section):
     """Uses the training pairs of the corpus of this name once more, with another segmentation into subwords. The
     vocabulary is not learnt from them."""
     join: int = Field(1, ge=1)
-    """Joins 1 to this many pairs in a row to one training pair of at most ``max_words`` words, so that a corpus of short
-    sentences teaches long ones that are as easy a word (2105.01691). Development pairs are not joined."""
+    """Joins 1 to this many pairs in a row to one training pair of at most ``max_words`` words (2105.01691), so that a
+    corpus of short sentences teaches long ones. Development pairs are not joined."""
     subword_dropout: float = Field(0.0, ge=0, lt=1)
     """The probability of leaving out each merge of the sources' byte-pair encoding (BPE-dropout, 1910.13267) when the
     pairs are encoded. The model then learns rare words in the pieces that unknown words consist of. 0.1 is usual."""

@@ -27,6 +27,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "learn"
 BUILT = ROOT / "service" / "web" / "learn"
+MODELS = ROOT / "models"
+MANIFESTS = ("manifest.json", "embedding.json")
 MARK = "source-sha256"
 FORM = "2"  # raised when this program makes other pages of the same text
 
@@ -69,9 +71,21 @@ class Page:
         return [name for kind, names in _FENCE.findall(self.text) if kind == "include" for name in names.split()]
 
     @property
+    def bundles(self) -> list[Path]:
+        """Return the manifests of the shipped models that the page's cells name."""
+        named = set(re.findall(r'"([a-z0-9-]+)"', "\n".join(self.cells)))
+        return [
+            path for path in sorted(MODELS.glob("*/*.json")) if path.name in MANIFESTS and path.parent.name in named
+        ]
+
+    @property
     def digest(self) -> str:
-        """Return a digest of everything the built page is made of: its text, and our code that it shows."""
-        parts = [self.text, *(source_of(name) for name in self.included), FORM]
+        """Return a digest of what the built page is made of: its text, our code that it shows, the models it runs.
+
+        A manifest has the checksums of all files of its model.
+        """
+        manifests = (path.read_text("utf-8") for path in self.bundles)
+        parts = [self.text, *(source_of(name) for name in self.included), *manifests, FORM]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -146,17 +160,7 @@ def _svg(figure: Any, name: str) -> str:
 
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    drawn = file.getvalue()
-    drawn = drawn[drawn.index("<svg") :]
-    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.S)
-    # Coordinates with one decimal, but texts as they are.
-    drawn = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d)\d+", r"\1", tag.group()), drawn)
-    drawn = re.sub(r" font-family: [^;\"]*;| transform=\"rotate\(-0 [^\"]*\"", "", drawn)  # the page has a font
-    drawn = re.sub(r'<g id="(?:patch|line2d|text|matplotlib\.axis|[xy]tick|axes|figure)_\d+">', "<g>", drawn)
-    drawn = re.sub(r'(<use [^>]*?) style="[^"]*"', r"\1", drawn)  # the marker itself has a style
-    drawn = re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>|; stroke-linejoin: miter|stroke-linejoin: round; ', "",
-                   drawn, flags=re.S)  # fmt: skip
-    return smaller(re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", drawn, flags=re.S)), name)
+    return smaller(re.sub(r" font-family: [^;\"]*;", "", file.getvalue()), name)  # the page has a font
 
 
 def build(page: Page, before: Page | None, after: Page | None) -> str:

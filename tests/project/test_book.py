@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,20 @@ SLOW = ("11-complexity",)  # measures, and says how long it takes
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_built_page_is_made_of_its_text_and_our_code_as_they_are_now(page: book.Page) -> None:
     assert book.stored_digest(page) == page.digest, "run `make book`"
+
+
+def test_a_page_with_a_shipped_model_is_built_again_for_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = next(page for page in PAGES if page.name == "10-sentence-vectors")
+    assert [path.parent.name for path in page.bundles] == ["sentence"]
+    before = page.digest
+    shutil.copytree(book.MODELS / "sentence", tmp_path / "sentence")
+    monkeypatch.setattr(book, "MODELS", tmp_path)
+    assert page.digest == before
+    manifest = tmp_path / "sentence" / "embedding.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"hops": 8', '"hops": 9'), "utf-8")
+    assert page.digest != before
 
 
 def test_the_contents_list_every_page_and_nothing_else_is_sent() -> None:

@@ -22,10 +22,7 @@ def table(curves: Curves) -> str:
     buckets = next(iter(curves.values()))
     labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
     head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
-    rows = [
-        [name, *map(_cell, own), *_lost(own)]
-        for name, own in curves.items()
-    ]
+    rows = [[name, *map(_cell, own), *_lost(own)] for name, own in curves.items()]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
@@ -48,10 +45,9 @@ def plot(curves: Curves, stem: Path) -> list[Path]:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for marker, (name, buckets) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
-        known = [(place, bucket) for place, bucket in enumerate(buckets) if bucket.bleu is not None]
-        values = [bucket.bleu for _, bucket in known]
-        bars = [bucket.interval or 0.0 for _, bucket in known]
-        axes.errorbar([place for place, _ in known], values, yerr=bars, marker=marker, capsize=2, label=name)
+        known = [(place, b.bleu, b.interval or 0.0) for place, b in enumerate(buckets) if b.bleu is not None]
+        places, values, halves = zip(*known, strict=True) if known else ((), (), ())
+        axes.errorbar(places, values, yerr=halves, marker=marker, capsize=2, label=name)
     labels = [bucket.label for bucket in next(iter(curves.values()))]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlabel("words in the source sentence")

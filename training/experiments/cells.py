@@ -97,7 +97,7 @@ class Grid:
         for found in finished_cells(self.path):
             recipe = {**found["recipe"], "search": None, "name": None}
             if _covers(recipe, wanted):
-                return self.path / found["variant"] / f"seed-{found['seed']}"
+                return self.path / str(found["variant"]) / f"seed-{found['seed']}"
         return None
 
     def _measure(self, cell: Path, text: Path) -> dict[str, Any]:
@@ -161,11 +161,12 @@ class Grid:
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
     """Return a recipe as plain data without the folders of files, which may differ."""
+    sections = ("network", "optimisation", "validation", "search")
     return {
         **prepared_part(recipe),
         "name": recipe.name,
         "seed": recipe.seed,
-        **{key: getattr(recipe, key).model_dump(mode="json") for key in ("network", "optimisation", "validation", "search")},
+        **{key: getattr(recipe, key).model_dump(mode="json") for key in sections},
     }
 
 
