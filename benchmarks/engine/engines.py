@@ -62,8 +62,14 @@ class Translucent:
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
         """Give every worker its share at once, or one sentence after the other."""
-        ending = self._bundle.manifest.decoding.early_stopping
-        search = SearchOptions(self._setting.beam, 1.0, self._setting.longest, early_stopping=ending)
+        own = self._bundle.manifest.decoding
+        search = SearchOptions(
+            self._setting.beam,
+            1.0,
+            self._setting.longest,
+            early_stopping=own.early_stopping,
+            repetition_guard=own.repetition_guard is not False,
+        )
         jobs = [SentenceJob(ids, search) for ids in sources]
         count = len(self._workers)
         if self._setting.batch == 1:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.load import load_bundle
+from training.export.check_table import check_table
 from training.imports.check import Checked, compare, write_verdict
 from training.imports.errors import ImportRefused
 from training.imports.originals import OriginalFiles, open_original
@@ -31,7 +32,10 @@ def check(
         str | None, typer.Option(help="Target language to compare, if there are several. [default: the first]")
     ] = None,
 ) -> None:
-    """Compare a bundle with the original in transformers or CTranslate2; writes the result into its card."""
+    """Compare a bundle with the original in transformers or CTranslate2; writes the result into its card.
+
+    Every precision of the bundle that runs on a CPU gets a column: int8, and fp32 of an import with --fp32.
+    """
     manifest = load_bundle(bundle).manifest
     if "imported" not in manifest.card:
         raise ImportRefused(f"{bundle}: it was not made by `import`, so there is nothing to compare it with")
@@ -41,8 +45,9 @@ def check(
     with open_original(manifest, files) as (model, original):
         figures = compare(bundle, model, original, texts, wanted)
         write_verdict(bundle, original, figures, Checked(model.targets[0].language, len(texts)))
-    for figure in figures:
-        typer.echo(str(figure))
+    typer.echo(check_table([figure.document() for figure in figures]))
+    if "fp32" not in manifest.graphs:
+        typer.echo(f"{bundle} has no float graphs: import it with --fp32 or --faithful to compare them, too")
     passed = all(figure.passed for figure in figures)
     typer.echo(f"{bundle} {'does' if passed else 'does NOT do'} what {original.name} does with {source}")
     if not passed:

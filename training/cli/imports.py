@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from service.bundle.manifest import Precision
 from training.cli.export import next_version
 from training.cli.import_check import check
 from training.data.reading import read_pairs
@@ -36,6 +37,13 @@ ShortlistText = Annotated[
 Fp32 = Annotated[
     bool, typer.Option("--fp32", help="Also write float graphs (four times the size): exact scores and attention.")
 ]
+Faithful = Annotated[
+    bool,
+    typer.Option(
+        "--faithful",
+        help="Float graphs alone: translations, scores and attention of the original; slower and larger than int8.",
+    ),
+]
 Licence = Annotated[str | None, typer.Option(help="The model's licence, where its files do not say it for certain.")]
 SourceLanguages = Annotated[str | None, typer.Option("--source", help="Source languages, e.g. en or fr,es.")]
 TargetLanguages = Annotated[
@@ -44,11 +52,11 @@ TargetLanguages = Annotated[
 
 
 class Wanted(NamedTuple):
-    """The texts of the user, and whether float graphs are written, too."""
+    """The texts of the user, and the precisions of the bundle."""
 
     calibration: Path | None
     shortlist: tuple[Path, Path] | None
-    fp32: bool
+    precisions: tuple[Precision, ...]
 
 
 @app.command("opus-mt")
@@ -58,6 +66,7 @@ def opus_mt(
     text: Text = None,
     shortlist_text: ShortlistText = None,
     with_fp32: Fp32 = False,
+    faithful: Faithful = False,
     source_languages: SourceLanguages = None,
     target_languages: TargetLanguages = None,
     licence: Licence = None,
@@ -73,7 +82,8 @@ def opus_mt(
     options = MarianOptions(
         output.name, _codes(source_languages), _codes(target_languages), positions, not plain_text, licence
     )
-    _write(read_marian(fetch_model(source, revision), options), output, Wanted(text, shortlist_text, with_fp32))
+    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
+    _write(read_marian(fetch_model(source, revision), options), output, wanted)
 
 
 @app.command()
@@ -87,6 +97,7 @@ def ctranslate2(
     text: Text = None,
     shortlist_text: ShortlistText = None,
     with_fp32: Fp32 = False,
+    faithful: Faithful = False,
     licence: Licence = None,
     credit: Annotated[str | None, typer.Option(help="Whom to credit.")] = None,
 ) -> None:
@@ -94,7 +105,8 @@ def ctranslate2(
     options = Ctranslate2Options(
         output.name, _codes(source_languages), _codes(target_language), spm, target_spm, licence, credit
     )
-    _write(read_ctranslate2(folder, options), output, Wanted(text, shortlist_text, with_fp32))
+    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
+    _write(read_ctranslate2(folder, options), output, wanted)
 
 
 @app.command()
@@ -107,19 +119,21 @@ def argos(
     text: Text = None,
     shortlist_text: ShortlistText = None,
     with_fp32: Fp32 = False,
+    faithful: Faithful = False,
     licence: Licence = None,
 ) -> None:
     """Import packages of Argos Translate: LibreTranslate's own models."""
     if installed == (package is not None) or output is None:
         raise ImportRefused("give one package and --output, or --installed and --output FOLDER for all of them")
+    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
     if package is not None:
-        _write(read_argos(package, output.name, licence), output, Wanted(text, shortlist_text, with_fp32))
+        _write(read_argos(package, output.name, licence), output, wanted)
         return
     if shortlist_text is not None:
         raise ImportRefused("--shortlist-text is for one language pair: import the packages one by one")
     for each in installed_packages():
         model = read_argos(each, None, licence)
-        _write(model, output / model.name, Wanted(text, None, with_fp32))
+        _write(model, output / model.name, wanted)
 
 
 app.command()(check)
@@ -127,6 +141,15 @@ app.command()(check)
 
 def _codes(codes: str | None) -> tuple[str, ...]:
     return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
+
+
+def _precisions(with_fp32: bool, faithful: bool, shortlist: object) -> tuple[Precision, ...]:
+    """Return the precisions of the graphs; raise ImportRefused for options that exclude each other."""
+    if not faithful:
+        return ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
+    if shortlist is not None:
+        raise ImportRefused("--faithful writes float graphs, which score every token: leave out --shortlist-text")
+    return ("fp32",)
 
 
 def _write(model: ImportedModel, output: Path, wanted: Wanted) -> None:
@@ -137,7 +160,7 @@ def _write(model: ImportedModel, output: Path, wanted: Wanted) -> None:
     options = ImportOptions(
         lines,
         next_version(output),
-        ("int8", "fp16", "fp32") if wanted.fp32 else ("int8", "fp16"),
+        wanted.precisions,
         shortlist_text=() if pairs is None else tuple(read_pairs(*pairs)),
         say=typer.echo,
     )

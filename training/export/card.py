@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from training.export.check_table import check_table
 from training.recipe import Recipe
 
 
@@ -225,23 +226,12 @@ def _checked(checked: dict[str, Any] | None) -> str:
     """Return what ``import check`` found, as a table with a verdict."""
     if checked is None:
         return "## Check\n\nNot compared with the original yet: `python -m training import check`.\n\n"
-    lines = [f"| {figure['what']} | {figure['value']:.4g} | {_bound(figure)} |" for figure in checked["figures"]]
     verdict = "does" if checked["passed"] else "does NOT do"
     into = f" into {checked['target']}" if "target" in checked else ""
     return (
         f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences{into}: this bundle "
-        f"{verdict} what the original does.\n\n| what | value | bound |\n| --- | ---: | --- |\n"
-        + "\n".join(lines)
-        + "\n\n"
+        f"{verdict} what the original does.\n\n{check_table(checked['figures'])}\n\n"
     )
-
-
-def _bound(figure: dict[str, Any]) -> str:
-    for key, sign in (("at_most", "≤"), ("at_least", "≥")):
-        if key in figure:
-            kept = figure["value"] <= figure[key] if key == "at_most" else figure["value"] >= figure[key]
-            return f"{sign} {figure[key]:g}: {'kept' if kept else 'NOT kept'}"
-    return "–"
 
 
 def _stages(stages: list[dict[str, Any]]) -> str:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import sacrebleu
 
 from service.bundle import SERVICE
-from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults
+from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from service.bundle.vocabulary import EOS
 from service.bundle.write import write_manifest
 from training.export.card import readme
@@ -37,6 +37,8 @@ class Figure:
 
     what: str
     value: float
+    precision: Precision | None = None
+    """The graphs that were compared; None: the comparison does not depend on them."""
     at_most: float | None = None
     at_least: float | None = None
 
@@ -47,12 +49,30 @@ class Figure:
             return self.value <= self.at_most
         return self.at_least is None or self.value >= self.at_least
 
-    def __str__(self) -> str:
-        bounded = self.at_most is not None or self.at_least is not None
-        verdict = ("ok  " if self.passed else "FAIL") if bounded else "    "
-        bound = f"(≤ {self.at_most:g})" if self.at_most is not None else ""
-        bound = f"(≥ {self.at_least:g})" if self.at_least is not None else bound
-        return f"{verdict} {self.what:58} {self.value:9.4g} {bound}".rstrip()
+    def document(self) -> dict[str, str | float]:
+        """Return the manifest's entry."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class Limits(NamedTuple):
+    """The largest differences from the original that a precision may have."""
+
+    logprobs: float
+    """The mean difference of log-probabilities, in nats."""
+    attention: float
+    """The total variation of cross-attention, the mean over tokens, heads and sentences."""
+    bleu: float
+    """The least BLEU of the bundle's translations against those of the original."""
+    equal: float | None = None
+    """The least share of equal translations."""
+    lower: float | None = None
+    """The largest share of translations to which the original gives a lower score than to its own."""
+
+
+LIMITS: dict[Precision, Limits] = {"int8": Limits(0.1, 0.05, 80), "fp32": Limits(1e-3, 1e-3, 99, 0.99, 0.01)}
+"""Of the precisions that run on a CPU."""
+LOST_BLEU = 0.3
+"""The most BLEU that a bundle may lose against references."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,15 @@ class Checked(NamedTuple):
     sentences: int
 
 
+class Compared(NamedTuple):
+    """The sentences of a comparison."""
+
+    texts: Sequence[str]
+    originals: Sequence[str]
+    """The original's translations, one a text."""
+    references: Sequence[str] | None
+
+
 def towards(model: ImportedModel, target: str | None) -> ImportedModel:
     """Return the model with the named target as the first, which is compared; raise ImportRefused if it has none."""
     if target is None:
@@ -107,38 +136,24 @@ def compare(
 ) -> list[Figure]:
     """Return all comparisons of a bundle with the original over some sentences, one a text.
 
-    Tokens, log-probabilities and attention of the original's own translations, the translations themselves, and BLEU
-    of both against references, one a text, if there are any. Raises ImportRefused without sentences, or where the
-    references are of another number.
+    For each precision that the bundle has for CPUs: log-probabilities and attention of the original's own translations,
+    the translations themselves, and BLEU of both against references, one a text, if there are any. Raises ImportRefused
+    without sentences, or where the references are of another number.
     """
     if not texts or not all(text.strip() for text in texts):
         raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
     if references is not None and len(references) != len(texts):
         raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
-    theirs = original.translate(texts, model.decoding)
-    ours = translate_as_served(bundle, texts, model)
-    scored = [] if references is None else against_references(ours, theirs, references)
-    equal = float(np.mean([one == other for one, other in zip(ours, theirs, strict=True)]))
-    forced = _ForcedGraph(bundle, model)
-    return [
-        Figure("texts with the same source tokens", _same_tokens(model, original, texts), at_least=0.99),
-        *_scores(forced, original, list(zip(texts, theirs, strict=True))),
-        Figure("equal translations (int8 against the original)", equal),
-        *_higher_scores(forced, model.decoding.length_penalty, list(zip(texts, ours, theirs, strict=True))),
-        Figure("BLEU of ours against the original's", sacrebleu.corpus_bleu(ours, [theirs]).score, at_least=80),
-        Figure("chrF of ours against the original's", sacrebleu.corpus_chrf(ours, [theirs]).score),
-        *scored,
-    ]
-
-
-def against_references(ours: Sequence[str], theirs: Sequence[str], references: Sequence[str]) -> list[Figure]:
-    """Return BLEU and chrF of both against references."""
-    scores = [sacrebleu.corpus_bleu(list(side), [list(references)]).score for side in (ours, theirs)]
-    return [
-        Figure("BLEU of the bundle", scores[0]),
-        Figure("BLEU of the original", scores[1]),
-        Figure("BLEU lost", scores[1] - scores[0], at_most=0.3),
-    ]
+    compared = Compared(texts, original.translate(texts, model.decoding), references)
+    figures = [Figure("texts with the same source tokens", _same_tokens(model, original, texts), at_least=0.99)]
+    if references is not None:
+        figures.append(Figure("BLEU of the original", _bleu(compared.originals, references)))
+    graphs = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
+    for precision in LIMITS:
+        if precision in graphs:
+            figures += _scores(_ForcedGraph(bundle, model, precision), original, compared)
+            figures += _translations(bundle, model, original, compared, precision)
+    return figures
 
 
 def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str]) -> float:
@@ -150,20 +165,30 @@ def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str])
     return same / len(texts)
 
 
+def _bleu(translations: Sequence[str], references: Sequence[str]) -> float:
+    return float(sacrebleu.corpus_bleu(list(translations), [list(references)]).score)
+
+
+def _ids(model: ImportedModel, text: str, translation: str) -> tuple[list[int], list[int]] | None:
+    """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
+    source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
+    source += [EOS] * model.source_end
+    target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
+    return None if max(len(source), len(target)) > model.max_tokens else (source, target)
+
+
+def _score(model: ImportedModel, original: Original, sides: tuple[list[int], list[int]]) -> Scored:
+    """Return the original's scores of a translation in our ids."""
+    return original.score(*([int(row) for row in rows[ids]] for rows, ids in zip(model.rows, sides, strict=True)))
+
+
 class _ForcedGraph:
-    """The bundle's own scoring of given translations, in int8."""
+    """The bundle's own scoring of given translations."""
 
-    def __init__(self, bundle: Path, model: ImportedModel) -> None:
+    def __init__(self, bundle: Path, model: ImportedModel, precision: Precision) -> None:
         graphs = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
-        self._session, self.model = open_session(bundle / graphs["int8"]["forced"]), model
-
-    def ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
-        """Return the ids of both sides; None if the graph does not take as many."""
-        model = self.model
-        source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
-        source += [EOS] * model.source_end
-        target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
-        return None if max(len(source), len(target)) > model.max_tokens else (source, target)
+        self._session = open_session(bundle / graphs[precision]["forced"])
+        self.model, self.precision = model, precision
 
     def run(self, source: Ids, target: Ids) -> Scored:
         """Return the scores of a translation."""
@@ -173,53 +198,81 @@ class _ForcedGraph:
         return Scored(found["logprobs"][0], found["cross_attention"][0])
 
 
+def _scores(forced: _ForcedGraph, original: Original, compared: Compared) -> Iterator[Figure]:
+    """Compare scores and attention of translations that the original made."""
+    model, precision, logprobs, variations, aligning = forced.model, forced.precision, [], [], []
+    for text, translation in zip(compared.texts, compared.originals, strict=True):
+        sides = _ids(model, text, translation)
+        if sides is None:
+            continue
+        found, wanted = forced.run(*sides), _score(model, original, sides)
+        logprobs.append(np.abs(found.logprobs - wanted.logprobs))
+        if wanted.attention is not None and found.attention is not None:
+            difference = np.abs(found.attention - wanted.attention)
+            variations.append(0.5 * difference.sum(-1).mean())
+            aligning.append(difference[model.alignment.layer, model.alignment.head].max())
+    limits = LIMITS[precision]
+    mean = float(np.concatenate(logprobs).mean())
+    yield Figure("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
+    if variations:
+        mean = float(np.mean(variations))
+        yield Figure("cross-attention: total variation", mean, precision, at_most=limits.attention)
+        median = float(np.median(aligning))
+        yield Figure("aligning head: largest difference of a sentence, median", median, precision)
+
+
+def _translations(
+    bundle: Path, model: ImportedModel, original: Original, compared: Compared, precision: Precision
+) -> Iterator[Figure]:
+    """Compare the translations of the two, without our rules for numbers and other values, and as served by default."""
+    limits, theirs = LIMITS[precision], compared.originals
+    ours = translate_as_served(bundle, compared.texts, model, precision, "off")
+    served = translate_as_served(bundle, compared.texts, model, precision)
+    equal = [_share(one == other for one, other in zip(found, theirs, strict=True)) for found in (ours, served)]
+    yield Figure("equal translations, values=off", equal[0], precision, at_least=limits.equal)
+    lower = _share(_is_lower(model, original, *row) for row in zip(compared.texts, ours, theirs, strict=True))
+    yield Figure("… lower score than the original's own", lower, precision, at_most=limits.lower)
+    yield Figure("equal translations, as served by default", equal[1], precision)
+    yield Figure("BLEU against the original's, values=off", _bleu(ours, theirs), precision, at_least=limits.bleu)
+    chrf = float(sacrebleu.corpus_chrf(list(ours), [list(theirs)]).score)
+    yield Figure("chrF against the original's, values=off", chrf, precision)
+    if compared.references is not None:
+        scores = [_bleu(found, compared.references) for found in (theirs, ours, served)]
+        yield Figure("BLEU, values=off", scores[1], precision)
+        yield Figure("BLEU, as served by default", scores[2], precision)
+        yield Figure("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
+
+
+def _share(found: Iterator[bool]) -> float:
+    return float(np.mean(list(found)))
+
+
 _TIE = 1e-4
 """Scores that differ less are equal: the last digits depend on the order of additions."""
 
 
-def _higher_scores(forced: _ForcedGraph, penalty: float, rows: Sequence[tuple[str, str, str]]) -> list[Figure]:
-    """Return the shares of texts whose translations differ, by which of the two the bundle itself scores higher."""
-    ours_higher = theirs_higher = ties = 0
-    for text, ours, theirs in rows:
-        sides = [forced.ids(text, translation) for translation in (ours, theirs)]
-        if ours == theirs or None in sides:
-            continue
-        scores = [forced.run(*side).logprobs.sum() / len(side[1]) ** penalty for side in sides if side is not None]
-        ties += abs(scores[0] - scores[1]) < _TIE
-        ours_higher += scores[0] - scores[1] >= _TIE
-        theirs_higher += scores[1] - scores[0] >= _TIE
-    return [
-        Figure("different, the bundle's has the higher score", ours_higher / len(rows)),
-        Figure("different, the original's has the higher score", theirs_higher / len(rows)),
-        Figure("different, with equal scores", ties / len(rows)),
+def _is_lower(model: ImportedModel, original: Original, text: str, ours: str, theirs: str) -> bool:
+    """Return whether the original gives our translation a lower score, with its length penalty, than its own."""
+    sides = _ids(model, text, ours), _ids(model, text, theirs)
+    if ours == theirs or sides[0] is None or sides[1] is None:
+        return False
+    scores = [
+        _score(model, original, side).logprobs.sum() / len(side[1]) ** model.decoding.length_penalty
+        for side in (sides[0], sides[1])
     ]
+    return bool(scores[1] - scores[0] >= _TIE)
 
 
-def _scores(forced: _ForcedGraph, original: Original, pairs: Sequence[tuple[str, str]]) -> list[Figure]:
-    """Compare scores and attention of translations that the original made."""
-    model, logprobs, attention = forced.model, [], []
-    for text, translation in pairs:
-        sides = forced.ids(text, translation)
-        if sides is None:
-            continue
-        found = forced.run(*sides)
-        assert found.attention is not None
-        wanted = original.score(*([int(row) for row in rows[ids]] for rows, ids in zip(model.rows, sides, strict=True)))
-        logprobs.append(np.abs(found.logprobs - wanted.logprobs))
-        if wanted.attention is not None:
-            attention.append(0.5 * np.abs(found.attention - wanted.attention).sum(-1).mean())
-    figures = [
-        Figure("mean difference of log-probabilities, nats", float(np.concatenate(logprobs).mean()), at_most=0.1)
-    ]
-    if attention:
-        figures.append(Figure("total variation of cross-attention", float(np.mean(attention)), at_most=0.05))
-    return figures
-
-
-def translate_as_served(bundle: Path, texts: Sequence[str], model: ImportedModel) -> list[str]:
+def translate_as_served(
+    bundle: Path,
+    texts: Sequence[str],
+    model: ImportedModel,
+    precision: Precision,
+    values: Literal["localize", "off"] = "localize",
+) -> list[str]:
     """Return the service's translations with the bundle's own search settings, one for each text."""
     command = [sys.executable, "-m", SERVICE, "translate", "--model", str(bundle), "--no-split-sentences"]
-    command += ["--values", "off"]  # the original knows no values
+    command += ["--values", values, "--precision", precision, "--device", "cpu"]
     command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
     found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
     if found.returncode:
@@ -235,7 +288,7 @@ def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], c
         "target": checked.target,
         "sentences": checked.sentences,
         "passed": all(figure.passed for figure in figures),
-        "figures": [{name: value for name, value in asdict(figure).items() if value is not None} for figure in figures],
+        "figures": [figure.document() for figure in figures],
     }
     (bundle / README).write_text(readme(document), encoding="utf-8")
     write_manifest(bundle, document)

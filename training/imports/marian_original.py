@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from service.bundle.manifest import DecodingDefaults
 from training.imports.check import Ids, Scored
 from training.imports.errors import ImportRefused
@@ -30,8 +28,9 @@ class MarianOriginal:
         self._tokenizer: Any = MarianTokenizer.from_pretrained(folder)
         self._normalizers = _opus(model)
         self._prefix = [int(model.rows[0][number]) for number in model.targets[0].prefix]
-        never = np.setdiff1d(np.arange(self._model.config.vocab_size), model.rows[1][model.target.producible])
-        self._never = [[int(number)] for number in never]
+        pad = int(str(self._model.config.pad_token_id))
+        self._never = self._model.generation_config.bad_words_ids or [[pad]]
+        self._not_scored = [pad, int(model.rows[1][model.unknown])]  # tokens that Marian does not have or never writes
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a source text without its end."""
@@ -39,7 +38,7 @@ class MarianOriginal:
         return ids
 
     def translate(self, texts: Sequence[str], decoding: DecodingDefaults) -> list[str]:
-        """Return a translation of each text with these search settings."""
+        """Return a translation of each text with these search settings, and otherwise the model's own."""
         import torch
 
         found: list[str] = []
@@ -55,7 +54,6 @@ class MarianOriginal:
                     do_sample=False,
                     max_length=min(2 * ids.shape[1] + 10, 512),  # ours, the start, and the end that it forces
                     bad_words_ids=self._never,
-                    renormalize_logits=True,
                 )
             found.append(self._tokenizer.decode(rows[0], skip_special_tokens=True))
         return found
@@ -69,7 +67,7 @@ class MarianOriginal:
                 input_ids=torch.tensor([list(source)]), labels=torch.tensor([list(target)]), output_attentions=True
             )
         logits = found.logits[0]
-        logits[:, [number for (number,) in self._never]] = -1e9
+        logits[:, self._not_scored] = -1e9
         logprobs = logits.log_softmax(-1).gather(-1, torch.tensor(list(target))[:, None])[:, 0]
         return Scored(logprobs.numpy(), torch.stack(found.cross_attentions, 1)[0].numpy())
 

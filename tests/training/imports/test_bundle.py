@@ -281,7 +281,9 @@ def test_the_command_check_compares_with_the_original_and_writes_it_down(
     assert checked["with"].startswith("transformers ")
     what = {figure["what"]: figure["value"] for figure in checked["figures"]}
     assert what["texts with the same source tokens"] == 1
-    assert what["equal translations (int8 against the original)"] > 0.9
+    assert what["equal translations, values=off"] > 0.9
+    assert {figure.get("precision") for figure in checked["figures"]} == {None, "int8"}
+    assert "import it with --fp32 or --faithful to compare them, too" in found.output
     references.write_text("one\n", encoding="utf-8")
     refused = CliRunner().invoke(app, ["import", "check", *arguments])
     assert "30 sentences and 1 references" in str(refused.exception)
