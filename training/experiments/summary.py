@@ -11,7 +11,7 @@ from typing import Any
 from training.evaluation.scores import Bucket
 from training.experiments.curves import length_curves, loss_curves
 from training.experiments.history import read_history
-from training.files import write_json
+from training.files import write_json_rows
 from training.runs.folder import RunFolder
 
 Cell = Mapping[str, Any]
@@ -90,7 +90,7 @@ def write_summary(cells: Sequence[Cell], folder: Path, output: Path | None) -> s
     output.parent.mkdir(parents=True, exist_ok=True)
     output.with_name(f"{output.name}.md").write_text(table + "\n", encoding="utf-8")
     content = {"summary": rows(cells), "cells": [_small(cell) for cell in cells]}
-    write_json(output.with_name(f"{output.name}.json"), content)
+    write_json_rows(output.with_name(f"{output.name}.json"), content)
     losses, lengths = {}, {}
     for name, own in by_variant(cells).items():
         logs = [RunFolder(folder / name / f"seed-{cell['seed']}").log for cell in own]
