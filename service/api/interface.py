@@ -87,6 +87,9 @@ class RegistryPort(Protocol):
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
 
+    def failed_default(self, source: str, target: str) -> str | None:
+        """Return the name of a pair's default if it has failed and another model translates in its place."""
+
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve the changes in the folder, or only the bundle of this name; raise BundleMissing."""
 

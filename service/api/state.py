@@ -86,6 +86,16 @@ class Service:
         ranked = in_order(others, self.settings.default_models, pair)
         return self.registry.resolve(*pair, ranked[0].name) if ranked else None
 
+    def failure_warnings(self, pair: Pair, model: str | None) -> list[dict[str, Any]]:
+        """Return a warning for each model that has failed, so that another one translates a pair in its place."""
+        if model:
+            return []
+        legs = self.languages.legs(*pair)
+        failed = [(leg, self.registry.failed_default(*leg)) for leg in legs]
+        return [
+            failure_warning(name, self.registry.resolve(*leg).info.name) for leg, name in failed if name is not None
+        ]
+
     async def detect(self, texts: Sequence[str]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""
         return await self.detection.detect(texts, self.languages)
@@ -96,6 +106,12 @@ class Service:
         """Return the warnings about the language of each doubted text; `source` is None if it was to be detected."""
         found = await self.detection.other_languages(texts, doubted, source, self.languages)
         return [[] if language is None else [warning_of(language, source)] for language in found]
+
+
+def failure_warning(failed: str, instead: str) -> dict[str, Any]:
+    """Return the warning that a model has translated in the place of the default."""
+    message = f"{failed}, which translates this pair by default, has failed; {instead} has translated instead."
+    return {"code": "default_model_failed", "message": message, "language": None}
 
 
 def warning_of(language: str, source: str | None) -> dict[str, Any]:

@@ -64,9 +64,10 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
         groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
     done = [Translation(text) for text in job.texts]
     second: list[SecondAnswer | None] = [None] * len(job.texts)
+    failures: list[list[dict[str, Any]]] = [[] for _ in job.texts]
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
-        legs = service.legs(*pair, job.model)
+        legs, failed = service.legs(*pair, job.model), service.failure_warnings(pair, job.model)
         context.record_legs([leg.info for leg in legs])
         if len(legs) > 1:
             service.metrics.request_pivoted(*pair)
@@ -81,10 +82,12 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
                 second[number] = reason
         for number, translation in zip(numbers, translations, strict=True):
             done[number] = translation
+            failures[number] = failed
 
     await deadline.wait_for(_together([translate_group(*group) for group in groups.items()]))
     warnings = await deadline.wait_for(_warnings(job, guesses, service)) if groups or guesses else []
-    return Outcome(tuple(done), tuple(guesses), tuple(warnings), tuple(second))
+    own = zip(warnings, failures, strict=True) if warnings else (([], each) for each in failures)
+    return Outcome(tuple(done), tuple(guesses), tuple([*one, *other] for one, other in own), tuple(second))
 
 
 async def _warnings(job: Job, guesses: Sequence[Guess], service: Service) -> list[list[dict[str, Any]]]:

@@ -285,6 +285,14 @@ class Registry:
 
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
+        return self._served_pairs().resolve(source, target, model)
+
+    def failed_default(self, source: str, target: str) -> str | None:
+        """Return the name of a pair's default if it has failed and another model translates in its place."""
+        failed = self._served_pairs().failed_default(source, target)
+        return None if failed is None else failed.name
+
+    def _served_pairs(self) -> Pairs[AnyTranslator]:
         if self._pairs is None or self._pairs.served is not self._translators:
             self._pairs = Pairs(self._translators, self._settings.default_models)
-        return self._pairs.resolve(source, target, model)
+        return self._pairs

@@ -248,10 +248,16 @@ class DummyRegistry:
         pair = [t for t in self.translators.values() if (source, target) in t.info.pairs]
         if not pair:
             raise UnsupportedPair("no such pair")
+        if model is None and self.failed_default(source, target) is not None:
+            return pair[1]
         for translator in pair:
             if model in (None, translator.info.name, translator.info.architecture):
                 return translator
         raise UnknownModel("No such model for this pair; GET /models lists them.")
+
+    def failed_default(self, source: str, target: str) -> str | None:
+        pair = [name for name, translator in self.translators.items() if (source, target) in translator.info.pairs]
+        return pair[0] if len(pair) > 1 and self.states_of.get(pair[0]) == "failed" else None
 
     async def start(self) -> None:
         self.ready = True

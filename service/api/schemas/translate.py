@@ -130,12 +130,12 @@ class SecondModelSchema(Schema):
 class WarningSchema(Schema):
     """Something that a reader of the translation should know."""
 
-    code: Literal["source_language", "unknown_language"] = Field(
+    code: Literal["source_language", "unknown_language", "default_model_failed"] = Field(
         description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
-        "for `source=auto`, in none that is served"
+        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead"
     )
     message: str = Field(description="A sentence for people")
-    language: str | None = Field(description="The language that the text seems to be in")
+    language: str | None = Field(description="The language that the text seems to be in; null for other warnings")
 
 
 class TranslateResponse(Schema):

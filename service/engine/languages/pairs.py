@@ -12,7 +12,7 @@ from service.engine.errors import UnknownModel, UnsupportedLanguage, Unsupported
 from service.engine.languages.default_model import in_order
 from service.engine.languages.pivot import Pair
 from service.engine.languages.tags import Languages, pairs_of
-from service.engine.types import ModelInfo
+from service.engine.types import ModelInfo, ModelStateName
 
 
 class PairTranslator(Protocol):
@@ -26,6 +26,11 @@ class PairTranslator(Protocol):
     @property
     def info(self) -> ModelInfo:
         """Return the description of the model."""
+        ...
+
+    @property
+    def state(self) -> ModelStateName:
+        """Return whether it accepts requests."""
         ...
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
@@ -55,8 +60,8 @@ class Pairs(Generic[AnyServed]):
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
-        A model of the gallery translates only if it is named. Raise UnsupportedLanguage, UnsupportedPair or
-        UnknownModel.
+        If the default has failed, the next model of the pair that has not is returned. A model of the gallery
+        translates only if it is named. Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         pair = self._languages.pair(source, target)
         fitting = self._fitting(pair) if pair is not None else []
@@ -70,12 +75,18 @@ class Pairs(Generic[AnyServed]):
             if not usual:
                 names = ", ".join(t.name for t in fitting)
                 raise UnsupportedPair(f"Only models of the gallery translate from {source} to {target}: {names}.")
-            return usual[0]
+            return _first_working(usual)
         named = [t for t in fitting if t.name == model] or [t for t in usual if t.info.architecture == model]
         if not named:
             names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in usual}))
             raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]
+
+    def failed_default(self, source: str, target: str) -> AnyServed | None:
+        """Return the default of a pair if it has failed and another model translates in its place."""
+        pair = self._languages.pair(source, target)
+        usual = [t for t in self._fitting(pair) if not t.info.gallery] if pair is not None else []
+        return usual[0] if usual and _first_working(usual) is not usual[0] else None
 
     def _fitting(self, pair: Pair) -> list[AnyServed]:
         """Return the translators of a pair, the default first."""
@@ -83,3 +94,8 @@ class Pairs(Generic[AnyServed]):
             ranked = in_order(self._owners.get(pair, ()), self._preferred, pair)
             self._translators[pair] = [self._by_name[info.name].for_pair(*pair) for info in ranked]
         return self._translators[pair]
+
+
+def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
+    """Return the first translator that has not failed for good; if all have, the first."""
+    return next((each for each in translators if each.state != "failed"), translators[0])

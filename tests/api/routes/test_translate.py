@@ -267,3 +267,19 @@ async def test_the_length_penalty_has_the_range_of_the_engine(client: httpx.Asyn
     schema = (await client.get("/openapi.json")).json()["components"]["schemas"]["TranslateRequest"]
     number, nothing = schema["properties"]["length_penalty"]["anyOf"]
     assert (number["maximum"], nothing["type"]) == (MAX_LENGTH_PENALTY, "null")
+
+
+async def test_another_model_translates_where_the_default_has_failed_and_says_so(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    request = {"q": ["Hello.", "Go."], "source": "en", "target": "fr"}
+    default, other = list(registry.translators)[:2]
+    assert "warnings" not in (await client.post("/translate", json=request)).json()
+    registry.states_of[default] = "failed"
+    calls = len(registry[other].calls)
+    warnings = (await client.post("/translate", json=request)).json()["warnings"]
+    assert len(registry[other].calls) == calls + 1
+    assert [[each["code"] for each in of_text] for of_text in warnings] == [["default_model_failed"]] * 2
+    assert default in warnings[0][0]["message"]
+    assert other in warnings[0][0]["message"]
+    assert "warnings" not in (await client.post("/translate", json={**request, "model": other})).json()

@@ -10,7 +10,7 @@ import pytest
 from service.engine.errors import UnknownModel, UnsupportedPair
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.types import ModelInfo
+from service.engine.types import ModelInfo, ModelStateName
 from tests.support.fake_engine import info_of
 
 
@@ -20,6 +20,7 @@ class Model:
 
     info: ModelInfo
     asked: list[tuple[str, str]] = field(default_factory=list)
+    state: ModelStateName = "ready"
 
     @property
     def name(self) -> str:
@@ -51,6 +52,20 @@ def test_a_model_of_several_targets_may_be_the_default_of_some_of_them() -> None
     assert Pairs((many, french, german), (many.name,)).resolve("en", "fr") is many
     with pytest.raises(UnknownModel, match="available: bahdanau, bahdanau-en-de, transformer, transformer-en-fr"):
         pairs.resolve("en", "de", "bahdanau-en-fr")
+
+
+def test_another_model_translates_where_the_default_has_failed() -> None:
+    best, other = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=30.0)
+    pairs = Pairs((other, best))
+    assert pairs.resolve("en", "fr") is best
+    assert pairs.failed_default("en", "fr") is None
+    best.state = "failed"
+    assert pairs.resolve("en", "fr") is other
+    assert pairs.failed_default("en", "fr") is best
+    assert pairs.resolve("en", "fr", best.name) is best
+    other.state = "failed"
+    assert pairs.resolve("en", "fr") is best
+    assert pairs.failed_default("en", "fr") is None
 
 
 def test_a_model_of_a_hundred_languages_makes_only_the_pair_that_is_requested() -> None:
