@@ -9,7 +9,7 @@ capacity is exceeded and everything moves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -25,9 +25,17 @@ from service.engine.model.step_weights import StepWeights
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
+SINGLE_TOKENS = 144  # longer sentences get no memory plan: they are rare, and every length would have its own
 MOST_TOKENS = 2**31 - 1  # the capacity of a state without caches
 KEPT_BYTES = 3 * 2**24  # of buffers that an empty state keeps at most
 STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # each variable axis of memory is padded to a multiple of this
+
+
+class StepSessions(NamedTuple):
+    """The sessions that run a step: for any number of sentences, and perhaps one that is faster for one of them."""
+
+    many: onnxruntime.InferenceSession
+    one: onnxruntime.InferenceSession | None = None
 
 
 class CpuDecoderState:
@@ -35,7 +43,7 @@ class CpuDecoderState:
 
     def __init__(
         self,
-        session: onnxruntime.InferenceSession,
+        sessions: StepSessions,
         graphs: GraphSet,
         beam_size: int,
         candidates: int,
@@ -43,8 +51,9 @@ class CpuDecoderState:
     ) -> None:
         self._beam_size = beam_size
         self._weights, self._weights_wanted = weights, False
-        self._binding = Binding(session)
-        self._taken = {entry.name for entry in session.get_inputs()}
+        self._binding = self._many = Binding(sessions.many)
+        self._one = None if sessions.one is None else Binding(sessions.one)
+        self._taken = {entry.name for entry in sessions.many.get_inputs()}
         self._bound = False  # whether the addresses and shapes in the binding are still valid
         self._size = 0
         self._longest = 0  # tokens of the longest row
@@ -102,6 +111,7 @@ class CpuDecoderState:
         self._tokens[:size] = tokens
         self._total[0] = self._longest
         if not self._bound:
+            self._choose_session()
             self._bind()
         allocated = self._binding.run()
         self._lengths[: size * self._beam_size] += 1
@@ -227,6 +237,11 @@ class CpuDecoderState:
         for buffer in self._memory.values():
             if buffer.axis is not None and buffer.fit(needed[buffer.letter], empty):
                 self._bound = False
+
+    def _choose_session(self) -> None:
+        """Choose the session of the next step: that of single sentences keeps a memory plan for each shape."""
+        short = self._extents["S"][0] <= SINGLE_TOKENS and (not self._caches or self._tokens_held <= SINGLE_TOKENS)
+        self._binding = self._one if self._size == 1 and short and self._one is not None else self._many
 
     def _bind(self) -> None:
         """Set the addresses of all arrays in the binding; this object holds every array named here."""

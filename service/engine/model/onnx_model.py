@@ -19,7 +19,7 @@ from service.engine.model.batching import (
     pad_batch,
 )
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
-from service.engine.model.decoder_state import CpuDecoderState
+from service.engine.model.decoder_state import CpuDecoderState, StepSessions
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
@@ -67,7 +67,7 @@ class OnnxModel:
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder, self._step_weights = self._open_decoder()
+        self._decoder, self._single, self._step_weights = self._open_decoder()
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
@@ -99,7 +99,8 @@ class OnnxModel:
         if self._rows is not None:
             shape = (beam_size, candidates)
             return CudaDecoderState(self._decoder, self.placement.graphs, shape, self._rows, self._step_weights)
-        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates, self._step_weights)
+        sessions = StepSessions(self._decoder, self._single)
+        return CpuDecoderState(sessions, self.placement.graphs, beam_size, candidates, self._step_weights)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations, grouped by similar length; results are cut to their true lengths."""
@@ -133,7 +134,7 @@ class OnnxModel:
 
     def close(self) -> None:
         """Free the sessions; another object may still hold this one for a moment."""
-        del self._encoder, self._decoder
+        del self._encoder, self._decoder, self._single
         self.__dict__.pop("_forced", None)
         self.__dict__.pop("_explainer", None)
         self._rows = self._shortlist = None
@@ -168,17 +169,22 @@ class OnnxModel:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
 
-    def _open_decoder(self) -> tuple[onnxruntime.InferenceSession, StepWeights | None]:
+    def _open_decoder(self) -> tuple[onnxruntime.InferenceSession, onnxruntime.InferenceSession | None, StepWeights | None]:
+        """Return the session of the step, perhaps another one for single sentences, and the weights that it returns."""
         path = self._bundle.path(self.placement.graphs.decoder)
         try:
             graph = path.read_bytes()
         except OSError as error:
             raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error
-        changed = faster_step(graph) if self.placement.device == "cpu" else graph
+        on_cpu = self.placement.device == "cpu"
+        changed = faster_step(graph) if on_cpu else graph
         changed, weights = with_step_weights(changed, self.placement.graphs.memory, self._attention)
-        if changed == graph:
-            return self._open(path), weights
-        return open_session(changed, self.placement, self._settings, weights=path.parent), weights
+        decoder = self._open(path) if changed == graph else self._open_changed(changed, path.parent)
+        single = on_cpu and not self._bundle.manifest.is_large
+        return decoder, self._open_changed(changed, path.parent, few_shapes=True) if single else None, weights
+
+    def _open_changed(self, graph: bytes, weights: Path, few_shapes: bool = False) -> onnxruntime.InferenceSession:
+        return open_session(graph, self.placement, self._settings, weights=weights, few_shapes=few_shapes)
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

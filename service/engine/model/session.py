@@ -40,19 +40,21 @@ def open_session(
     settings: ModelSettings,
     packed: bool = True,
     weights: Path | None = None,
+    few_shapes: bool = False,
 ) -> onnxruntime.InferenceSession:
     """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable if it would run elsewhere.
 
     `weights` is the folder of the weights of a graph that is given as bytes. `packed`: keep a second copy of the
-    weights in the order in which products read them, which makes runs faster.
+    weights in the order in which products read them, which makes runs faster. `few_shapes`: keep a memory plan for
+    every combination of input shapes that occurs (3 kB each); a run then allocates once instead of once for each node.
     """
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.intra_threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    # Shapes change from run to run, so a memory plan for one of them has no use.
-    options.enable_mem_pattern = False
+    # Plans are never dropped, so a session whose shapes change from run to run would keep thousands of them.
+    options.enable_mem_pattern = few_shapes
     options.log_severity_level = 3
     # Weights are stored as int8 for every precision; with this, float graphs expand them once, at load time.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
