@@ -67,7 +67,7 @@ class OnnxModel:
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder, self._single, self._step_weights = self._open_decoder()
+        self._decoder, self._step_weights = self._open_decoder()
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
@@ -98,9 +98,8 @@ class OnnxModel:
         """Return an empty decoder state."""
         if self._rows is not None:
             shape = (beam_size, candidates)
-            return CudaDecoderState(self._decoder, self.placement.graphs, shape, self._rows, self._step_weights)
-        sessions = StepSessions(self._decoder, self._single)
-        return CpuDecoderState(sessions, self.placement.graphs, beam_size, candidates, self._step_weights)
+            return CudaDecoderState(self._decoder.many, self.placement.graphs, shape, self._rows, self._step_weights)
+        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates, self._step_weights)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations, grouped by similar length; results are cut to their true lengths."""
@@ -134,7 +133,7 @@ class OnnxModel:
 
     def close(self) -> None:
         """Free the sessions; another object may still hold this one for a moment."""
-        del self._encoder, self._decoder, self._single
+        del self._encoder, self._decoder
         self.__dict__.pop("_forced", None)
         self.__dict__.pop("_explainer", None)
         self._rows = self._shortlist = None
@@ -169,8 +168,8 @@ class OnnxModel:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
 
-    def _open_decoder(self) -> tuple[onnxruntime.InferenceSession, onnxruntime.InferenceSession | None, StepWeights | None]:
-        """Return the session of the step, perhaps another one for single sentences, and the weights that it returns."""
+    def _open_decoder(self) -> tuple[StepSessions, StepWeights | None]:
+        """Return the sessions of the step, and the weights that it returns."""
         path = self._bundle.path(self.placement.graphs.decoder)
         try:
             graph = path.read_bytes()
@@ -180,8 +179,9 @@ class OnnxModel:
         changed = faster_step(graph) if on_cpu else graph
         changed, weights = with_step_weights(changed, self.placement.graphs.memory, self._attention)
         decoder = self._open(path) if changed == graph else self._open_changed(changed, path.parent)
-        single = on_cpu and not self._bundle.manifest.is_large
-        return decoder, self._open_changed(changed, path.parent, few_shapes=True) if single else None, weights
+        if not on_cpu or self._bundle.manifest.is_large:  # a large model does not keep its packed weights twice
+            return StepSessions(decoder), weights
+        return StepSessions(decoder, self._open_changed(changed, path.parent, few_shapes=True)), weights
 
     def _open_changed(self, graph: bytes, weights: Path, few_shapes: bool = False) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings, weights=weights, few_shapes=few_shapes)
@@ -195,7 +195,7 @@ class OnnxModel:
         memory, state = [spec.name for spec in graphs.memory], [spec.name for spec in graphs.state]
         fixed = [f"initial_{spec.name}" for spec in graphs.state if spec.kind == "fixed"]
         given = {output.name for output in self._encoder.get_outputs()}
-        stepped = {output.name for output in self._decoder.get_outputs()}
+        stepped = {output.name for output in self._decoder.many.get_outputs()}
         missing = [name for name in (*memory, *fixed) if name not in given]
         missing += [name for name in ("top_ids", "top_logprobs", *(f"next_{n}" for n in state)) if name not in stepped]
         if missing:
