@@ -7,6 +7,7 @@ import { worstFirst } from "./quality.js";
 // (160 translations of 40 everyday sentences, read by a person).
 const UNSURE = -0.4;
 const numbers = (text) => text.match(/\d+/g) ?? [];
+const unchecked = (sentence) => !sentence.values; // the search has kept the others, perhaps as the target language writes them (3:30 pm is 15 h 30)
 
 function without(these, others) {
   const left = [...others];
@@ -36,8 +37,8 @@ export function doubtsOf(sentences) {
       ? t("The model was unsure (sentence {numbers}). Check the translation before you use it.", { numbers: joined(unsure) })
       : t("The model was unsure. Check the translation before you use it."));
   }
-  const source = sentences.flatMap((one) => numbers(one.source.text));
-  const target = sentences.flatMap((one) => numbers(one.target.text));
+  const source = sentences.filter(unchecked).flatMap((one) => numbers(one.source.text));
+  const target = sentences.filter(unchecked).flatMap((one) => numbers(one.target.text));
   const [missing, added] = [without(source, target), without(target, source)];
   const differences = [
     missing.length ? tn("{numbers} is missing from the translation", "{numbers} are missing from the translation", missing.length, { numbers: joined(missing) }) : "",

@@ -559,6 +559,15 @@ def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     expect(page.locator("#doubts")).not_to_contain_text("Numbers differ")
 
 
+def test_numbers_that_the_search_has_kept_are_no_sign_of_doubt(page: Page, url: str) -> None:
+    page.goto(url)
+    sentence = {"source": {"text": "At 3:30 pm."}, "target": {"text": "À 15 h 30."}, "score": -0.1, "quality": 0.9}
+    module = "document.querySelector('script[type=module]').src.replace('main.js', 'doubts.js')"
+    doubts = f"async (sentence) => (await import({module})).doubtsOf([sentence])"
+    assert len(page.evaluate(doubts, sentence)) == 1
+    assert page.evaluate(doubts, {**sentence, "values": "search"}) == []
+
+
 def test_a_sentence_of_low_quality_is_underlined(page: Page, url: str) -> None:
     qualities = iter((0.1, 0.9))
 

@@ -58,6 +58,16 @@ async def test_a_glossary_changes_no_sentence_without_its_terms(translator: Tran
     assert [found.text for found in together[:-2]] == alone
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+async def test_a_word_that_the_model_cannot_place_stands_where_the_source_term_does(
+    translator: Translator, beam_size: int
+) -> None:
+    glossary = Glossary([Term("dog", ("clebs",)), Term("garden", ("potager",))])
+    options = TranslationOptions(beam_size=beam_size, glossary=glossary)
+    [found] = await translator.translate(["The dog is in the garden."], options)
+    assert found.text == "Le clebs est dans le potager."
+
+
 async def test_a_term_at_the_beginning_has_a_capital_and_a_term_alone_is_translated(translator: Translator) -> None:
     options = TranslationOptions(glossary=Glossary([Term("dogs", ("clébards",))]))
     first, alone = await translator.translate(["Dogs sleep.", "dogs"], options)

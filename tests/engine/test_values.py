@@ -30,6 +30,8 @@ SENTENCES = {
         "bob@example.org",
     ),
     "The meeting begins at 3:30 pm.": ("15 h 30",),
+    "Give me 2 × 500 mg.": ("2 × 500",),
+    "Read John 3:16.": ("3:16",),
     "Add 1½ cups of milk and 3/4 cup of sugar.": ("1½", "3/4"),
     "We need １２３ chairs for {{ {name} }}.": ("１２３", "{{ {name} }}"),
     "Version 1.2.3-beta.4 wrote %s%d files.": ("1.2.3-beta.4", "%s%d"),
@@ -138,3 +140,13 @@ async def test_a_sentence_that_is_cut_off_keeps_its_values(translator: Translato
     [found] = await translator.translate([text], TranslationOptions(max_length=4, details=True))
     assert (found.text.count("AB-1234"), found.text.count("25")) == (1, 1)
     assert {sentence.values for sentence in found.sentences} == {"copied"}
+
+
+async def test_a_verse_is_no_time_of_day_in_german() -> None:
+    translator = open_translator(load_bundle(MODELS / "bahdanau-en-de"))
+    await translator.start()
+    verse, time = await translator.translate(["Read John 3:16.", "He arrives at 14:30."])
+    await translator.stop(1)
+    assert "3:16" in verse.text
+    assert "Uhr" not in verse.text
+    assert "14:30 Uhr" in time.text

@@ -14,7 +14,7 @@ from service.engine.attention import alignment
 from service.engine.text.sentence_quality import QualityOptions, with_quality
 from service.engine.text.short_strings import ShortString
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
-from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
+from service.engine.text.valued_sentence import TermReading, ValuedSentence, valued_sentence
 from service.engine.types import FloatArray, Hypothesis, SentenceDetail, Token, Translation, ValuePath
 from service.engine.values.constraints import ValueConstraints
 
@@ -65,10 +65,10 @@ class SegmentedText:
         plain = self.short is None and number not in self.valued
         return tokenizer.decode(ids) if plain else self.locate(number, ids, tokenizer).text
 
-    def reading_terms(self, number: int, tokenizers: Tokenizers) -> SegmentedText:
-        """Return the same text, but the model reads target terms in a segment, in the places of the source terms."""
+    def reading_terms(self, number: int, tokenizers: Tokenizers, terms: TermReading = "target") -> SegmentedText:
+        """Return the same text, but the model reads something else in the places of a segment's source terms."""
         segment, valued = self.segments[number], self.valued[number]
-        other = valued_sentence(valued.text, valued.values, tokenizers.target, reads_targets=True)
+        other = valued_sentence(valued.text, valued.values, tokenizers.target, terms)
         if not valued.has_terms or other is None:
             return self
         segments = list(self.segments)

@@ -2,8 +2,8 @@
 
 The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
 value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,
-then a wider one, and at last the sentence is cut at its values: the parts between them are translated, and the values
-are copied.
+then a wider one, then one in which it reads and copies stand-ins of the terms. At last the sentence is cut at its
+values: the parts between them are translated, and the values are copied.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
 from service.engine.text.segmented_text import SegmentedText, SegmentResult
 from service.engine.text.tokenizer import Tokenizers
+from service.engine.text.valued_sentence import TermReading
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
 from service.engine.values.constraints import ValueConstraints
 
@@ -69,6 +70,9 @@ class ValueKeeper:
         wider = replace(options, beam_size=min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE))
         lost = [place for place in wrong if place not in terms or not self._holds_all(kept, own, place)]
         await self._search_again(kept, own, lost, wider)
+        # Words that the model does not know, in any form, end up behind the sentence or derail it.
+        misplaced = [place for place in terms if not self._is_well_placed(kept, own, place)]
+        await self._search_again(kept, own, misplaced, options, "stand-in")
         lost = [place for place in wrong if not self._holds_all(kept, own, place)]
         if lost:
             await self._copy(kept, own, lost, options)
@@ -80,11 +84,12 @@ class ValueKeeper:
         own: list[list[SegmentResult]],
         wrong: Sequence[tuple[int, int]],
         options: TranslationOptions,
+        terms: TermReading = "target",
     ) -> None:
-        """Replace wrong results by better ones of another search, in which the model reads the target terms."""
+        """Replace wrong results by better ones of another search, in which the model reads something else for terms."""
         if not wrong:
             return
-        others = [texts[text].reading_terms(number, self.tokenizers) for text, number in wrong]
+        others = [texts[text].reading_terms(number, self.tokenizers, terms) for text, number in wrong]
         sources = [sources_of(other)[number] for other, (_, number) in zip(others, wrong, strict=True)]
         found = await self.translate(sources, options)
         for (text, number), other, result in zip(wrong, others, found, strict=True):
@@ -122,6 +127,12 @@ class ValueKeeper:
         """Return a target term as the translation of its own segment."""
         ids = self.tokenizers.target.word(term)
         return SegmentResult((Hypothesis(ids, (0.0,) * len(ids), 0.0, "length"),), values="copied")
+
+    def _is_well_placed(
+        self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]
+    ) -> bool:
+        text, number = place
+        return texts[text].is_well_placed(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
 
     def _holds_all(
         self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]

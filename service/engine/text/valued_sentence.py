@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from service.bundle.wrapping import Span
 from service.engine.text.replacements import inverse, moved, replaced
@@ -13,6 +14,7 @@ from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraint
 from service.engine.values.stand_ins import is_number_like, stand_ins
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
+TermReading = Literal["source", "target", "stand-in"]  # what the model reads in the place of a term
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
 _OPENING = "("  # what follows it has no space before it
 
@@ -69,30 +71,36 @@ class ValuedSentence:
 
 
 def valued_sentence(
-    text: str, values: Sequence[Value], target: Tokenizer, *, reads_targets: bool = False
+    text: str, values: Sequence[Value], target: Tokenizer, terms: TermReading = "source"
 ) -> ValuedSentence | None:
     """Return a sentence with its values, whose places are in it; None if it has too many of them.
 
-    `reads_targets`: whether the model reads target terms in the places of source terms, as stand-ins that it copies.
+    `terms`: whether the model reads the source terms, or in their places the target terms or words that it copies.
     """
     if len(values) > MOST_VALUES:
         return None
-    needed = [_needs_stand_in(value, target) for value in values]
+    needed = [terms == "stand-in" if value.kind is Kind.TERM else _needs_stand_in(value, target) for value in values]
     words = stand_ins(text, values, needed)
     if words is None:
         return None
-    if reads_targets:
+    if terms == "target":
         words = tuple(
             value.written if value.kind is Kind.TERM else word for value, word in zip(values, words, strict=True)
         )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
     read, _ = replaced(text, parts)
-    forms = tuple(_all_forms(text, value, word, target) for value, word in zip(values, words, strict=True))
+    soft = [value.kind is Kind.TERM and terms != "stand-in" for value in values]
+    forms = tuple(
+        _term_forms(text, value, target)
+        if is_soft
+        else _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
+        for value, word, is_soft in zip(values, words, soft, strict=True)
+    )
     constraints = ValueConstraints(
         forms=forms,
         whole_words=tuple(not _may_continue(text, value) for value in values),
         digits_reserved=any(map(is_number_like, values)),
-        soft=tuple(value.kind is Kind.TERM for value in values),
+        soft=tuple(soft),
         classes=target.classes,
     )
     return ValuedSentence(text, tuple(values), read, words, constraints)
@@ -123,7 +131,9 @@ def _may_continue(text: str, value: Value) -> bool:
 
 
 def _needs_stand_in(value: Value, target: Tokenizer) -> bool:
-    return value.kind is not Kind.TERM and (value.kind not in DIGIT_KINDS or not _is_short(value, target))
+    # Figures such as 3:16 that are no time look like one: a model that reads them writes "Uhr" behind them.
+    like_a_time = value.kind is Kind.NUMBER and ":" in value.text
+    return like_a_time or value.kind not in DIGIT_KINDS or not _is_short(value, target)
 
 
 def _is_short(value: Value, target: Tokenizer) -> bool:
@@ -136,10 +146,8 @@ def _follows_directly(text: str, start: int) -> bool:
     return start > 0 and not text[start - 1].isspace()
 
 
-def _all_forms(text: str, value: Value, word: str | None, target: Tokenizer) -> tuple[Form, ...]:
-    """Return the tokens of every form of a value; a term may follow an apostrophe, and may begin a sentence."""
-    if value.kind is not Kind.TERM:
-        return _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
+def _term_forms(text: str, value: Value, target: Tokenizer) -> tuple[Form, ...]:
+    """Return the tokens of every form of a term, which may follow an apostrophe and may begin a sentence."""
     written = dict.fromkeys((value.written, *value.others))
     if text[:1].isupper() or value.text[:1].isupper():
         written |= dict.fromkeys(each[:1].upper() + each[1:] for each in written)

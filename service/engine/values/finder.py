@@ -105,6 +105,9 @@ def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _number(match: re.Match[str], rules: ValueRules) -> str:
+    if match["product"]:
+        written = _FACTOR.sub(lambda factor: number_in(factor[0], rules.source, rules.target), match["product"])
+        return percent_in(written, rules.target) if match["percent"] else written
     digits = match["signed"] or match["number"]
     before = match.string[: match.start()]
     as_it_is = not match["percent"] and "." in digits and (_NUMBERED_WORD.search(before) or _NAME.search(before))
@@ -113,6 +116,7 @@ def _number(match: re.Match[str], rules: ValueRules) -> str:
     return percent_in(written, rules.target) if match["percent"] else written
 
 
+_FACTOR = re.compile(r"\d+(?:[.,]\d+)?")
 _NUMBERED_WORD = re.compile(
     r"\b(?:version|release|section|sect\.|chapter|chapitre|kapitel|abschnitt|figure|fig\.|table|tabelle|tableau|step|v\.?)"
     r"\s?$|§\s?$",

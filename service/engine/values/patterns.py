@@ -114,6 +114,9 @@ EMOJI = (
 )
 NUMBER = (
     r"(?:(?:(?<=[\s(\[„“\"«])|^)(?P<sign>[-−+±])(?P<signed>NUMERAL)"
+    r"|(?P<product>(?<![\w.,/:-])\d{1,6}(?:[.,]\d{1,6})?"  # 2 × 500: apart, French would read 2 500
+    r"(?:(?:[ \u00a0\u202f]?[×✕][ \u00a0\u202f]?|[ \u00a0\u202f][x*][ \u00a0\u202f])"
+    r"\d{1,6}(?:[.,]\d{1,6})?){1,3}(?!\d|[.,]\d))"
     r"|(?P<number>(?<![\w.,/:-])\d{1,4}[/:]\d{1,4}(?![\w/:]|[.,-]\d)"  # shares, ratios, days: 1/2, 16:9, 3/4
     rf"|(?:\d+[ \u2009\u202f]?)?[{_FRACTIONS}]|[{_OTHER_DIGITS}]+(?:[.,\u066b\u066c][{_OTHER_DIGITS}]+)*"
     r"|NUMERAL|(?<![\w.])\.\d+))"
