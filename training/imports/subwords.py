@@ -3,6 +3,9 @@
 A SentencePiece model may know pieces that the network has no row for, and the network may have rows that this model
 has no piece for (those of the other language). Both must keep their ids and stay out of reach. Such an entry is named
 with a plain space in front: every space of a text has become ▁ before pieces are looked up, so it never matches.
+
+A character that only the other language's model knows is within reach: SentencePiece gives an unknown character as it
+stands, and both transformers and CTranslate2 then find its row by name.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from training.data.subwords import UNREACHABLE
 from training.imports.sentencepiece_file import SPACE, Piece, PieceKind, SentencePieceModel
+
+_UNKNOWN_PENALTY = 10.0
+"""Of SentencePiece (``kUnkPenalty``)."""
 
 
 def library_tokenizer(
@@ -40,11 +46,13 @@ def library_tokenizer(
 def entry_names(model: SentencePieceModel, names: Sequence[str]) -> list[str]:
     """Return the library's name for every id: the piece itself, or an unreachable name where no text is cut into it."""
     known = {piece.text: piece for piece in model.pieces}
-    return [name if _reachable(known.get(name)) else UNREACHABLE + name for name in names]
+    return [name if _reachable(model, name, known.get(name)) else UNREACHABLE + name for name in names]
 
 
-def _reachable(piece: Piece | None) -> bool:
-    return piece is not None and piece.is_used
+def _reachable(model: SentencePieceModel, name: str, piece: Piece | None) -> bool:
+    if piece is None:  # with byte fallback, an unknown character is spelt in bytes instead
+        return len(name) == 1 and name != SPACE and not model.byte_fallback
+    return piece.is_used
 
 
 def _unigram(
@@ -52,10 +60,14 @@ def _unigram(
 ) -> models.Unigram:
     # SentencePiece takes the lowest score of ordinary pieces, less 10, for what is unknown; so does the library.
     lowest = min(piece.score for piece in model.pieces if piece.kind is PieceKind.NORMAL)
-    entries = [
-        (entry, known[name].score if known.get(name) is not None and known[name].matches_text else lowest)
-        for name, entry in zip(names, entry_names(model, names), strict=True)
-    ]
+    entries = []
+    for name, entry in zip(names, entry_names(model, names), strict=True):
+        piece = known.get(name)
+        if piece is not None and piece.matches_text:
+            score = piece.score
+        else:  # what text is cut into although this model does not know it costs as much as what is unknown
+            score = lowest - _UNKNOWN_PENALTY if piece is None and entry == name else lowest
+        entries.append((entry, score))
     return models.Unigram(entries, unk_id=unknown, byte_fallback=model.byte_fallback)
 
 

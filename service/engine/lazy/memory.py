@@ -19,10 +19,11 @@ from service.bundle.manifest import TOKENIZER_NAME
 from service.engine.model.device import Placement
 
 MEBIBYTE = 2**20
-# Measured on bundles of 8 to 75 MB (docs/adr/0021): three sessions, each with packed weights of its own; a library
-# tokenizer builds tables of fifty times its file; buffers of the first runs.
-PACKED_WEIGHTS = {"int8": 3, "fp16": 8, "fp32": 10}  # bytes of memory for each byte of graphs and weights
-TOKENIZER_TABLES = 60  # the same for each byte of a tokenizer's file
+# Measured on bundles of 5 to 290 MB (docs/adr/0021): three sessions, each with packed weights of its own; a library
+# tokenizer builds tables of 20 to 30 times its file; buffers of the first runs.
+PACKED_WEIGHTS = {"int8": 3, "fp16": 8, "fp32": 3}  # bytes of memory for each byte of graphs and weights
+FLOAT_WEIGHTS = ".fp32.bin"  # ending of the weights that only fp32 graphs read; the other graphs read the others
+TOKENIZER_TABLES = 30  # bytes of memory for each byte of a tokenizer's file
 FIXED = 16 * MEBIBYTE
 M_MMAP_THRESHOLD = -3  # malloc.h
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -47,7 +48,9 @@ def expected_bytes(bundle: Bundle, placement: Placement, engines: int = 1) -> in
     """
     graphs, manifest = placement.graphs, bundle.manifest
     names = {graphs.encoder, graphs.decoder, graphs.forced, *filter(None, [graphs.shortlist])}
-    names |= {name for name in manifest.files if not name.endswith((".onnx", ".json", ".npz", ".md"))}  # weights
+    weights_files = {name for name in manifest.files if not name.endswith((".onnx", ".json", ".npz", ".md"))}
+    float_graphs = placement.precision == "fp32"
+    names |= {name for name in weights_files if name.endswith(FLOAT_WEIGHTS) == float_graphs}
     weights = sum(_size(bundle.path(name)) for name in names)
     tokenizers = sum(_size(bundle.path(name)) for name in {TOKENIZER_NAME, manifest.target_tokenizer or TOKENIZER_NAME})
     packed = PACKED_WEIGHTS.get(placement.precision, max(PACKED_WEIGHTS.values()))
