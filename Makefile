@@ -28,7 +28,7 @@ RELEASE := $(VENV)/release/bin
 RELEASE_PROGRAMS := build check-wheel-contents twine uv zizmor
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format book docs sbom audit resolve release-check containers bench bench-soak clean
+.PHONY: help serve test lint format book docs sbom audit resolve release-check containers bench bench-soak gpu-check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench: $(VENV)/bench-$(ACCELERATOR) ## Measure speed against CTranslate2 and PyT
 
 bench-soak: $(VENV)/bench-$(ACCELERATOR) ## Watch the server's memory over 60,000 requests
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak
+
+gpu-check: $(VENV)/bench-$(ACCELERATOR) ## On a machine with an NVIDIA GPU: check that it computes the same, measure, write docs/benchmarks.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.gpu --publish $(ARGS)
 
 clean: ## Remove the virtual environment and the caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

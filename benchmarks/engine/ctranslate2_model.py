@@ -20,10 +20,10 @@ def build(bundle: Path, folder: Path) -> list[str]:
     return vocabulary(bundle)
 
 
-def open_translator(folder: Path, precision: str, workers: int) -> Any:
+def open_translator(folder: Path, precision: str, device: str, workers: int) -> Any:
     """Return a translator with ``workers`` workers of one thread each; 0: with the library's defaults."""
     threads = {"inter_threads": workers, "intra_threads": 1} if workers else {}
-    return ctranslate2.Translator(str(folder), compute_type=precision, max_queued_batches=-1, **threads)
+    return ctranslate2.Translator(str(folder), device, compute_type=precision, max_queued_batches=-1, **threads)
 
 
 def vocabulary(bundle: Path) -> list[str]:

@@ -1,4 +1,7 @@
-"""The engines that are compared, each with the same interface: ``open`` and ``translate``."""
+"""The engines that are compared, each with the same interface: ``open`` and ``translate``.
+
+A precision may name a device: ``float16@cuda``; without one, engines run on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,12 @@ class Setting(NamedTuple):
     """The largest number of tokens of a translation."""
 
 
+def on_device(precision: str) -> tuple[str, str]:
+    """Return a precision without its device, and the device."""
+    name, _, device = precision.partition("@")
+    return name, device or "cpu"
+
+
 class Engine(Protocol):
     """An engine with a loaded model."""
 
@@ -42,7 +51,8 @@ class Translucent:
     """Our engine without HTTP: worker, queue, scheduler, search and graphs."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
-        self._bundle, self._precision = load_bundle(bundle), precision
+        self._bundle = load_bundle(bundle)
+        self._settings = ModelSettings(*reversed(on_device(precision)))  # type: ignore[arg-type]
         self._models: list[Any] = []
         self._workers: list[Worker] = []
         self._setting = Setting(1, 1, 1)
@@ -52,7 +62,7 @@ class Translucent:
         for worker in self._workers:
             worker.stop()
         while len(self._models) < setting.workers:
-            self._models.append(load_model(self._bundle, ModelSettings(precision=self._precision)))
+            self._models.append(load_model(self._bundle, self._settings))
         budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
         chosen = self._models[: setting.workers]
         self._workers = [Worker("bench", model, WorkerSettings(budget)) for model in chosen]
@@ -103,7 +113,7 @@ class CTranslate2:
         """Create the translator for this number of workers."""
         if setting.workers not in self._translators:
             self._translators[setting.workers] = self._module.open_translator(
-                self._folder, self._precision, setting.workers
+                self._folder, *on_device(self._precision), setting.workers
             )
         self._setting = setting
 
@@ -143,7 +153,7 @@ class Converted(CTranslate2):
 
 
 class Torch:
-    """The PyTorch network in float32 on one thread, eager or compiled."""
+    """The PyTorch network, eager or compiled: float32 on one thread, and half precision on a GPU."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
         import torch
@@ -156,8 +166,11 @@ class Torch:
         vocabulary = next(tensor.shape[0] for name, tensor in state.items() if "embedding" in name)
         network = build_network(read_recipe(bundle).network, vocabulary)
         network.load_state_dict(state, strict=False)
-        network.eval()
-        if precision == "compiled":
+        name, device = on_device(precision)
+        self._device = torch.device(device)
+        self._half = torch.autocast(device, torch.float16, enabled=device == "cuda")
+        network.eval().to(self._device)
+        if name == "compiled":
             network.encode = torch.compile(network.encode, dynamic=True)  # type: ignore[method-assign]
             network.step = torch.compile(network.step, dynamic=True)  # type: ignore[method-assign]
         self._network = network
@@ -179,10 +192,10 @@ class Torch:
         found: dict[int, Ids] = {}
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         setting = self._setting
-        with torch.no_grad():
+        with torch.no_grad(), self._half:
             for first in range(0, len(order), setting.batch):
                 group = order[first : first + setting.batch]
-                padded = pad_sources([sources[index][:-1] for index in group], torch.device("cpu"))
+                padded = pad_sources([sources[index][:-1] for index in group], self._device)
                 if setting.beam == 1:
                     rows = greedy(self._network, *padded, setting.longest)
                 else:

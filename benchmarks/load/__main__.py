@@ -6,13 +6,16 @@ import argparse
 import asyncio
 import contextlib
 import json
+import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.client import Answer, Client, send
+from benchmarks.load.other_work import MOST, Usage
 from benchmarks.load.servers import Server, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
@@ -25,23 +28,49 @@ STEP = 1.12
 
 SHORT = "Good morning."
 SERVERS = ("translucent", "ctranslate2 x1", "ctranslate2 x2")
+RECENT = 200
+"""Texts; a repeated one is among so many that came before it."""
+DISTURBED = 3
+"""Tries of one measurement at most, if other programs disturb it."""
 STREAM_SECONDS = 20.0
 SHORT_RATE, LONG_RATE = 16.0, 0.8
 """Requests a second of a mixed stream: short sentences, and texts of 60 words among them."""
 
 
-class ServiceUnderTest(NamedTuple):
+@dataclass(slots=True)
+class ServiceUnderTest:
     """A service, its client, and the requests for it."""
 
     server: Server
     client: Client
     texts: Sequence[str]
     fields: dict[str, object]
+    roots: Sequence[int]
+    """The processes of all services; what others use of the processor is noise."""
+    goes_on: bool = False
+    """Whether each measurement continues in the texts where the last one ended, instead of at the first text."""
+    sent: int = 0
 
     async def at(self, rate: float, kind: str, seconds: float, seed: int) -> Row:
-        """Send real sentences at this rate."""
-        answers = await send(self.client, self.texts, poisson(rate, seconds, seed), self.fields)
-        row = summary(self.server, kind, rate, answers)
+        """Send real sentences at this rate, again if other programs used much of the processor meanwhile."""
+        for _ in range(DISTURBED):
+            row = await self._once(rate, kind, seconds, seed)
+            if row["other_work"] <= MOST:
+                break
+        return row
+
+    async def _once(self, rate: float, kind: str, seconds: float, seed: int) -> Row:
+        moments = list(poisson(rate, seconds, seed))
+        texts = [self.texts[(self.sent + number) % len(self.texts)] for number in range(len(moments))]
+        self.sent += len(moments) if self.goes_on else 0
+        before = Usage.of(self.roots)
+        answers = await send(self.client, texts, moments, self.fields)
+        after = Usage.of(self.roots)
+        own = after.processes[self.server.pid] - before.processes[self.server.pid]
+        row = summary(self.server, kind, rate, answers) | {
+            "processor_ms": round(1000 * own / max(len(answers), 1), 2),
+            "other_work": round(after.others_since(before), 3),
+        }
         print(row, flush=True)  # noqa: T201
         return row
 
@@ -55,21 +84,26 @@ class ServiceUnderTest(NamedTuple):
 def main() -> None:
     """Measure the services alternately in one run on the same cores; the others are idle meanwhile."""
     options = _options()
-    corpus = load_corpus("tatoeba", options.pair, 400)
+    corpus = load_corpus("tatoeba", options.pair, 400 if not options.repeats else 12_000)
+    texts = with_repeats(corpus.sources, options.repeats) if options.repeats else corpus.sources
     with contextlib.ExitStack() as stack:
-        servers = [stack.enter_context(serving(name, options.bundles)) for name in SERVERS]
-        rows = asyncio.run(_measure(servers, corpus.sources, options))
+        servers = [stack.enter_context(serving(name, options.bundles, options.device)) for name in options.services]
+        rows = asyncio.run(_measure(servers, texts, options))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     text = f"{table(rows)}\n\n{curve(rows)}"
     if options.publish:
-        put("load", f"{heading()}{options.note}\n\n{text}")
+        put(options.section, f"{heading()}{options.note}\n\n{text}")
     print(text)  # noqa: T201
 
 
 async def _measure(servers: Sequence[Server], texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
     fields: dict[str, object] = {"source": "en", "target": options.pair[-2:], "beam_size": options.beam}
-    services = [ServiceUnderTest(server, Client("127.0.0.1", server.port), texts, fields) for server in servers]
+    roots = [server.pid for server in servers]
+    services = [
+        ServiceUnderTest(server, Client("127.0.0.1", server.port), texts, fields, roots, goes_on=options.repeats > 0)
+        for server in servers
+    ]
     rows: list[Row] = []
     for service in services:
         await send(service.client, texts[:20], [0.1 * number for number in range(20)], fields)
@@ -157,6 +191,17 @@ def long_text(texts: Sequence[str], words: int) -> str:
     return " ".join(word for word, _ in zip((w for w in plain if w), range(words), strict=False)) + "."
 
 
+def with_repeats(texts: Sequence[str], share: float) -> list[str]:
+    """Return the texts in their order, with so large a share of repeated ones among them."""
+    chance = random.Random(1)
+    found: list[str] = []
+    for text in texts:
+        while found and chance.random() < share:
+            found.append(chance.choice(found[-RECENT:]))
+        found.append(text)
+    return found
+
+
 def summary(server: Server, kind: str, rate: float, answers: Sequence[Answer]) -> Row:
     """Return one row of `load.json`."""
     good = [answer.seconds for answer in answers if answer.good]
@@ -187,16 +232,17 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def curve(rows: Iterable[Row]) -> str:
-    """Return a table by rate: the median of the 99th percentiles, with a column for each service."""
+    """Return a table by rate, with a column for each service: medians of the tries."""
     tried = [row for row in rows if row["kind"] == "search"]
     servers = list(dict.fromkeys(row["server"] for row in tried))
 
     def cell(rate: float, server: str) -> str:
-        found = [row["p99_ms"] for row in tried if row["rate"] == rate and row["server"] == server]
-        return f"{percentile(found, 0.5):.0f}" if found else "–"
+        found = [row for row in tried if row["rate"] == rate and row["server"] == server]
+        medians = [percentile([row[key] for row in found], 0.5) for key in ("p99_ms", "processor_ms")]
+        return f"{medians[0]:.0f} ({medians[1]:.1f})" if found else "–"
 
     lines = [[rate, *(cell(rate, server) for server in servers)] for rate in sorted({row["rate"] for row in tried})]
-    return markdown(("requests/s: p99 ms", *servers), lines)
+    return markdown(("requests/s: p99 ms (processor ms a request)", *servers), lines)
 
 
 def _options() -> argparse.Namespace:
@@ -207,8 +253,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=8.0, help="at each rate, two or three times")
     parser.add_argument("--first-rate", type=float, default=50.0)
+    parser.add_argument("--services", nargs="*", default=list(SERVERS), help="also: translucent x2, translucent cached")
+    parser.add_argument("--repeats", type=float, default=0.0, help="share of texts that came shortly before")
     parser.add_argument("--quick", action="store_true", help="rates only")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
+    parser.add_argument("--section", default="load", help="of docs/benchmarks.md, with --publish")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--note", default="", help="added to the line above the table")
     options = parser.parse_args()
     if not options.bundles:

@@ -1,7 +1,7 @@
 """The usual way to serve CTranslate2: FastAPI with requests collected into batches for a few milliseconds.
 
-`python -m benchmarks.load.ctranslate2_server BUNDLE PORT WORKERS`; WORKERS of one thread each, or 0 for the
-library's own defaults: one worker, with a thread for each of up to four cores.
+`python -m benchmarks.load.ctranslate2_server BUNDLE PORT WORKERS [cuda]`; WORKERS of one thread each, or 0 for the
+library's own defaults: one worker, with a thread for each of up to four cores. With `cuda` it runs in float16 on a GPU.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Entry = tuple[TranslateRequest, asyncio.Future[str]]
 class Batcher:
     """Collects requests for a short time, then translates all of them with one call."""
 
-    def __init__(self, bundle: Path, workers: int) -> None:
+    def __init__(self, bundle: Path, workers: int, device: str) -> None:
         converted = bundle.with_name(f"{bundle.name}.ctranslate2")  # by its own converter (benchmarks.imports)
         if not converted.is_dir():
             converted = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
             build(bundle, converted)
-        self._translator = open_translator(converted, "int8", workers)
+        self._translator = open_translator(converted, "float16" if device == "cuda" else "int8", device, workers)
         files = [bundle / name for name in ("tokenizer.json", "target_tokenizer.json")]
         self._tokenizer, *target = (tokenizers.Tokenizer.from_file(str(path)) for path in files if path.is_file())
         self._target = target[0] if target else self._tokenizer
@@ -78,9 +78,9 @@ class Batcher:
         return list(self._target.decode_batch(rows))
 
 
-def create_app(bundle: Path, workers: int) -> FastAPI:
+def create_app(bundle: Path, workers: int, device: str = "cpu") -> FastAPI:
     """Return the application."""
-    batcher = Batcher(bundle, workers)
+    batcher = Batcher(bundle, workers, device)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -106,5 +106,8 @@ def create_app(bundle: Path, workers: int) -> FastAPI:
 
 if __name__ == "__main__":
     uvicorn.run(
-        create_app(Path(sys.argv[1]), int(sys.argv[3])), port=int(sys.argv[2]), log_level="warning", access_log=False
+        create_app(Path(sys.argv[1]), int(sys.argv[3]), *sys.argv[4:]),
+        port=int(sys.argv[2]),
+        log_level="warning",
+        access_log=False,
     )

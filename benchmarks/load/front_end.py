@@ -44,6 +44,7 @@ from service.engine import (
     SentenceResult,
     Worker,
     WorkerState,
+    ignores_stages,
     load_worker,
 )
 from service.engine_process.protocol import Done, Translate
@@ -145,7 +146,9 @@ def front_end(bundle: Path) -> Iterator[Server]:
         (Path(folder) / bundle.name).symlink_to(bundle.resolve())
         settings = Settings(models_dir=Path(folder), host="127.0.0.1", port=0)
         metrics = Metrics()
-        registry = Registry(settings.models_dir, EngineSettings(), lambda event: metrics.record(event), opened)
+        registry = Registry(
+            settings.models_dir, EngineSettings(), ignores_stages(lambda event: metrics.record(event)), opened
+        )
         registry.load()
         yield Server(Service(settings, registry, metrics), registry)
 

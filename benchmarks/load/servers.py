@@ -32,24 +32,32 @@ class Server(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving(name: str, bundles: list[Path], **settings: str) -> Iterator[Server]:
-    """Start `translucent` with these bundles, or `ctranslate2` (`ctranslate2 x2`: two workers) with the first."""
+def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str) -> Iterator[Server]:
+    """Start `translucent` with these bundles, or `ctranslate2` with the first.
+
+    `translucent x2` has two engine processes, `ctranslate2 x2` two workers, and `translucent cached` the default cache.
+    """
     port = _free_port()
     ours = ("TRANSLUCENT_", "OMP_")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     with tempfile.TemporaryDirectory() as folder:
         for bundle in bundles:
             (Path(folder) / bundle.name).symlink_to(bundle.resolve())
-        if name == "translucent":
+        kind, _, variant = name.partition(" ")
+        if kind == "translucent":
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
             # All of the load comes from one address.
             environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_ADDRESS_CONNECTION_LIMIT": "60000"}
-            environment |= {"TRANSLUCENT_CACHE_MB": "0"}  # the sentences of a measurement come again and again
-            environment |= settings
+            if variant != "cached":  # the sentences of a measurement come again and again
+                environment |= {"TRANSLUCENT_CACHE_MB": "0"}
+            if variant.startswith("x"):
+                environment |= {"TRANSLUCENT_ENGINE_PROCESSES": variant[1:]}
+            environment |= {"TRANSLUCENT_DEVICE": device} | settings
             command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
         else:
-            workers = name.partition(" x")[2] or "0"
-            command = [sys.executable, "-m", "benchmarks.load.ctranslate2_server", str(bundles[0]), str(port), workers]
+            workers = variant.removeprefix("x") or "0"
+            command = [sys.executable, "-m", "benchmarks.load.ctranslate2_server", str(bundles[0])]
+            command += [str(port), workers, device]
         begun = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from service.access.keys import KeyRing
 from service.access.limits import RateLimits
@@ -74,6 +76,17 @@ def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespa
     return both
 
 
+class Application(FastAPI):
+    """FastAPI without the layers that it puts around our middleware, whose outermost answers every failure itself."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return our outermost middleware, with everything inside it."""
+        stack: Any = super().build_middleware_stack()
+        while not isinstance(stack, RequestLogMiddleware):
+            stack = stack.app
+        return stack
+
+
 def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
     """Return the methods of each path, over all routes that share it."""
     found: dict[str, tuple[str, ...]] = {}
@@ -112,7 +125,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     )
     limits = RateLimits(settings.rate_limit_storage.get_secret_value(), service.metrics.limit_storage_failed)
     # Without the framework's own /docs, which would load its code from another server.
-    app = FastAPI(
+    app = Application(
         title="Translucent",
         lifespan=application_lifespan(limits, service, lifespan),
         openapi_url=None,

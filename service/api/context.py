@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from starlette.types import Scope
@@ -14,12 +14,35 @@ from service.api.deadline import Deadline
 from service.engine import ModelInfo
 
 KEY = "translucent.context"
+CONNECTION = "translucent.connection"  # the key of a ClientConnection in the scope
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 
 class ClientDisconnected(Exception):
     """The client disconnected before its answer; its work has been cancelled."""
+
+
+class ClientConnection:
+    """The connection of one request: our own server puts it into the scope, so that no task need wait for its end."""
+
+    __slots__ = ("_on_lost", "lost")
+
+    def __init__(self) -> None:
+        self.lost = False
+        self._on_lost: Callable[[], None] | None = None
+
+    def watch(self, on_lost: Callable[[], None] | None) -> None:
+        """Call a function when the connection is lost, at once if it is lost already; None: call nothing."""
+        self._on_lost = on_lost
+        if self.lost and on_lost is not None:
+            on_lost()
+
+    def lose(self) -> None:
+        """Record that the connection is lost."""
+        self.lost = True
+        if self._on_lost is not None:
+            self._on_lost()
 
 
 @dataclass(slots=True)

@@ -52,6 +52,7 @@ from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
 from service.engine.events import ValuesKept as ValuesKept
 from service.engine.events import ignore_event as ignore_event
+from service.engine.events import ignores_stages as ignores_stages
 from service.engine.events import tee as tee
 from service.engine.languages.default_model import in_order as in_order
 from service.engine.languages.pivot import Pair as Pair

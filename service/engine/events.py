@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from service.engine.messages import Message
 from service.engine.types import FinishReason, ValuePath
@@ -176,8 +177,21 @@ EngineEvent = (
 
 # Called in the engine's threads, so it must be quick and must not raise.
 EventListener = Callable[[EngineEvent], None]
+Listener = TypeVar("Listener", bound=Callable[..., None])
 
 
+def ignores_stages(listener: Listener) -> Listener:
+    """Mark a listener that has no use for CallStage, so that calls need not make these events."""
+    listener.ignores_stages = True  # type: ignore[attr-defined]
+    return listener
+
+
+def wants_stages(listener: EventListener) -> bool:
+    """Return whether CallStage events have to be made for a listener."""
+    return not getattr(listener, "ignores_stages", False)
+
+
+@ignores_stages
 def ignore_event(_event: EngineEvent) -> None:
     """Ignore an event; this is the default listener."""
 

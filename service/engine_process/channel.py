@@ -34,12 +34,14 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         receive: Callable[[Incoming], None],
         closed: Callable[[], None],
         undelivered: Callable[[Outgoing], None] = lambda _message: None,
+        combine: Callable[[list[Outgoing]], list[Outgoing]] = lambda messages: messages,
     ) -> None:
         """Take a connected socket.
 
         `receive` gets every message, `closed` is called after the last message, and `undelivered` gets every message
-        that could not be pickled.
+        that could not be pickled. `combine` may make fewer messages of those that are sent together.
         """
+        self._combine = combine
         self._socket = end
         self._receive, self._closed, self._undelivered = receive, closed, undelivered
         self._changed = threading.Condition()
@@ -106,6 +108,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             messages, self._waiting = self._waiting, []
             self._batching, self._late = True, False
             try:
+                messages = self._combine(messages)
                 return memoryview(_framed(messages)), []
             except Exception:
                 _LOG.exception("Messages could not be pickled together; they are sent one by one")

@@ -46,6 +46,7 @@ from service.engine import (
     StageDone,
     StepDone,
     ValuesKept,
+    ignores_stages,
 )
 from service.metrics.processes import EngineProcessCollector
 
@@ -365,6 +366,7 @@ class Metrics:
 
     # The engine's events, from its threads; prometheus_client has its own locks.
 
+    @ignores_stages
     def record(self, event: EngineEvent) -> None:
         """Record an event of the engine; one that has no metric is ignored."""
         recorder = self._recorders.get(type(event))

@@ -7,6 +7,7 @@ a client that does not read its answer, and no cap on connections. This subclass
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any
 
 import httptools
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from service.access.connections import Place
+from service.api.context import CONNECTION, ClientConnection
 from service.server.connection_limits import FULL, MALFORMED, ConnectionPolicy, Refusal, rendered
 
 PIECE = 65_536  # bytes of an answer that are passed on at once; the next ones wait until these have been sent
@@ -43,6 +45,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
         self._end_timer: asyncio.TimerHandle | None = None
+        self._clients: deque[ClientConnection] = deque()  # of the requests without a complete answer, in their order
 
     # The connection itself.
 
@@ -67,6 +70,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._place is not None:
             self._policy.connections.leave(self._place)
         super().connection_lost(exc)
+        self._lose_client()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection."""
@@ -158,6 +162,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self._head_timer = None
         if self._place is not None:
             self._policy.connections.busy(self._place)
+        client = ClientConnection()
+        self.scope[CONNECTION] = client  # type: ignore[literal-required]
+        self._clients.append(client)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -196,6 +203,7 @@ class LimitedProtocol(HttpToolsProtocol):
             # The application is notified that the client is gone.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
+            self._lose_client()
             if self.pipeline or self._in_head or self.cycle.response_started:
                 # The client would read this as (a part of) the answer to an earlier request.
                 self.transport.abort()
@@ -222,12 +230,18 @@ class LimitedProtocol(HttpToolsProtocol):
             self._send_timer = None
         super().resume_writing()
 
+    def _lose_client(self) -> None:
+        """End the work for the request whose client is gone; those behind it on the connection have not begun."""
+        if self._clients:
+            self._clients[0].lose()
+
     def _read_timed_out(self) -> None:
         self._policy.closed("unread")
         self.transport.abort()
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the end of this connection."""
+        self._clients.popleft()
         super().on_response_complete()
         if self.transport.is_closing():
             self._abort_later(self._limits.send_seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import resource
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from service.engine import (
 )
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
-from service.engine_process.server.main import SWITCH_SECONDS
+from service.engine_process.server.main import prepare_interpreter
 from service.logs import configure_logging, get_logger
 from service.metrics import Metrics
 from service.server.uvicorn_server import run
@@ -82,7 +81,7 @@ def serve_models(settings: Settings) -> int:
     configure_logging(settings.log_level, settings.log_format)
     forget_secrets()
     raise_descriptor_limit()
-    sys.setswitchinterval(SWITCH_SECONDS)
+    prepare_interpreter()
     decided = settings.engine_processes == "auto"
     settings = with_engine_processes(settings)
     metrics = Metrics()

@@ -34,6 +34,8 @@ METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 class OpenTelemetry(Tracing):
     """Spans of one provider: one for each request, and under it one for each stage."""
 
+    active = True
+
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("translucent", __version__)

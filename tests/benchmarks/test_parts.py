@@ -7,13 +7,16 @@ import contextlib
 import gzip
 import itertools
 import math
+import os
 import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks.corpora import load_corpus
+from benchmarks.load.__main__ import with_repeats
 from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
+from benchmarks.load.other_work import Usage
 from benchmarks.overload.client import LOST, Pool
 from benchmarks.tables import markdown, put
 
@@ -112,3 +115,23 @@ def test_a_table_is_replaced_where_it_stands(tmp_path: Path) -> None:
     assert "old" not in text
     assert text.index("| x | 1.5 |") < text.index("after") < text.index("second")
     assert "| --- | ---: |" in text
+
+
+def test_a_stream_with_repeats_has_so_many_of_recent_texts() -> None:
+    texts = [f"text {number}" for number in range(2000)]
+    stream = with_repeats(texts, 0.3)
+    assert list(dict.fromkeys(stream)) == texts
+    assert len(stream) == pytest.approx(2000 / 0.7, rel=0.05)
+    seen: list[str] = []
+    for text in stream:
+        assert text not in seen or text in seen[-200:]
+        seen.append(text)
+
+
+def test_what_other_programs_use_is_what_the_measured_ones_do_not() -> None:
+    before = Usage(clock=10.0, busy=5.0, processes={1: 1.0, 2: 0.5}, client=0.2)
+    after = Usage(clock=14.0, busy=12.0, processes={1: 4.0, 2: 0.5}, client=0.7)
+    cores = os.cpu_count() or 1
+    assert after.others_since(before) == pytest.approx((7.0 - 3.0 - 0.5) / (4.0 * cores))
+    assert before.others_since(before._replace(clock=9.0)) == 0.0
+    assert Usage.of([os.getpid()]).busy >= 0.0

@@ -173,3 +173,18 @@ def test_a_wire_whose_other_end_reads_nothing_says_that_it_is_full(monkeypatch: 
     assert not sender.wire.full
     sender.wire.close()
     reader.wire.close()
+
+
+def test_messages_that_are_sent_together_may_be_made_fewer() -> None:
+    one, other = socket.socketpair()
+    sender: MessageChannel[Any, Any] = MessageChannel(
+        one, lambda _message: None, lambda: None, combine=lambda messages: messages[-2:]
+    )
+    sender.start()
+    receiver = End(other)
+    for number in range(5):
+        sender.send_later(number)
+    sender.send("now")
+    assert [receiver.next(), receiver.next()] == [4, "now"]
+    sender.close()
+    receiver.wire.close()

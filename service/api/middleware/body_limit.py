@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from itertools import chain
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.addresses import parse_networks
 from service.access.bodies import Bodies
-from service.api.context import ClientDisconnected
+from service.api.context import CONNECTION, ClientConnection, ClientDisconnected
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
 from service.api.middleware.caller import address_of, header
@@ -55,7 +56,8 @@ class BodyLimitMiddleware:
                 response = await handle_api_error(Request(scope), error)
                 await response(scope, receive, send)
                 return
-            self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
+            if self.tracing.active:
+                self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
             await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive, held: _ReservedMemory) -> bytes:
@@ -104,6 +106,12 @@ class BodyLimitMiddleware:
         work = asyncio.current_task()
         assert work is not None, "a request is answered in a task"
 
+        def left() -> None:
+            # Servers report this after a complete answer, too, when a stream may still be closing.
+            if not answered:
+                gone.set()
+                work.cancel()
+
         async def replay() -> Message:
             nonlocal replayed
             if not replayed:
@@ -112,20 +120,12 @@ class BodyLimitMiddleware:
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            # Servers send this after a complete answer, too, when a stream may still be closing.
-            if not answered:
-                gone.set()
-                work.cancel()
-
         async def note(message: Message) -> None:
             nonlocal answered
             answered = answered or (message["type"] == "http.response.body" and not message.get("more_body", False))
             await send(message)
 
-        watcher = asyncio.create_task(watch())
+        stop_watching = _watch(scope, receive, left)
         try:
             await self.turns.take(len(body))
             await self.app(scope, replay, note)
@@ -135,7 +135,22 @@ class BodyLimitMiddleware:
                 raise ClientDisconnected from None
             raise
         finally:
-            watcher.cancel()
+            stop_watching()
+
+
+def _watch(scope: Scope, receive: Receive, left: Callable[[], None]) -> Callable[[], object]:
+    """Call `left` when the client disconnects; return the function that ends this."""
+    connection: ClientConnection | None = scope.get(CONNECTION)
+    if connection is not None:
+        connection.watch(left)
+        return lambda: connection.watch(None)
+
+    async def watch() -> None:  # under another server: whatever comes after the body means that the client has left
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left()
+
+    return asyncio.create_task(watch()).cancel
 
 
 def _too_large(limit: int) -> ApiError:

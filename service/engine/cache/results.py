@@ -78,6 +78,13 @@ class ResultCache:
             self._entries.move_to_end(key)
             return found.result
 
+    def find(self, key: ResultKey) -> SentenceResult | None:
+        """Return the result of a key, or that of a stream, which is the same greedy translation with more beside it."""
+        found = self.get(key)
+        if found is None and not key.step_weights and key.search.beam_size == 1:
+            return self.get(key._replace(step_weights=True))
+        return found
+
     def put(self, key: ResultKey, result: SentenceResult) -> None:
         """Keep a result without its times; its arrays can no longer be changed by anyone who holds it."""
         size = bytes_of(key, result)

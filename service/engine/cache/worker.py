@@ -10,7 +10,7 @@ process. The rules:
    queue. It is decoded by itself, and the decode that ends first answers all.
 4. If a decode reaches the deadline of the request that began it, it begins again for sharers that have more time.
 5. A stream is answered from finished streams, whose results have the weights of their steps, but does not join a
-   decode in flight: it would miss the first tokens.
+   decode in flight: it would miss the first tokens. A finished stream also answers the same greedy translation.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class CachedWorker:
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Answer sentences from the cache, and queue the others, all or none."""
         keys = [key_of(self._scope, job) for job in jobs]
-        kept = [None if job.fresh else self._results.get(key) for job, key in zip(jobs, keys, strict=True)]
+        kept = [None if job.fresh else self._results.find(key) for job, key in zip(jobs, keys, strict=True)]
         short = sum(len(job.source_ids) for job, found in zip(jobs, kept, strict=True) if found is None) <= SHORT_TOKENS
         futures: list[Future[SentenceResult]] = []
         to_run: list[tuple[_SharedDecode, SentenceJob]] = []

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from service.bundle.manifest import AlignmentHead, Manifest
 from service.engine.attention.selection import relocated
-from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
+from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, wants_stages
 from service.engine.languages.tags import canonical
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.text.segmentation import SegmentationOptions
@@ -35,6 +35,7 @@ class LoadedPair:
     on_event: EventListener
     align: AlignmentHead  # as it stands in the scores, which hold no other head
     segmentation: SegmentationOptions
+    traced: bool = True  # whether the listener uses CallStage
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
 
     @classmethod
@@ -57,6 +58,7 @@ class LoadedPair:
             on_event=on_event,
             align=relocated(manifest.attention.align),
             segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
+            traced=wants_stages(on_event),
         )
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
@@ -108,7 +110,8 @@ class LoadedPair:
         result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self.on_event(StageDone(self.name, stage, ended - began))
-        self.on_event(CallStage(stage, began, ended, {}, self.name))
+        if self.traced:
+            self.on_event(CallStage(stage, began, ended, {}, self.name))
         return result
 
 

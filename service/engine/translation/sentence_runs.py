@@ -61,8 +61,9 @@ class SentenceRuns:
         """Return the translations of sentences, scored if weights are wanted, with their searches if `trace`."""
         began = time.monotonic()
         results = await run_sentences(self.pair.worker, self.jobs(sources, options, deadline, score, trace=trace))
-        for stage in sentence_stages(began, [source.ids for source in sources], results, self.pair.name):
-            self.pair.on_event(stage)
+        if self.pair.traced:
+            for stage in sentence_stages(began, [source.ids for source in sources], results, self.pair.name):
+                self.pair.on_event(stage)
         for result in results:
             if result.scores is not None:
                 weights = alignment_weights(result.scores.cross_attention, self.pair.align)

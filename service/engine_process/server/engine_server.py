@@ -184,3 +184,17 @@ class EngineServer:
             self._send(Done(number, future.result()))
         else:
             self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))
+
+
+def latest_loads(messages: list[FromEngine]) -> list[FromEngine]:
+    """Return messages without the loads that a later one of the same worker replaces: every step reports its own."""
+    known: set[int] = set()
+    kept: list[FromEngine] = []
+    for message in reversed(messages):
+        if isinstance(message, EventReport) and isinstance(message.event, LoadChanged):
+            if message.worker in known:
+                continue
+            known.add(message.worker)
+        kept.append(message)
+    kept.reverse()
+    return kept

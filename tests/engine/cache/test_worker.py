@@ -216,3 +216,14 @@ def test_a_replaced_model_takes_its_results_with_it_and_a_closed_one_does_not(ca
     other = CachedWorker(cached.model, cached.results, "scope", "model")
     other.retire()
     assert cached.results.size.entries == 0
+
+
+def test_a_finished_stream_answers_the_same_greedy_translation_and_no_other(cached: Cached) -> None:
+    greedy = SentenceJob((7, 8, 2), SearchOptions(beam_size=1))
+    cached.ask(replace(greedy, step_weights=True))
+    cached.model.futures[0].set_result(replace(outcome(), step_weights=np.ones((2, 3), np.float32)))
+    [plain] = cached.ask(greedy)
+    assert plain.result(0).hypotheses == outcome().hypotheses
+    assert cached.lookups == (1, 0, 1)
+    cached.ask(replace(greedy, search=SearchOptions(beam_size=1, length_penalty=0.5)), job(9))
+    assert cached.lookups == (1, 0, 3)

@@ -1,0 +1,91 @@
+"""The check of a machine with a GPU, as far as a CPU goes: the GPU's graphs and decoder state, and what is reported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.corpora import ROOT
+from benchmarks.engine.engines import on_device
+from benchmarks.gpu import __main__ as gpu_check
+from benchmarks.gpu.checks import Check, differences, invariance, open_on, parity, provider, translated
+from benchmarks.gpu.memory import gpu_megabytes, gpu_name
+from service.bundle.load import Bundle, load_bundle
+from service.engine import SentenceResult
+from service.engine.text.tokenizer import load_tokenizers
+from service.engine.types import Hypothesis
+
+TEXTS = ("I lost.", "Where is the station?", "The meeting was moved to Thursday because the room is too small.")
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    return load_bundle(ROOT / "models" / "transformer-en-fr")
+
+
+@pytest.fixture(scope="module")
+def results(bundle: Bundle) -> list[SentenceResult]:
+    tokenizer = load_tokenizers(bundle).source
+    model = open_on(bundle, "cpu")
+    assert provider(model, "cpu").passed
+    assert not provider(model, "cuda").passed
+    sources = [tokenizer.encode(text) for text in TEXTS]
+    together = translated(model, bundle, sources, 4)
+    alone = translated(model, bundle, sources, 4, together=False)
+    assert invariance(alone, together, bundle, 4).passed
+    return together
+
+
+def test_the_graphs_for_a_gpu_translate_with_scores(bundle: Bundle, results: list[SentenceResult]) -> None:
+    tokenizer = load_tokenizers(bundle).target
+    assert tokenizer.locate(results[0].hypotheses[0].ids).text.startswith("J'ai perdu")
+    assert all(result.scores is not None for result in results)
+
+
+def test_another_translation_fails_the_check(bundle: Bundle, results: list[SentenceResult]) -> None:
+    assert parity(results, results, bundle, 4).passed
+    assert differences(results, results, bundle) == (1.0, 0.0, 0.0)
+    other = [changed(results[0], ids=(5, *results[0].hypotheses[0].ids[1:])), *results[1:]]
+    assert not parity(other, results, bundle, 4).passed
+
+
+def test_a_log_probability_too_far_off_fails_the_checks(bundle: Bundle, results: list[SentenceResult]) -> None:
+    logprobs = results[1].hypotheses[0].logprobs
+    other = [results[0], changed(results[1], logprobs=(logprobs[0] - 0.2, *logprobs[1:])), results[2]]
+    assert not parity(other, results, bundle, 4).passed
+    assert not invariance(other, results, bundle, 4).passed
+
+
+def changed(result: SentenceResult, **fields: object) -> SentenceResult:
+    best: Hypothesis = replace(result.hypotheses[0], **fields)  # type: ignore[arg-type]
+    return replace(result, hypotheses=(best, *result.hypotheses[1:]))
+
+
+def test_the_memory_is_that_of_the_server_or_of_all_where_numbers_differ() -> None:
+    def answer(command: Sequence[str]) -> str:
+        return "NVIDIA H100, 555.42\n" if "--query-gpu" in command[1] else "41, 900\n42, 1500\n43, [N/A]\n"
+
+    assert gpu_megabytes([42, 43], answer) == 1500
+    assert gpu_megabytes([7], answer) == 2400  # in a container
+    assert gpu_name(answer) == "NVIDIA H100, 555.42"
+
+
+def test_a_failed_check_is_easy_to_see_in_the_report() -> None:
+    text = gpu_check.report([Check("memory", True, "1 MB", "2 MB"), Check("parity", False, "3", "1")])
+    assert "| memory | yes | 1 MB | 2 MB |" in text
+    assert "| parity | **no** | 3 | 1 |" in text
+
+
+def test_a_precision_may_name_its_device() -> None:
+    assert on_device("float16@cuda") == ("float16", "cuda")
+    assert on_device("int8") == ("int8", "cpu")
+
+
+def test_without_a_gpu_the_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks.gpu"])
+    monkeypatch.setattr(gpu_check, "own_providers", lambda: ("CPUExecutionProvider",))
+    with pytest.raises(SystemExit, match=r"There is no GPU to check.*--device cpu"):
+        gpu_check.main()
