@@ -81,19 +81,34 @@ class GlossaryFolder:
         """Return a glossary from its files; raise InvalidGlossary, with the reason in the log."""
         entries: dict[Pair, list[Entry]] = {}
         for path in paths:
-            try:
-                for pair, some in read_entries(path, read_name(path).pair).items():
-                    glossary_of(some, self._limits)
-                    entries.setdefault(pair, []).extend(some)
-            except (InvalidGlossary, OSError) as error:
-                reason = error.logged if isinstance(error, InvalidGlossary) else str(error.strerror)
-                log.error("glossary refused", file=path.name, reason=reason)
-                raise InvalidGlossary("A file of the glossary cannot be used.") from None
+            own, refusal = self._entries(path)
+            if refusal:
+                log.error("glossary refused", file=path.name, reason=refusal)
+                raise InvalidGlossary("A file of the glossary cannot be used.")
+            for pair, some in own.items():
+                entries.setdefault(pair, []).extend(some)
         try:
             return {pair: glossary_of(some, self._limits) for pair, some in entries.items()}
         except InvalidGlossary as error:
-            log.error("glossary refused", file=", ".join(path.name for path in paths), reason=error.logged)
-            raise
+            refusal = error.logged
+        log.error("glossary refused", file=", ".join(path.name for path in paths), reason=refusal)
+        raise InvalidGlossary("The files of the glossary contradict each other.")
+
+    def _entries(self, path: Path) -> tuple[dict[Pair, list[Entry]], str]:
+        """Return the checked entries of one file, or why they are refused, in words without terms.
+
+        The reason is returned, not logged here: if a log handler failed while the exception is handled, Python would
+        print the exception with its terms.
+        """
+        try:
+            own = {pair: list(some) for pair, some in read_entries(path, read_name(path).pair).items()}
+            for some in own.values():
+                glossary_of(some, self._limits)
+        except InvalidGlossary as error:
+            return {}, error.logged
+        except OSError as error:
+            return {}, str(error.strerror)
+        return own, ""
 
 
 def _language(tag: str) -> str:
