@@ -94,8 +94,9 @@ def process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text(encoding="ascii").split():
-            found += process_tree(int(child))
+        with contextlib.suppress(FileNotFoundError):  # the thread has ended since it was listed
+            for child in (task / "children").read_text(encoding="ascii").split():
+                found += process_tree(int(child))
     return found
 
 
