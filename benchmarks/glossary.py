@@ -31,7 +31,7 @@ from service.engine import Glossary, Term, TranslationOptions, Translator, open_
 LONGEST = 40  # words of a source
 LEAST_LETTERS, LEAST_SEEN, LEAST_SHARE = 4, 2, 1 / 3  # of a term, and of its most frequent translation
 CHUNK = 256
-_WORD = re.compile(r"(?:[ldjsnmtc]|qu)?['’]?([^\W\d_]+(?:-[^\W\d_]+)*)[.,;:!?»”\"']*", re.IGNORECASE)
+_WORD = re.compile(r"(?:(?:[ldjsnmtc]|qu)['’])?([^\W\d_]+(?:-[^\W\d_]+)*)[.,;:!?»”\"']*", re.IGNORECASE)
 
 Pair = tuple[str, str]
 

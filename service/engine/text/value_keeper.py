@@ -20,6 +20,9 @@ from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
 from service.engine.values.constraints import ValueConstraints
 
 WIDER = 4  # times the beam of the first search, up to the widest
+# Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
+# one with a term behind its end. Of 109 such sentences 46 are (docs/adr/0026-glossaries.md).
+LIKELIER = 0.3
 
 
 class Source(NamedTuple):
@@ -93,10 +96,12 @@ class ValueKeeper:
         sources = [sources_of(other)[number] for other, (_, number) in zip(others, wrong, strict=True)]
         found = await self.translate(sources, options)
         for (text, number), other, result in zip(wrong, others, found, strict=True):
-            ids = result.hypotheses[0].ids
-            if other.is_well_placed(number, ids, self.tokenizers.target) or (
-                not self._holds_all(texts, own, (text, number)) and other.holds_all(number, ids, self.tokenizers.target)
-            ):
+            best, old = result.hypotheses[0], own[text][number].hypotheses[0]
+            held = self._holds_all(texts, own, (text, number))
+            better = other.is_well_placed(number, best.ids, self.tokenizers.target) and (
+                terms != "stand-in" or best.score - old.score >= LIKELIER
+            )
+            if better or (not held and other.holds_all(number, best.ids, self.tokenizers.target)):
                 texts[text] = texts[text].with_segment_of(other, number)
                 own[text][number] = replace(result, values="retry")
 
