@@ -47,10 +47,11 @@ class GlossaryFolder:
                 log.error("glossary refused", file=path.name, reason=error.message)
         found: dict[str, dict[Pair, Glossary]] = {}
         for name, own in files.items():
-            try:
-                found[name] = self._read(own)
-            except InvalidGlossary:
+            glossary = self._read(own)
+            if glossary is None:
                 refused.add(name)
+            else:
+                found[name] = glossary
         for name in refused & self._by_name.keys():
             found[name] = self._by_name[name]
         self._by_name = found
@@ -77,38 +78,25 @@ class GlossaryFolder:
             for pair, glossary in sorted(pairs.items())
         ]
 
-    def _read(self, paths: list[Path]) -> dict[Pair, Glossary]:
-        """Return a glossary from its files; raise InvalidGlossary, with the reason in the log."""
+    def _read(self, paths: list[Path]) -> dict[Pair, Glossary] | None:
+        """Return a glossary from its files; None if one of them cannot be used, with the reason in the log."""
         entries: dict[Pair, list[Entry]] = {}
-        for path in paths:
-            own, refusal = self._entries(path)
-            if refusal:
-                log.error("glossary refused", file=path.name, reason=refusal)
-                raise InvalidGlossary("A file of the glossary cannot be used.")
-            for pair, some in own.items():
-                entries.setdefault(pair, []).extend(some)
+        files = ""
         try:
+            for path in paths:
+                files = path.name
+                for pair, some in read_entries(path, read_name(path).pair).items():
+                    glossary_of(some, self._limits)
+                    entries.setdefault(pair, []).extend(some)
+            files = ", ".join(path.name for path in paths)
             return {pair: glossary_of(some, self._limits) for pair, some in entries.items()}
         except InvalidGlossary as error:
-            refusal = error.logged
-        log.error("glossary refused", file=", ".join(path.name for path in paths), reason=refusal)
-        raise InvalidGlossary("The files of the glossary contradict each other.")
-
-    def _entries(self, path: Path) -> tuple[dict[Pair, list[Entry]], str]:
-        """Return the checked entries of one file, or why they are refused, in words without terms.
-
-        The reason is returned, not logged here: if a log handler failed while the exception is handled, Python would
-        print the exception with its terms.
-        """
-        try:
-            own = {pair: list(some) for pair, some in read_entries(path, read_name(path).pair).items()}
-            for some in own.values():
-                glossary_of(some, self._limits)
-        except InvalidGlossary as error:
-            return {}, error.logged
+            reason = error.logged
         except OSError as error:
-            return {}, str(error.strerror)
-        return own, ""
+            reason = str(error.strerror)
+        # Logged after the exception: if a log handler fails, Python prints what is being handled, here with its terms.
+        log.error("glossary refused", file=files, reason=reason)
+        return None
 
 
 def _language(tag: str) -> str:

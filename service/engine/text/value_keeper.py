@@ -61,7 +61,7 @@ class ValueKeeper:
             (text, number)
             for text, segmented in enumerate(texts)
             for number in segmented.valued
-            if not segmented.is_well_placed(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
+            if not self._is_well_placed(texts, own, (text, number))
         ]
         for text, segmented in enumerate(texts):
             for number in segmented.valued:
