@@ -22,6 +22,7 @@ FORMAT_VERSIONS = (1, 2)
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
+FLOAT_WEIGHTS_NAME = "weights.fp32.bin"  # only the fp32 graphs read it; the other graphs read the other weights
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 
 Precision = Literal["int8", "fp16", "fp32"]

@@ -9,6 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from training.evaluation.scores import Bucket
+from training.tables import markdown
 
 Curves = Mapping[str, Sequence[Bucket]]
 """The buckets of each system, by its name in the legend."""
@@ -22,8 +23,7 @@ def table(curves: Curves) -> str:
     buckets = next(iter(curves.values()))
     labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
     head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
-    rows = [[name, *map(_cell, own), *_lost(own)] for name, own in curves.items()]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+    return markdown(head, ([name, *map(_cell, own), *_lost(own)] for name, own in curves.items()))
 
 
 def _cell(bucket: Bucket) -> str:

@@ -12,6 +12,7 @@ from training.experiments.history import Point, read_history, read_times
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.runs.stages import Stage, load_stages
+from training.tables import markdown
 
 LONGEST_INTERVAL = 1800
 """Seconds between two lines of the log; a longer interval is a pause, which does not count as training."""
@@ -55,8 +56,7 @@ def tokens_of_update(recipe: Recipe) -> int:
 
 def progress_table(courses: Sequence[Course]) -> str:
     """Return the stages of all runs as a Markdown table."""
-    lines = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for course in courses for row in course.rows)]) + "\n"
+    return markdown(HEADINGS, (row for course in courses for row in course.rows)) + "\n"
 
 
 def progress_figure(courses: Sequence[Course]) -> str:

@@ -13,6 +13,7 @@ from training.experiments.curves import length_curves, loss_curves
 from training.experiments.history import read_history
 from training.files import write_json_rows
 from training.runs.folder import RunFolder
+from training.tables import markdown
 
 Cell = Mapping[str, Any]
 
@@ -52,10 +53,9 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
 
 
-def markdown(cells: Sequence[Cell]) -> str:
+def summary_table(cells: Sequence[Cell]) -> str:
     """Return the table: means over seeds, with ± one standard deviation for BLEU and alignment error."""
-    lines = [COLUMNS, ("---",) * len(COLUMNS), *(_line(row) for row in rows(cells))]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown(COLUMNS, map(_line, rows(cells)))
 
 
 def _line(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def write_summary(cells: Sequence[Cell], folder: Path, output: Path | None) -> s
     """Return the table; with ``output``, also write it, its numbers and the curves beside each other."""
     if not cells:
         return "no cell is finished"
-    table = markdown(cells)
+    table = summary_table(cells)
     if output is None:
         return table
     output.parent.mkdir(parents=True, exist_ok=True)

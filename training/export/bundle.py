@@ -14,7 +14,14 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 from torch import nn
 
-from service.bundle.manifest import TARGET_TOKENIZER_NAME, TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
+from service.bundle.manifest import (
+    FLOAT_WEIGHTS_NAME,
+    TARGET_TOKENIZER_NAME,
+    TOKENIZER_NAME,
+    AlignmentHead,
+    DecodingDefaults,
+    Precision,
+)
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, PAD
 from service.bundle.write import write_manifest
@@ -39,8 +46,6 @@ from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
 from training.networks.interface import Network
 from training.recipe import Recipe
-
-FLOAT_WEIGHTS = "weights.fp32.bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,7 @@ def write_graphs(
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:
-        store = float_store(_with_bias(parameters, options.float_bias), FLOAT_WEIGHTS)
+        store = float_store(_with_bias(parameters, options.float_bias), FLOAT_WEIGHTS_NAME)
         stores.append(store)
         sections["fp32"] = _write(config, Arithmetic(), store, folder, "fp32")
     for store in stores:

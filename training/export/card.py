@@ -11,6 +11,7 @@ import yaml
 
 from training.export.check_table import check_table
 from training.recipe import Recipe
+from training.tables import markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +256,8 @@ def _stages(stages: list[dict[str, Any]]) -> str:
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
     if not rows:
         return "None recorded.\n"
-    lines = [
-        "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
-        "|" + " --- |" * len(columns),
-    ]
-    lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    head = [column.replace("_", " ") for column in columns]
+    return markdown(head, ([_cell(row.get(column)) for column in columns] for row in rows)) + "\n"
 
 
 def _cell(value: Any) -> str:

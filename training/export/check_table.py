@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from training.tables import markdown
+
 Entry = Mapping[str, Any]
 """A comparison as the manifest has it: ``what``, ``value``, optionally ``precision``, ``at_most`` or ``at_least``."""
 
@@ -20,11 +22,7 @@ def check_table(figures: Sequence[Entry]) -> str:
         [what, *(cells.get((what, precision), cells.get((what, None), "–")) for precision in precisions)]
         for what in dict.fromkeys(entry["what"] for entry in figures)
     ]
-    table = [["what", *precisions], *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
-             for row in table]  # fmt: skip
-    return "\n".join([lines[0], "| " + " | ".join("-" * width for width in widths) + " |", *lines[1:]])
+    return markdown(["what", *precisions], rows, aligned=True)
 
 
 def cell(entry: Entry) -> str:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from training.sentence.data import SentenceFolder
 from training.sentence.recipe import PrunedHidden
 from training.sentence.trainer import load_trained, parameters_of
+from training.tables import markdown
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -57,11 +58,7 @@ def _retrieval(measured: Mapping[str, float]) -> float:
 
 def as_table(rows: Rows) -> str:
     """Return the comparison as a Markdown table."""
-    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    for row in rows:
-        cells = [_cell(row, column) for column in COLUMNS]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return markdown(COLUMNS, ([_cell(row, column) for column in COLUMNS] for row in rows)) + "\n"
 
 
 def _cell(row: Mapping[str, Any], column: str) -> str:

@@ -15,14 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from service.bundle.load import Bundle
-from service.bundle.manifest import TOKENIZER_NAME
+from service.bundle.manifest import FLOAT_WEIGHTS_NAME, TOKENIZER_NAME
 from service.engine.model.device import Placement
 
 MEBIBYTE = 2**20
 # Measured on bundles of 5 to 290 MB (docs/adr/0021): three sessions, each with packed weights of its own; a library
 # tokenizer builds tables of 20 to 30 times its file; buffers of the first runs.
 PACKED_WEIGHTS = {"int8": 3, "fp16": 8, "fp32": 3}  # bytes of memory for each byte of graphs and weights
-FLOAT_WEIGHTS = ".fp32.bin"  # ending of the weights that only fp32 graphs read; the other graphs read the others
 TOKENIZER_TABLES = 30  # bytes of memory for each byte of a tokenizer's file
 FIXED = 16 * MEBIBYTE
 M_MMAP_THRESHOLD = -3  # malloc.h
@@ -50,7 +49,7 @@ def expected_bytes(bundle: Bundle, placement: Placement, engines: int = 1) -> in
     names = {graphs.encoder, graphs.decoder, graphs.forced, *filter(None, [graphs.shortlist])}
     weights_files = {name for name in manifest.files if not name.endswith((".onnx", ".json", ".npz", ".md"))}
     float_graphs = placement.precision == "fp32"
-    names |= {name for name in weights_files if name.endswith(FLOAT_WEIGHTS) == float_graphs}
+    names |= {name for name in weights_files if (name == FLOAT_WEIGHTS_NAME) == float_graphs}
     weights = sum(_size(bundle.path(name)) for name in names)
     tokenizers = sum(_size(bundle.path(name)) for name in {TOKENIZER_NAME, manifest.target_tokenizer or TOKENIZER_NAME})
     packed = PACKED_WEIGHTS.get(placement.precision, max(PACKED_WEIGHTS.values()))

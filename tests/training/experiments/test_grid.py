@@ -15,7 +15,7 @@ from service.bundle.load import load_bundle
 from training.__main__ import app
 from training.experiments.heatmap import heatmap
 from training.experiments.history import Point, read_history
-from training.experiments.summary import markdown, spread_of
+from training.experiments.summary import spread_of, summary_table
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import RecipeError
 
@@ -100,7 +100,7 @@ def test_the_table_has_means_and_deviations() -> None:
         {"variant": name, "seed": seed, "bleu": bleu, "alignment_error": aer, **speeds}
         for name, seed, bleu, aer in (("none", 1, 10.0, None), ("base", 1, 30.0, 20.0), ("base", 2, 32.0, 21.0))
     ]
-    table = markdown(cells).splitlines()
+    table = summary_table(cells).splitlines()
     assert table[2] == "| base | 2 | 31.0 ± 1.4 | 20.5 ± 0.7 | 1,234 | 1,000 | 20,000 |"
     assert table[3] == "| none | 1 | 10.0 | – | 1,234 | 1,000 | 20,000 |"
 
