@@ -177,12 +177,12 @@ class RequestTable:
             requests = [PendingSentence(number, job, now) for number, job in zip(numbers, jobs, strict=True)]
             short = tokens <= SHORT_TOKENS
             self._scheduler.add(
-                Waiting(each, each.job.search.beam_size, len(each.job.source_ids), each.job.deadline, short=short)
+                Waiting(each, each.job.search.beam_size, len(each.job.source_ids), each.job.deadline, short, now)
                 for each in requests
             )
             for request in requests:
                 self._add(request)
-            self._to_encode.notify()
+            self._wake_encoder(now)
         self._on_event(SentencesQueued(self._name, len(requests)))
         return [request.future for request in requests]
 
@@ -291,8 +291,7 @@ class RequestTable:
         with self._lock:
             plan = self._fair_share.plan(number, now, rows, sentences)
             self._report_load()
-            if plan.admitted:
-                self._to_encode.notify()
+            self._wake_encoder(now)
         return plan
 
     def _is_settled(self, number: int, rows: int, sentences: int) -> bool:
@@ -306,15 +305,22 @@ class RequestTable:
         with self._lock:
             self._fair_share.note(number, 0, 0)
             self._report_load()
+            self._wake_encoder(self._clock())
 
     def take_to_encode(self) -> list[PendingSentence]:
         """Wait for the next sentences to encode together; return none at the end."""
         with self._lock:
             while not self._stages_end:
-                if requests := self._scheduler.to_encode():
+                if requests := self._scheduler.to_encode(self._clock(), self._fair_share.sentences):
                     return requests
                 self._to_encode.wait()
         return []
+
+    def _wake_encoder(self, now: float) -> None:
+        """Wake the encoder if there is work for it; while sentences gather, every step of the decoder looks again."""
+        with self._lock:
+            if self._scheduler.can_encode(now, self._fair_share.sentences):
+                self._to_encode.notify()
 
     def encoded(self, requests: Sequence[PendingSentence]) -> None:
         """Record that these are encoded; those that were cancelled meanwhile are no longer queued."""

@@ -2,7 +2,8 @@
 
 It reads no clock and takes no lock; the request table does both. The rules:
 
-1. Sentences are encoded oldest first, those of one request longest first, and a few more than can join now.
+1. Sentences are encoded oldest first, those of one request longest first, and a few more than can join now. The more
+sentences are running, the longer the oldest one waits for others, because a sentence costs less in a run of several.
 2. Encoded sentences join oldest first, while the budget of rows lasts.
 3. A sentence of few rows may overtake an older one of many rows that does not fit yet. Sentences of short requests
 overtake those of long requests that are not encoded yet, and a few rows are kept for them.
@@ -16,7 +17,7 @@ from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from service.engine.scheduling.admission import ThroughputEstimator
 from service.engine.types import MAX_BEAM_SIZE
@@ -29,6 +30,11 @@ SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
 # One encoder run: long enough to justify its start, short enough (20 ms on one core without VNNI) for the next one.
 RUN_SENTENCES, RUN_TOKENS = 32, 256
+# A sentence waits for others to be encoded with: so much longer with each running sentence beyond a few, until so many
+# tokens wait, and not at all if its deadline is near.
+FEW_RUNNING, GATHER_SECONDS, LONGEST_GATHER = 4, 0.0015, 0.02
+GATHERED_TOKENS = 64
+HURRY_SECONDS = 1.0
 # Encoded source tokens that may wait: at most so many before more of a long request is encoded (2 MB), and before a
 # short request is encoded (4 MB).
 READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
@@ -62,6 +68,7 @@ class Waiting(Generic[Owner]):
     tokens: int
     deadline: float | None = None
     short: bool = False  # whether its request is short
+    since: float = 0.0  # the time of its arrival
     taken: bool = False  # whether the encoder has taken it
     ready: bool = False  # whether it is encoded
     passed: int = 0  # how often younger ones have overtaken it
@@ -144,21 +151,34 @@ class Scheduler(Generic[Owner]):
         """Return the number of rows of the encoded sentences that wait."""
         return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
-    def to_encode(self) -> list[Owner]:
-        """Return the sentences to encode next, together, before `make_ready`; none while enough are encoded."""
-        found: list[Owner] = []
+    def to_encode(self, now: float = 0.0, running: int = 0) -> list[Owner]:
+        """Return the sentences to encode next, together, before `make_ready`; none while enough are encoded.
+
+        None either while the first of them still waits for others; `running` is the number of running sentences.
+        """
+        found = self._next_run(now, running)
+        for entry in found:
+            entry.taken = True
+        return [entry.owner for entry in found]
+
+    def can_encode(self, now: float, running: int) -> bool:
+        """Return whether `to_encode` would return any sentence."""
+        return bool(self._next_run(now, running))
+
+    def _next_run(self, now: float, running: int) -> list[Waiting[Owner]]:
+        found: list[Waiting[Owner]] = []
         ready = tokens = 0
         for entry in self._queue:
-            if entry.ready:
+            if entry.ready or entry.taken:
                 ready += entry.tokens
                 continue
             tokens += entry.tokens
             enough = ready >= (READY_BEFORE_SHORT if entry.short else READY_TOKENS)
             if enough or len(found) >= RUN_SENTENCES or (found and tokens > RUN_TOKENS):
                 break
-            entry.taken = True
-            found.append(entry.owner)
-        return found
+            found.append(entry)
+        gathering = tokens < GATHERED_TOKENS and all(_may_wait(entry, now, running) for entry in found)
+        return [] if gathering else found
 
     def make_ready(self, owners: Container[object]) -> None:
         """Record that these are encoded, if they still wait; they are the first that were not encoded."""
@@ -197,6 +217,20 @@ class Scheduler(Generic[Owner]):
             self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
         return [entry.owner for entry in entries]
+
+
+def gathering_seconds(running: int) -> float:
+    """Return the time that a sentence may wait to be encoded together with later ones, while so many are running.
+
+    None while few run: the decoder has room, and the sentence would be late for no gain.
+    """
+    return min(max(running - FEW_RUNNING, 0) * GATHER_SECONDS, LONGEST_GATHER)
+
+
+def _may_wait(entry: Waiting[Any], now: float, running: int) -> bool:
+    """Return whether a sentence may wait longer before it is encoded."""
+    hurries = entry.deadline is not None and entry.deadline - now < HURRY_SECONDS
+    return not hurries and now - entry.since < gathering_seconds(running)
 
 
 class FairShare(Generic[Owner]):

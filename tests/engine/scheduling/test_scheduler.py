@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.engine.scheduling.scheduler import Budget, Plan, Scheduler, Waiting
+from service.engine.scheduling.scheduler import LONGEST_GATHER, Budget, Plan, Scheduler, Waiting, gathering_seconds
 
 
 def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:
@@ -115,6 +115,50 @@ def test_one_run_encodes_a_bounded_number_of_tokens_but_always_someone() -> None
     assert scheduler(unprepared("a", 500)).to_encode() == ["a"]
     assert len(scheduler(unprepared("a" * 100, 1)).to_encode()) == 32
     assert scheduler([]).to_encode() == []
+
+
+def arrived(names: str, since: float, tokens: int = 5, deadline: float | None = None) -> list[Waiting[str]]:
+    return [Waiting(name, 4, tokens, deadline, short=True, since=since) for name in names]
+
+
+def test_a_sentence_is_encoded_at_once_while_few_are_running() -> None:
+    for running in range(5):
+        queue = scheduler(arrived("a", since=7.0))
+        assert queue.can_encode(7.0, running)
+        assert queue.to_encode(7.0, running) == ["a"]
+        assert not queue.can_encode(7.0, running)
+
+
+def test_sentences_gather_under_load_and_are_encoded_together() -> None:
+    queue = scheduler(arrived("a", since=7.0))
+    assert queue.to_encode(7.0, running=12) == []
+    queue.add(arrived("bc", since=7.004))
+    assert not queue.can_encode(7.006, running=12)
+    assert queue.to_encode(7.001 + gathering_seconds(12), running=12) == ["a", "b", "c"]
+    assert queue.to_encode(8.0, running=12) == []
+
+
+def test_the_more_are_running_the_longer_a_sentence_waits_but_never_beyond_the_bound() -> None:
+    waits = [gathering_seconds(running) for running in range(60)]
+    assert waits == sorted(waits)
+    assert waits[0] == 0.0
+    assert waits[8] < waits[12] < waits[-1] == LONGEST_GATHER
+    assert scheduler(arrived("a", since=7.0)).to_encode(7.001 + LONGEST_GATHER, running=1000) == ["a"]
+
+
+def test_enough_tokens_and_near_deadlines_end_the_gathering() -> None:
+    assert scheduler(arrived("abcd", since=7.0, tokens=16)).to_encode(7.0, running=40) == ["a", "b", "c", "d"]
+    assert scheduler(arrived("abc", since=7.0, tokens=16)).to_encode(7.0, running=40) == []
+    queue = scheduler([*arrived("a", since=7.0), *arrived("b", since=7.0, deadline=7.5)])
+    assert queue.to_encode(7.0, running=40) == ["a", "b"]
+    assert scheduler(arrived("a", since=7.0, deadline=37.0)).to_encode(7.0, running=40) == []
+
+
+def test_cancelled_sentences_leave_while_they_gather() -> None:
+    queue = scheduler(arrived("abc", since=7.0))
+    assert queue.to_encode(7.0, running=40) == []
+    assert queue.discard({"a", "c"}) == ["a", "c"]
+    assert queue.to_encode(7.001 + LONGEST_GATHER, running=40) == ["b"]
 
 
 def test_only_so_much_is_encoded_ahead_and_more_of_short_sentences() -> None:

@@ -186,6 +186,21 @@ def test_those_who_wait_are_encoded_together() -> None:
     assert len(encoded) <= 2
 
 
+def test_sentences_that_arrive_under_load_one_by_one_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.engine.scheduling.scheduler.GATHER_SECONDS", 60.0)
+    monkeypatch.setattr("service.engine.scheduling.scheduler.LONGEST_GATHER", 60.0)  # until the running ones end
+    gate = Gate()
+    model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
+    with working(model) as (worker, _):
+        running = worker.submit_all([job(*range(3, 13)) for _ in range(20)])
+        assert gate.arrived.wait(10)
+        later = [worker.submit(job(token)) for token in (20, 21, 22)]
+        gate.open()
+        assert [future.result(10).hypotheses[0].ids for future in later] == [(20, EOS), (21, EOS), (22, EOS)]
+        assert all(future.result(10).hypotheses[0].ids == (*range(3, 13), EOS) for future in running)
+    assert [sentences for what, sentences in model.calls if what == "encode"] == [20, 3]
+
+
 def test_who_left_or_came_too_late_after_being_encoded_is_not_decoded() -> None:
     gate = Gate()
     model = ScriptedModel(copying_rule(VOCABULARY), before=gate)
