@@ -70,11 +70,14 @@ class ScriptedLane:
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
     weighted: bool = False
 
-    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
+    def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
         assert isinstance(encoded, ScriptedEncoded)
-        for sentence in sentences:
-            self.sources.append(encoded.sources[sentence])
-            self.prefixes += [()] * self.beam_size
+        width, end = self.beam_size, len(self.sources)
+        places = range(end, end + len(sentences)) if places is None else places
+        for sentence, place in zip(sentences, places, strict=True):
+            assert place <= len(self.sources), "a new place is the next one at the end"
+            self.sources[place : place + 1] = [encoded.sources[sentence]]
+            self.prefixes[place * width : (place + 1) * width] = [()] * width
 
     def set_candidates(self, candidates: int) -> None:
         self.candidates = candidates

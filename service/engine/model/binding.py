@@ -27,6 +27,7 @@ class Binding:
         self._inputs: _Bound = {}
         self._outputs: _Bound = {}
         self._allocated: str | None = None
+        self.version = -1  # of the caller's arrays, as it says, when they were bound
 
     def read(self, name: str, array: Array, count: int) -> None:
         """Bind the first `count` entries of an array to an input."""

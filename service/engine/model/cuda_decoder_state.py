@@ -98,8 +98,8 @@ class CudaDecoderState:
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._candidates = np.array([shape[1]], np.int64)
 
-    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
-        """Append the encoded sentences with these indices."""
+    def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
+        """Put the encoded sentences with these indices into the places of sentences that have left, or to the end."""
         assert isinstance(encoded, EncodedSentences)
         if not sentences:
             return
@@ -107,13 +107,19 @@ class CudaDecoderState:
         for arrays, rows, at in encoded.parts(sentences):
             self._append_run(arrays, np.array(rows, np.int64))
             arrived += at
-        added = [encoded.lengths[sentence] for sentence in sentences]
-        before = len(self._source_lengths)
-        self._source_lengths = np.concatenate([self._source_lengths, np.array(added, np.int64)])
-        self._lengths = np.concatenate([self._lengths, np.zeros(len(added) * self._beam_size, np.int32)])
+        before, added = len(self._source_lengths), len(sentences)
+        # The runs were appended one after the other: put the new sentences into their places.
+        order = np.arange(before + added)
+        order[before:] = before + np.argsort(arrived)
+        if places is not None:
+            order[list(places)] = order[before:].copy()
+            order = order[: max(before, max(places) + 1)]
+        lengths = np.array([encoded.lengths[sentence] for sentence in sentences], np.int64)
+        joined = np.concatenate([self._source_lengths, lengths[arrived]])
+        self._lengths = np.concatenate([self._lengths, np.zeros(added * self._beam_size, np.int32)])
         self._fit_caches(before * self._beam_size)
-        # The runs were appended one after the other: put the new sentences into the requested order.
-        self._keep(np.concatenate([np.arange(before), before + np.argsort(arrived)]))
+        self._source_lengths, self._lengths = joined[order], self._lengths[self._rows_of(order)]
+        self._keep(order)
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row."""

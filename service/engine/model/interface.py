@@ -1,8 +1,9 @@
 """The engine's interface of a model: encode sentences, then decode them step by step.
 
 A decoder state holds the running sentences of one beam width K. Its rows are sentence-major: row b * K + k is
-hypothesis k of sentence b. Sentences join at the end; if some leave, the last ones move into the holes. Search and
-scheduler use only this interface, so they cannot depend on a model's architecture.
+hypothesis k of sentence b. A sentence joins in the place of one that has left, or at the end. The last sentences move
+into places that are still empty when the next step begins. Search and scheduler use only this interface, so they cannot
+depend on a model's architecture.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ class Encoded(Protocol):
 class DecoderState(Protocol):
     """Memory and state of B running sentences with K rows each."""
 
-    def join(self, encoded: Encoded, sentences: Sequence[int]) -> None:
-        """Append the encoded sentences with these indices, in this order, with nothing decoded yet."""
+    def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
+        """Add the encoded sentences with these indices, with nothing decoded yet.
+
+        `places` are, ascending, those of sentences that have left and then new ones at the end; None: all at the end.
+        """
         ...
 
     def set_candidates(self, candidates: int) -> None:
@@ -53,7 +57,7 @@ class DecoderState(Protocol):
         ...
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
-        """Remove sentences; `holes` and `movers` are those of `plan_swap_remove`."""
+        """Remove the places of sentences; `holes` and `movers` are those of `plan_swap_remove`."""
         ...
 
 

@@ -6,7 +6,7 @@ This module neither reads a clock nor waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -38,7 +38,8 @@ class Batch(Generic[Owner]):
     def __init__(self, model: Model, beam_size: int) -> None:
         self.beam_size = beam_size
         self._model = model
-        self._owners: list[Owner] = []
+        self._owners: list[Owner | None] = []  # None: the sentence has left
+        self._left: list[int] = []  # their places, ascending: joining sentences take them, or the next step closes them
         self._weights: list[_StepWeights | None] = []  # of each sentence; None: they are not recorded
         self._recorded = 0  # running sentences whose weights are recorded
         self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
@@ -46,41 +47,50 @@ class Batch(Generic[Owner]):
         self._decoder_state = model.decoder_state(beam_size, self._candidates)
 
     def __len__(self) -> int:
-        return len(self._owners)
+        return len(self._owners) - len(self._left)
 
     @property
     def rows(self) -> int:
         """Return the number of rows of a step."""
-        return len(self._owners) * self.beam_size
+        return len(self) * self.beam_size
 
     @property
     def owners(self) -> Sequence[Owner]:
         """Return the owners of the running sentences."""
-        return self._owners
+        return [owner for owner in self._owners if owner is not None]
+
+    def running(self) -> Iterator[tuple[int, Owner]]:
+        """Yield the running sentences: the index of each, for `latest`, and its owner."""
+        for index, owner in enumerate(self._owners):
+            if owner is not None:
+                yield index, owner
 
     def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
-        """Add the encoded sentences with these indices; `joining` holds their owners and jobs."""
-        self._decoder_state.join(encoded, sentences)
-        for owner, job in joining:
-            self._beam.add(job.search, job.source_ids, job.values, trace=job.trace)
-            self._owners.append(owner)
-            self._weights.append(_StepWeights(len(job.source_ids)) if job.step_weights else None)
-            self._count_recorded(+1 if job.step_weights else 0)
+        """Add the encoded sentences with these indices; `joining` holds their owners and jobs.
+
+        They take the places of sentences that have just left, so that no other row moves.
+        """
+        places = [*self._left[: len(joining)], *range(len(self._owners), len(self._owners) + len(joining))]
+        places, self._left = places[: len(joining)], self._left[len(joining) :]
+        self._decoder_state.join(encoded, sentences, places)
+        for place, (owner, job) in zip(places, joining, strict=True):
+            self._beam.add(job.search, job.source_ids, job.values, trace=job.trace, at=place)
+            weights = _StepWeights(len(job.source_ids)) if job.step_weights else None
+            self._owners[place : place + 1] = [owner]
+            self._weights[place : place + 1] = [weights]
+            self._count_recorded(+1 if weights is not None else 0)
 
     def step(self) -> list[Finished[Owner]]:
-        """Decode one token of every row; remove the finished sentences and return them."""
+        """Decode one token of every row; the finished sentences leave and are returned."""
+        self._close_gaps()
         self._fit_candidates()
         candidates = self._decoder_state.step(self._beam.tokens)
         if self._recorded and candidates.weights is not None:
             self._record(candidates.weights)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
-        beam = self._beam
-        finished = [
-            Finished(self._owners[at], beam.hypotheses(at), beam.trace(at), _stacked(self._weights[at]))
-            for at in advance.done
-        ]
-        self._remove(advance.done)
+        finished = [self._finished(index) for index in advance.done]
+        self._leave(advance.done)
         return finished
 
     def latest(self, index: int) -> tuple[int, float, FloatArray | None]:
@@ -90,10 +100,15 @@ class Batch(Generic[Owner]):
 
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
         """Remove sentences before they are finished and return their owners."""
-        removed = [index for index, owner in enumerate(self._owners) if unwanted(owner)]
-        dropped = [self._owners[index] for index in removed]
-        self._remove(removed)
-        return dropped
+        dropped = [(index, owner) for index, owner in self.running() if unwanted(owner)]
+        self._leave([index for index, _ in dropped])
+        return [owner for _, owner in dropped]
+
+    def _finished(self, index: int) -> Finished[Owner]:
+        """Return a sentence that is done, with its results."""
+        owner, beam = self._owners[index], self._beam
+        assert owner is not None
+        return Finished(owner, beam.hypotheses(index), beam.trace(index), _stacked(self._weights[index]))
 
     def _fit_candidates(self) -> None:
         """Ask the steps for as many candidates as the running sentences need."""
@@ -106,16 +121,29 @@ class Batch(Generic[Owner]):
             self._candidates = needed
             self._decoder_state.set_candidates(needed)
 
-    def _remove(self, removed: Sequence[int]) -> None:
-        if not removed:
+    def _leave(self, places: Sequence[int]) -> None:
+        """Forget sentences; their places stay until others join or the next step begins."""
+        if not places:
             return
-        holes, movers = plan_swap_remove(len(self._owners), removed)
-        self._beam.remove(removed, holes, movers)
-        self._decoder_state.remove(removed, holes, movers)
+        self._beam.leave(places)
         if self._recorded:
-            self._count_recorded(-sum(self._weights[at] is not None for at in removed))
-        swap_remove(self._owners, len(removed), holes, movers)
-        swap_remove(self._weights, len(removed), holes, movers)
+            self._count_recorded(-sum(self._weights[place] is not None for place in places))
+        for place in places:
+            self._owners[place] = self._weights[place] = None
+        self._left = sorted([*self._left, *places])
+        if not len(self):
+            self._close_gaps()
+
+    def _close_gaps(self) -> None:
+        """Move the last sentences into the places of those that have left."""
+        if not self._left:
+            return
+        holes, movers = plan_swap_remove(len(self._owners), self._left)
+        self._beam.remove(self._left, holes, movers)
+        self._decoder_state.remove(self._left, holes, movers)
+        swap_remove(self._owners, len(self._left), holes, movers)
+        swap_remove(self._weights, len(self._left), holes, movers)
+        self._left = []
 
     def _count_recorded(self, more: int) -> None:
         before, self._recorded = self._recorded, self._recorded + more

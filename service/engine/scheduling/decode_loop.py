@@ -138,7 +138,7 @@ class DecodeLoop:
         for sentence in finished:
             self._deliver(sentence, now)
         if batch.beam_size == 1:
-            for index, request in enumerate(batch.owners):
+            for index, request in batch.running():
                 if request.job.listener is not None:
                     request.job.listener(*batch.latest(index))
 

@@ -49,6 +49,7 @@ from service.engine.types import (
 from service.engine.values.constraints import ValueConstraints
 
 FEW = 4  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
+_ENDLESS = np.iinfo(np.int64).max  # the maximum length where there is no sentence
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
@@ -85,7 +86,7 @@ class Beam:
         self._values = ValueSearch(beam_size, eos)
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
         self._starting = False  # whether a running sentence has no token yet
-        self._least_longest = 0  # no running sentence may end for its length sooner
+        self._least_longest = _ENDLESS  # no running sentence may end for its length sooner
         self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
@@ -128,10 +129,14 @@ class Beam:
         values: ValueConstraints | None = None,
         *,
         trace: bool = False,
+        at: int | None = None,
     ) -> int:
-        """Add a sentence, perhaps with the values that its translation must hold, and return its index."""
-        index = self.size
-        self.size += 1
+        """Add a sentence, perhaps with the values that its translation must hold, and return its index.
+
+        It takes the place `at` of a sentence that has left, or one after the last.
+        """
+        index = self.size if at is None else at
+        self.size = max(self.size, index + 1)
         if self.size > len(self._own_rows):
             for name, array in self._arrays.items():
                 self._arrays[name] = grow(array, self.size)
@@ -141,10 +146,10 @@ class Beam:
         arrays["steps"][index] = arrays["closed"][index] = 0
         arrays["penalty"][index] = search.length_penalty
         arrays["longest"][index] = search.max_length
-        self._least_longest = min(search.max_length, self._least_longest) if index else search.max_length
+        self._least_longest = min(search.max_length, self._least_longest)
         self._starting = True
         arrays["shortest"][index] = search.min_length
-        self._has_shortest = search.min_length > 0 or (self._has_shortest and index > 0)
+        self._has_shortest |= search.min_length > 0
         arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
         arrays["to_win"][index] = arrays["to_go_on"][index] = -np.inf
         # All slots hold the same empty hypothesis. Only the first counts, otherwise the beam would fill with copies.
@@ -153,29 +158,36 @@ class Beam:
         arrays["tokens"][index] = self._bos
         self._guard.reset(index, source_ids if search.repetition_guard else None)
         self._values.add(index, values)
-        self._finished.append([])
-        self._n_best.append(min(search.n_best, self.beam_size))
-        self._early_stopping.append(search.early_stopping)
-        self._recorders.append(Recorder(self._bos) if trace else None)
+        place = slice(index, index + 1)
+        self._finished[place] = [[]]
+        self._n_best[place] = [min(search.n_best, self.beam_size)]
+        self._early_stopping[place] = [search.early_stopping]
+        self._recorders[place] = [Recorder(self._bos) if trace else None]
         self._recorded += trace
         return index
 
-    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
-        """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
-        self.size -= len(removed)
+    def leave(self, places: Sequence[int]) -> None:
+        """Forget the sentences in these places, before others are added there or the places are removed."""
+        arrays = self._arrays
         if self._values.active:
-            self._values.remove(removed, holes, movers)
+            self._values.leave(places)
+        for place in places:
+            arrays["steps"][place], arrays["longest"][place] = 0, _ENDLESS
+            self._recorded -= self._recorders[place] is not None
+            self._recorders[place] = None
+        self._deepest = int(arrays["steps"][: self.size].max())
+        self._least_longest = int(arrays["longest"][: self.size].min())
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Remove places whose sentences have left; `holes` and `movers` are those of `plan_swap_remove`."""
+        self.size -= len(removed)
         if len(holes):
             for array in self._arrays.values():
                 array[holes] = array[movers]
             self._guard.move(holes, movers)
-        if self.size:
-            self._deepest = int(self._arrays["steps"][: self.size].max())
-            self._least_longest = int(self._arrays["longest"][: self.size].min())
-        else:
-            self._deepest = 0
-        if self._recorded:
-            self._recorded -= sum(self._recorders[index] is not None for index in removed)
+            if self._values.active:
+                self._values.move(holes, movers)
+        self._has_shortest &= self.size > 0
         for records in (self._finished, self._n_best, self._early_stopping, self._recorders):
             swap_remove(records, len(removed), holes, movers)
 

@@ -11,6 +11,7 @@ once, and to the rows of sentences with values only. Three things guide the choi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,15 +98,21 @@ class ValueSearch:
         lowest = np.array([edge.values & -edge.values for edge in machine.edges], np.int64)
         arrays["order"][index, :count] = IN_ORDER * np.log2(lowest.clip(1))
 
-    def remove(self, removed: list[int] | Any, holes: IntArray, movers: IntArray) -> None:
-        """Remove the sentences `removed`; `holes` and `movers` are those of `plan_swap_remove`."""
-        for machine in self._arrays["machine"][np.asarray(removed, np.int64)].tolist():
-            if machine:
+    def leave(self, places: Sequence[int]) -> None:
+        """Forget the sentences in these places."""
+        machines = self._arrays["machine"]
+        for place in places:
+            if machine := int(machines[place]):
+                machines[place] = 0
                 self.active -= 1
                 self._table.remove(machine)
+        self._view = None
+
+    def move(self, holes: IntArray, movers: IntArray) -> None:
+        """Move the sentences `movers` to the places `holes`."""
         for array in self._arrays.values():
             array[holes] = array[movers]
-        if len(holes) and self.active:
+        if self.active:
             # The classes of sentences without values are never read, and their arrays may be shorter.
             self._classes = grow(self._classes, int(movers.max()) + 1)
             self._classes[holes] = self._classes[movers]
