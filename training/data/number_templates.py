@@ -23,6 +23,8 @@ LANGUAGES = ("en", "fr", "de")
 TRAINING = "number_templates.tsv"
 TESTING = "number_tests.tsv"
 """Sentences that no model is trained on."""
+REPEATED = 0.4
+"""Share of the training values whose digits repeat (1,100.55): a Transformer loses count there first."""
 _SLOT = re.compile(r"\{([a-z]+)(\d*)\}")
 _CURRENCIES = ("$", "€", "£")
 
@@ -70,17 +72,19 @@ def number_pairs(
 
     Raises ValueError for a language without templates.
     """
-    templates = _templates(sentences)
+    templates, repeated = _templates(sentences), REPEATED if sentences == TRAINING else 0.0
     for language in (source_language, target_language):
         if language not in LANGUAGES:
             raise ValueError(f"number templates are written in {', '.join(LANGUAGES)}, not in {language}")
     for at in range(count):
         template = templates[at % len(templates)]
-        yield filled(template, source_language, target_language, random.Random(f"{seed} {at}"))
+        yield filled(template, source_language, target_language, random.Random(f"{seed} {at}"), repeated)
 
 
-def filled(template: Value, source_language: str, target_language: str, draw: random.Random) -> Pair:
-    """Return a template in two languages with the same random values.
+def filled(
+    template: Value, source_language: str, target_language: str, draw: random.Random, repeated: float = 0.0
+) -> Pair:
+    """Return a template in two languages with the same random values, a share of them with ``repeated`` digits.
 
     The n-th slot of a kind holds the n-th value of that kind; ``{few2}`` is the second one, for
     languages with another word order.
@@ -94,11 +98,27 @@ def filled(template: Value, source_language: str, target_language: str, draw: ra
             kind = slot[1]
             seen[kind] = seen.get(kind, 0) + 1
             key = (kind, int(slot[2] or seen[kind]))
-            return values.setdefault(key, _KINDS[kind](draw))[language]
+            if key not in values:
+                values[key] = _value(kind, draw, repeated)
+            return values[key][language]
 
         return _SLOT.sub(value, template[language])
 
     return side(source_language), side(target_language)
+
+
+def _value(kind: str, draw: random.Random, repeated: float) -> Value:
+    value = _KINDS[kind](draw)
+    if kind in _FREE and repeated and draw.random() < repeated:
+        return _with_two_digits(value, draw)
+    return value
+
+
+def _with_two_digits(value: Value, draw: random.Random) -> Value:
+    """Return a value whose digits are only two (and zero, so that rounded numbers stay rounded)."""
+    two = draw.sample("123456789", 2)
+    digits = str.maketrans({digit: draw.choice(two) for digit in "123456789"})
+    return {language: text.translate(digits) for language, text in value.items()}
 
 
 def _templates(sentences: str) -> list[Value]:
@@ -236,3 +256,5 @@ _KINDS: dict[str, Callable[[random.Random], Value]] = {
     "code": _code,
     "version": _version,
 }
+_FREE = frozenset({"many", "big", "dec", "money", "year", "phone", "code"})
+"""Kinds whose digits can be any; those of a date or time cannot."""

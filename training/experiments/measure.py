@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -87,13 +88,34 @@ def training_speed(trained: Trained, folder: RunFolder) -> float:
 
     The updates are made on a copy of its parameters, which are put back.
     """
-    network, recipe = trained.network, trained.recipe
+    network = trained.network
     assert isinstance(network, nn.Module)
     before = {name: value.clone() for name, value in network.state_dict().items()}
+    network.train()
+    with _one_thread():
+        speed = _speed_of_updates(trained, folder)
+    network.eval()
+    network.load_state_dict(before)
+    return speed
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread: on a busy machine several wait for each other and use processor time meanwhile."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _speed_of_updates(trained: Trained, folder: RunFolder) -> float:
+    network, recipe = trained.network, trained.recipe
+    assert isinstance(network, nn.Module)
     optimiser = torch.optim.Adam(network.parameters(), lr=0.0)
     batches = list(islice(PairData(recipe, folder).batches().stream(), SPEED_UPDATES + 1))
     vocabulary, tokens, began = trained.tokenizer.get_vocab_size(), 0, 0.0
-    network.train()
     for number, batch in enumerate(batches):
         if number == 1:  # the first update allocates
             began, tokens = time.process_time(), 0
@@ -102,10 +124,7 @@ def training_speed(trained: Trained, folder: RunFolder) -> float:
         losses.mean.backward()
         optimiser.step()
         tokens += int(losses.tokens)
-    seconds = time.process_time() - began
-    network.eval()
-    network.load_state_dict(before)
-    return tokens / seconds
+    return tokens / (time.process_time() - began)
 
 
 def serving_speed(trained: Trained, bundle: Path, pairs: EncodedPairs) -> float:

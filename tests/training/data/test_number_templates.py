@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from training.data.number_templates import LANGUAGES, filled, number_pairs
+from training.data.number_templates import LANGUAGES, TESTING, TRAINING, filled, number_pairs
 from training.data.prepare import prepare
 from training.export.card_inputs import data_credit
 from training.recipe import Recipe, RecipeError, load_recipe
@@ -50,6 +50,16 @@ def test_a_numbered_slot_names_the_value_of_another_order() -> None:
     english, german = filled(template, "en", "de", random.Random(1))
     first, second = re.findall(r"\d+", english)
     assert german == f"{second} und {first}"
+
+
+def test_digits_repeat_in_training_and_are_random_in_the_test() -> None:
+    shares = {}
+    for sentences in (TRAINING, TESTING):
+        found = [re.findall(r"[\d +()-]{9,}", english) for english, _ in number_pairs("en", "fr", 3000, 1, sentences)]
+        long = [set(re.findall("[1-9]", run)) for row in found for run in row]
+        shares[sentences] = sum(len(digits) <= 2 for digits in long) / len(long)
+    assert 0.2 < shares[TRAINING] < 0.5
+    assert shares[TESTING] < 0.05
 
 
 def test_same_arguments_same_pairs_and_any_direction() -> None:
