@@ -81,8 +81,9 @@ class Service:
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
     def second_model(self, first: ModelInfo, pair: Pair) -> TranslatorPort | None:
-        """Return the best model of a pair beside the one that translates it; None if there is no other."""
-        others = [info for info in self.registry.models() if info.name != first.name and pair in pairs_of(info)]
+        """Return the best model of a pair beside the one that translates it; None if no other works."""
+        unfit = {first.name, *(each.name for each in self.registry.states() if each.state == "failed")}
+        others = [info for info in self.registry.models() if info.name not in unfit and pair in pairs_of(info)]
         ranked = in_order(others, self.settings.default_models, pair)
         return self.registry.resolve(*pair, ranked[0].name) if ranked else None
 
@@ -111,13 +112,13 @@ class Service:
 def failure_warning(failed: str, instead: str) -> dict[str, Any]:
     """Return the warning that a model has translated in the place of the default."""
     message = f"{failed}, which translates this pair by default, has failed; {instead} has translated instead."
-    return {"code": "default_model_failed", "message": message, "language": None}
+    return {"code": "default_model_failed", "message": message, "language": None, "model": instead}
 
 
 def warning_of(language: str, source: str | None) -> dict[str, Any]:
     """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
     if source is None:
         message = f"The text seems to be in {language_name(language)}, which is not translated here."
-        return {"code": "unknown_language", "message": message, "language": language}
+        return {"code": "unknown_language", "message": message, "language": language, "model": None}
     message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
-    return {"code": "source_language", "message": message, "language": language}
+    return {"code": "source_language", "message": message, "language": language, "model": None}

@@ -22,7 +22,7 @@ const $ = (id) => document.getElementById(id);
 let translating;
 let looking;
 let translated; // the text that is shown, if one is
-let suspicion; // the message about the language of the text
+let notices = []; // what the server warns of, as functions that return it in the language of the page
 const words = new Words($("source-words"), $("target-words"), $("partners"));
 
 // The text comes from the address, which may also have the visitor's own translation of it.
@@ -112,16 +112,18 @@ async function run(signal) {
   const { sentences: found = [], pivot: first } = answer.details ?? {};
   session.legs = first ? [first.sentences, found] : [found];
   session.between = first;
-  suspicion = suspicionOf(answer.warnings ?? [], search.source);
+  const warnings = answer.warnings ?? [];
+  notices = warnings.map((one) => noticeOf(one, search.source)).filter(Boolean);
   showResults();
   if (!sentences()[Number(state.sentence)]) state.sentence = "0";
   const seconds = number((performance.now() - began) / 1000, 2);
   await second.catch(complain);
   signal.throwIfAborted();
+  const instead = warnings.filter((warning) => warning.model).map((warning) => warning.model);
   const [one, other] = legs().map((leg) => model(leg)?.name);
   say(first
-    ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: one, other, seconds })
-    : t("Translated by {model} in {seconds} s", { model: one, seconds }));
+    ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: first.model, other: instead.find((name) => name !== first.model) ?? other, seconds })
+    : t("Translated by {model} in {seconds} s", { model: instead[0] ?? one, seconds }));
   writeAddress();
 }
 
@@ -129,7 +131,7 @@ async function run(signal) {
 export function showResults() {
   showPivot(session.between, languageName(session.between?.language));
   const doubts = new Set(session.legs.flatMap(doubtsOf));
-  showDoubts([suspicion?.() ?? "", ...doubts].filter(Boolean));
+  showDoubts([...notices.map((notice) => notice()), ...doubts].filter(Boolean));
 }
 
 // Find the language of the text; if it cannot be translated into the chosen one, choose another.
@@ -145,10 +147,15 @@ async function detect(signal) {
   showChoices();
 }
 
-// Say so if the text seems to be in another language than the chosen one; the server has looked.
-function suspicionOf(warnings, chosen) {
-  const found = warnings.find((one) => one.code === "source_language");
-  return found && (() => t("This looks like {language}, but it is translated from {source}.", { language: languageName(found.language), source: languageName(chosen) }));
+// What a warning of the server says: the text seems to be in another language, or another model has translated.
+function noticeOf(warning, chosen) {
+  if (warning.code === "source_language") {
+    return () => t("This looks like {language}, but it is translated from {source}.", { language: languageName(warning.language), source: languageName(chosen) });
+  }
+  if (warning.code === "default_model_failed") {
+    return () => t("The usual model has failed. {model} has translated instead.", { model: warning.model });
+  }
+  return undefined;
 }
 
 async function watch(search, signal) {

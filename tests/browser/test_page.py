@@ -559,6 +559,19 @@ def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     expect(page.locator("#doubts")).not_to_contain_text("Numbers differ")
 
 
+def test_the_page_names_the_model_that_translated_where_the_usual_one_has_failed(page: Page, url: str) -> None:
+    warning = {"code": "default_model_failed", "message": "…", "language": None, "model": "bahdanau-en-fr"}
+
+    def warned(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "warnings": [warning]})
+
+    page.route("**/translate", warned)
+    translate(page, url, "the dog sleeps here")
+    expect(page.locator("#doubts")).to_contain_text("The usual model has failed. bahdanau-en-fr has translated instead.")
+    expect(page.locator("#status")).to_contain_text("Translated by bahdanau-en-fr in")
+
+
 def test_numbers_that_the_search_has_kept_are_no_sign_of_doubt(page: Page, url: str) -> None:
     page.goto(url)
     sentence = {"source": {"text": "At 3:30 pm."}, "target": {"text": "À 15 h 30."}, "score": -0.1, "quality": 0.9}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from fastapi import APIRouter, Depends
@@ -50,6 +50,13 @@ LegEvent = StreamedPivot | StreamEvent
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
+class _Ending(NamedTuple):
+    """What the last event says beside the translation."""
+
+    info: ModelInfo
+    warnings: list[dict[str, Any]]
+
+
 @router.post(
     "/translate/stream",
     operation_id="translate_stream",
@@ -90,18 +97,19 @@ async def stream(
         legs, fields.q, fields.max_length, deadline=context.deadline.at, values=values, glossary=glossary
     )
     first = await context.deadline.wait_for(anext(found))
-    lines = _lines(first, found, legs[-1].info, context)
+    ending = _Ending(legs[-1].info, service.failure_warnings((source, target), fields.model))
+    lines = _lines(first, found, ending, context)
     return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)
 
 
 async def _lines(
-    first: LegEvent, found: AsyncIterator[LegEvent], info: ModelInfo, context: RequestContext
+    first: LegEvent, found: AsyncIterator[LegEvent], ending: _Ending, context: RequestContext
 ) -> AsyncIterator[bytes]:
     async with aclosing(found):  # type: ignore[type-var]
         try:
-            yield _line(first, info)
+            yield _line(first, ending)
             async for event in found:
-                yield _line(event, info, context.pivot)
+                yield _line(event, ending, context.pivot)
         except Exception as error:
             yield _failure(error, context)
 
@@ -115,7 +123,7 @@ def _failure(error: Exception, context: RequestContext) -> bytes:
     return _event("error", body_of(message, known.code, context.request_id))
 
 
-def _line(event: LegEvent, info: ModelInfo, pivot: str | None = None) -> bytes:
+def _line(event: LegEvent, ending: _Ending, pivot: str | None = None) -> bytes:
     if isinstance(event, StreamedPivot):
         return _event("pivot", render_pivot(event.pivot))
     if isinstance(event, StreamedSentence):
@@ -136,8 +144,13 @@ def _line(event: LegEvent, info: ModelInfo, pivot: str | None = None) -> bytes:
         return _event("token", content)
     assert isinstance(event, StreamedEnd)
     qualities = [None if each is None else finite(each) for each in event.qualities]
+    info = ending.info
     content = {"translatedText": event.text, "model": info.name, "digest": info.digest, "qualities": qualities}
-    return _event("done", content if pivot is None else {**content, "pivot": pivot})
+    if pivot is not None:
+        content["pivot"] = pivot
+    if ending.warnings:
+        content["warnings"] = ending.warnings
+    return _event("done", content)
 
 
 def _event(name: str, content: dict[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from service.api.schemas.common import (
     Values,
     WholeNumber,
 )
+from service.api.schemas.translate import WarningSchema
 from service.engine import MAX_BEAM_SIZE
 
 
@@ -79,6 +80,7 @@ class DoneEvent(Schema):
         description="Quality of each sentence, 0 to 1, as in `details` of `/translate`; null if the model gives none"
     )
     pivot: str | None = Field(None, description="The language through which the text was translated in two legs")
+    warnings: list[WarningSchema] | None = Field(None, description="Only if there are any: `default_model_failed`")
 
 
 EVENTS: dict[str, type[BaseModel]] = {

@@ -136,6 +136,7 @@ class WarningSchema(Schema):
     )
     message: str = Field(description="A sentence for people")
     language: str | None = Field(description="The language that the text seems to be in; null for other warnings")
+    model: str | None = Field(description="The model that has translated instead; null for other warnings")
 
 
 class TranslateResponse(Schema):

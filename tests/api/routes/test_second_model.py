@@ -62,3 +62,9 @@ async def test_a_pair_with_one_model_has_no_second_answer(client: httpx.AsyncCli
         "/translate", json={"q": "Save changes", "source": "en", "target": "de", "second_model": True}
     )
     assert found.json() == {"translatedText": "Save changes", "second_model": None}
+
+
+async def test_a_model_that_has_failed_is_not_asked(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+    registry.states_of[OTHER] = "failed"
+    found = await answer(client, registry, "Save changes", second_model=True)
+    assert found == {"translatedText": "Save changes", "second_model": None}

@@ -35,6 +35,17 @@ async def test_every_token_comes_with_its_probability_and_attention(client: http
     assert found[-1][1]["model"] == "transformer-en-fr"
 
 
+async def test_the_last_event_says_if_another_model_translated_where_the_default_has_failed(
+    client: httpx.AsyncClient, registry: DummyRegistry
+) -> None:
+    default, other = list(registry.translators)[:2]
+    assert "warnings" not in events((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
+    registry.states_of[default] = "failed"
+    done = events((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
+    assert done["model"] == other
+    assert [(each["code"], each["model"]) for each in done["warnings"]] == [("default_model_failed", other)]
+
+
 async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
     answer = await client.post("/translate/stream", data={**TEXT, "model": "bahdanau", "max_length": "7"})
     assert events(answer.text)[-1][1]["model"] == "bahdanau-en-fr"

@@ -282,4 +282,5 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
     assert [[each["code"] for each in of_text] for of_text in warnings] == [["default_model_failed"]] * 2
     assert default in warnings[0][0]["message"]
     assert other in warnings[0][0]["message"]
+    assert warnings[0][0]["model"] == other
     assert "warnings" not in (await client.post("/translate", json={**request, "model": other})).json()
