@@ -284,3 +284,15 @@ class ErrorBody(Schema):
     code: str = Field(description="A stable word for programs")
     request_id: str = Field(description="Also in the header X-Request-ID and in the server's log")
     param: str | None = Field(None, description="The field that is wrong, if it is one field")
+
+
+class WarningSchema(Schema):
+    """Something that a reader of the translation should know."""
+
+    code: Literal["source_language", "unknown_language", "default_model_failed"] = Field(
+        description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
+        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead"
+    )
+    message: str = Field(description="A sentence for people")
+    language: str | None = Field(description="The language that the text seems to be in; null for other warnings")
+    model: str | None = Field(description="The model that has translated instead; null for other warnings")

@@ -19,9 +19,9 @@ from service.api.schemas.common import (
     Text,
     TokenSchema,
     Values,
+    WarningSchema,
     WholeNumber,
 )
-from service.api.schemas.translate import WarningSchema
 from service.engine import MAX_BEAM_SIZE
 
 

@@ -19,6 +19,7 @@ from service.api.schemas.common import (
     SideSchema,
     Text,
     Texts,
+    WarningSchema,
 )
 
 FORMATS = ("text", "html")
@@ -125,18 +126,6 @@ class SecondModelSchema(Schema):
     problems: list[Literal["empty", "untranslated", "repetition", "too_long", "punctuation", "capitals"]] = Field(
         description="What was wrong with the first model's translation"
     )
-
-
-class WarningSchema(Schema):
-    """Something that a reader of the translation should know."""
-
-    code: Literal["source_language", "unknown_language", "default_model_failed"] = Field(
-        description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
-        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead"
-    )
-    message: str = Field(description="A sentence for people")
-    language: str | None = Field(description="The language that the text seems to be in; null for other warnings")
-    model: str | None = Field(description="The model that has translated instead; null for other warnings")
 
 
 class TranslateResponse(Schema):
