@@ -65,6 +65,7 @@ def _is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in trusted)
 
 
+@lru_cache(maxsize=1024)
 def _shown(address: Address) -> str:
     if isinstance(address, IPv6Address):
         return str(ip_network((address, IPV6_PREFIX), strict=False))

@@ -26,10 +26,11 @@ class ClientDisconnected(Exception):
 class ClientConnection:
     """The connection of one request: our own server puts it into the scope, so that no task need wait for its end."""
 
-    __slots__ = ("_on_lost", "lost")
+    __slots__ = ("_on_lost", "arrived", "lost")
 
     def __init__(self) -> None:
         self.lost = False
+        self.arrived = False  # whether the whole request has arrived, so that no wait for it needs a limit
         self._on_lost: Callable[[], None] | None = None
 
     def watch(self, on_lost: Callable[[], None] | None) -> None:

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from service.api.errors import ApiError, not_utf8
 
 MAX_FIELDS = 1000
+BODY = "translucent.body"  # the key of the whole body in the scope, after it was read
 FIELDS = "translucent.fields"  # the key in the scope, after they are read
 FILES = "translucent.files"  # the same for the files of a multipart form
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
@@ -35,7 +36,8 @@ async def read_body(request: Request) -> bytes:
             code="unsupported_encoding",
             headers={"Accept-Encoding": "identity"},
         )
-    return await request.body()
+    read: bytes | None = request.scope.get(BODY)
+    return await request.body() if read is None else read
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
@@ -72,9 +74,7 @@ def query_fields(request: Request) -> dict[str, str]:
 def decode_json(body: bytes) -> dict[str, Any]:
     """Return a JSON object from UTF-8; raise ApiError for anything that is not exactly one such object."""
     try:
-        fields = json.loads(
-            body.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole
-        )
+        fields = _DECODER.decode(body.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise not_utf8("body", error) from None
     except json.JSONDecodeError as error:
@@ -107,6 +107,9 @@ def _whole(digits: str) -> int:
     if len(digits) > 100:
         raise ApiError("The JSON body contains a whole number of more than 100 digits.", code="invalid_json")
     return int(digits)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole)
 
 
 def refuse_surrogates(value: object) -> None:

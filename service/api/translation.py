@@ -84,8 +84,11 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
             done[number] = translation
             failures[number] = failed
 
-    await deadline.wait_for(_together([translate_group(*group) for group in groups.items()]))
-    warnings = await deadline.wait_for(_warnings(job, guesses, service)) if groups or guesses else []
+    async def translate_all() -> list[list[dict[str, Any]]]:
+        await _together([translate_group(*group) for group in groups.items()])
+        return await _warnings(job, guesses, service) if groups or guesses else []
+
+    warnings = await deadline.wait_for(translate_all())
     own = zip(warnings, failures, strict=True) if warnings else (([], each) for each in failures)
     return Outcome(tuple(done), tuple(guesses), tuple([*one, *other] for one, other in own), tuple(second))
 

@@ -176,6 +176,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Handle the end of a body."""
         self._unseen = 0
         if not self.parser.should_upgrade():
+            if self._clients:
+                self._clients[-1].arrived = True
             super().on_message_complete()
 
     def _stop(self, refusal: Refusal) -> None:

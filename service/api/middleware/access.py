@@ -47,7 +47,8 @@ class BodyAccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""
         path = scope.get("path", "")
-        if scope["type"] != "http" or is_public(path) or self.access.requires_token(path):
+        free = self.access.open_to_all
+        if scope["type"] != "http" or free or is_public(path) or self.access.requires_token(path):
             await self.app(scope, receive, send)
             return
         first = await receive()

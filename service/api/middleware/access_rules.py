@@ -41,6 +41,11 @@ class AccessRules:
         self.for_failures = parse_limits(settings.auth_failure_limit)
         self.proxies = parse_networks(settings.trusted_proxies)
 
+    @property
+    def open_to_all(self) -> bool:
+        """Return whether there are neither keys nor limits, so that no body needs a check."""
+        return not (self.keys is not None or self.require_key or self.for_addresses or self.for_keys)
+
     def requires_token(self, path: str) -> bool:
         """Return whether a path requires the operator's token instead of an API key."""
         return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
@@ -53,7 +58,8 @@ class AccessRules:
             return
         if self.keys is None:
             # No content of a body could change this.
-            await self._refuse_where_full(scope, f"address:{self._address(scope)}", self.for_addresses)
+            if self.for_addresses:
+                await self._refuse_where_full(scope, f"address:{self._address(scope)}", self.for_addresses)
             return
         await self.keys.reload_if_due()
         key = bearer(scope)

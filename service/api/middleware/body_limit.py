@@ -17,6 +17,7 @@ from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
 from service.api.middleware.caller import address_of, header
 from service.api.paths import UPLOADS
+from service.api.request_body import BODY
 from service.api.state import Service
 from service.api.turns import Turns
 from service.documents.limits import MIB
@@ -78,19 +79,12 @@ class BodyLimitMiddleware:
         declared = header(scope, b"content-length") or ""
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
             raise _too_large(limit)
-        parts: list[bytes] = []
+        connection: ClientConnection | None = scope.get(CONNECTION)
+        if connection is not None and connection.arrived:
+            return await _read_parts(receive, held, limit)
         try:
             with TimeLimit(self.timeout):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnected
-                    parts.append(message.get("body", b""))
-                    held.add(len(parts[-1]))
-                    if held.size > limit:
-                        raise _too_large(limit)
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
+                return await _read_parts(receive, held, limit)
         except TimeoutError:
             raise ApiError(
                 f"The body did not arrive within {self.timeout:g} seconds; send less, or send it faster.",
@@ -101,6 +95,7 @@ class BodyLimitMiddleware:
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
+        scope[BODY] = body
         gone = asyncio.Event()
         replayed = answered = False
         work = asyncio.current_task()
@@ -136,6 +131,20 @@ class BodyLimitMiddleware:
             raise
         finally:
             stop_watching()
+
+
+async def _read_parts(receive: Receive, held: _ReservedMemory, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnected
+        parts.append(message.get("body", b""))
+        held.add(len(parts[-1]))
+        if held.size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return b"".join(parts)
 
 
 def _watch(scope: Scope, receive: Receive, left: Callable[[], None]) -> Callable[[], object]:

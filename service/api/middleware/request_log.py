@@ -93,6 +93,8 @@ class RequestLogMiddleware:
             log.debug("request", **known)
         else:
             log_often("request", known)
+        if not self.service.tracing.active:
+            return
         figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
         span.finish(
             exchange.method,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.engine.languages.pivot import Pair, pivoted_pairs
 from service.engine.types import ModelInfo
@@ -25,6 +25,7 @@ GROUPS = (
     ("no", "nb"),
 )
 
+REMEMBERED = 1024  # pairs of tags as clients write them
 LONGEST = 64  # characters of a tag; the longest registered ones have half as many
 
 
@@ -68,6 +69,7 @@ class Languages:
     targets: dict[str, tuple[str, ...]]  # by source, in alphabetical order, itself included
     pivot: str | None = None  # the served language through which the pairs of `pivoted` are translated
     pivoted: frozenset[Pair] = frozenset()  # the pairs of `targets` that no model translates directly
+    _found: dict[tuple[str, str, bool], Pair | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, models: Iterable[ModelInfo], pivot: str | None = None) -> Languages:
@@ -94,6 +96,14 @@ class Languages:
 
         A pair that a model translates comes before every pivoted one; with `direct`, pivoted pairs are left out.
         """
+        asked = source, target, direct
+        if asked not in self._found:  # each request asks several times
+            if len(self._found) >= REMEMBERED:
+                self._found.clear()
+            self._found[asked] = self._pair(*asked)
+        return self._found[asked]
+
+    def _pair(self, source: str, target: str, direct: bool) -> Pair | None:
         sources, targets = self.matches(source), self.matches(target)
         if sources and targets and sources[0] == targets[0]:
             return sources[0], targets[0]

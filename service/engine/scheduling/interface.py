@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
@@ -127,11 +128,31 @@ async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
         return [future.result() for future in futures]
     try:
         if len(futures) == 1:  # the usual case, without the bookkeeping of several
-            return [await asyncio.wrap_future(futures[0])]
+            await _done(futures[0])
+            return [futures[0].result()]
         return list(await asyncio.gather(*(asyncio.wrap_future(future) for future in futures)))
     except BaseException:
         _give_up(futures)
         raise
+
+
+async def _done(future: Future[Result]) -> None:
+    """Wait until a future is done; the event loop needs no signal if it is done in the loop's own thread."""
+    loop, thread = asyncio.get_running_loop(), threading.get_ident()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def done(_future: Future[Result]) -> None:
+        if threading.get_ident() == thread:
+            wake()
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(wake)
+
+    future.add_done_callback(done)
+    await waiter
 
 
 def _give_up(futures: Sequence[Future[Result]]) -> None:

@@ -27,8 +27,13 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     ending = defaults.early_stopping if options.early_stopping is None else options.early_stopping
     guard = defaults.repetition_guard if options.repetition_guard is None else options.repetition_guard
     guard = True if guard is None else guard
-    settled = replace(options, beam_size=beam_size, length_penalty=length_penalty)
-    return replace(settled, early_stopping=ending, repetition_guard=guard)
+    return replace(
+        options,
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        early_stopping=ending,
+        repetition_guard=guard,
+    )
 
 
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:

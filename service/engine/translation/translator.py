@@ -126,11 +126,13 @@ class Translator:
             WorkerState.DRAINING: "stopping",
             WorkerState.STOPPED: "stopping",
         }
-        if (state := own.get(self._worker.state)) is not None:
-            return state
+        state = self._worker.state
+        if state in own:
+            return own[state]
         if self.stalled:
             return "hanging"
-        return "ready" if self.ready else "starting"
+        working = self._pair.warm.is_set() and state is WorkerState.RUNNING and self._worker.alive
+        return "ready" if working else "starting"
 
     async def start(self) -> None:
         """Start the worker and warm up every kind of run; raise EngineFailure if that fails.
