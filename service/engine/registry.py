@@ -59,12 +59,13 @@ class Registry:
     ) -> None:
         """Store the folder of the models and the function that loads them; `load` reads the folder.
 
-        `host` is where the models run; only lazy loading needs it.
+        `host` is where the models run.
         """
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
         self._open_worker = open_worker
+        self._host = host or EngineHost()
         self._lazy = LazyLoader(self._settings, on_event, open_worker, host) if self._settings.lazy else None
         self._translators: tuple[AnyTranslator, ...] = ()
         self._pairs: Pairs[AnyTranslator] | None = None
@@ -131,6 +132,7 @@ class Registry:
 
     async def start(self) -> None:
         """Load the models that are not loaded yet, start the workers and warm them up, unless loading is lazy."""
+        self._host.receive_on(asyncio.get_running_loop())
         if not self._translators:
             await in_daemon_thread(self.load, "loading")
         if self._lazy is None:

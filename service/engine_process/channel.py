@@ -1,19 +1,22 @@
-"""One end of a connection between two processes: sends messages in order without blocking, and receives in a thread.
+"""One end of a connection between two processes: sends messages in order without blocking, and receives them.
 
 The sending thread sends a message itself, as long as the other end keeps up; what it does not
-take at once is sent by a thread, together with all that has gathered by then.
+take at once is sent by a thread, together with all that has gathered by then. Messages are received in a thread, or on
+an event loop, which saves a switch between threads for every message.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import pickle
+import select
 import socket
 import struct
 import threading
-from collections.abc import Callable
-from typing import Any, BinaryIO, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
@@ -21,6 +24,7 @@ Outgoing = TypeVar("Outgoing")
 LAST_WORDS_SECONDS = 1.0  # time to send the waiting messages when the channel is closed
 LOOK_SECONDS = 1.0  # most time between two checks for messages to send
 MOST_WAITING = 20_000  # messages; beyond, the engine process gets no more work
+CHUNK = 2**16  # bytes that are received at once; the allocator asks the system for larger blocks every time
 LENGTH = struct.Struct(">Q")  # the length of a batch of pickled messages, sent before it
 _LOG = logging.getLogger(__name__)
 
@@ -38,17 +42,20 @@ class MessageChannel(Generic[Outgoing, Incoming]):
     ) -> None:
         """Take a connected socket.
 
-        `receive` gets every message, `closed` is called after the last message, and `undelivered` gets every message
-        that could not be pickled. `combine` may make fewer messages of those that are sent together.
+        `receive` gets every message, `closed` is called in a thread after the last message, and `undelivered` gets
+        every message that could not be pickled. `combine` may make fewer messages of those that are sent together.
         """
-        self._combine = combine
         self._socket = end
         self._receive, self._closed, self._undelivered = receive, closed, undelivered
+        self._combine = combine
         self._changed = threading.Condition()
         self._waiting: list[Outgoing] = []  # messages that are not in a batch yet
         self._rest = memoryview(b"")  # the unsent rest of a batch; it belongs to the writer until it is empty
         self._batching = self._late = False  # a batch is being pickled; a message was sent during that
         self._ended = False
+        self._batches = _Batches()  # of received bytes
+        self._loop: asyncio.AbstractEventLoop | None = None  # receives, or will as soon as the thread lets it
+        self._over = threading.Event()  # the other end is closed, and `closed` has been called
         self._reader = threading.Thread(target=self._read, name="channel-reader", daemon=True)
         self._writer = threading.Thread(target=self._write, name="channel-writer", daemon=True)
 
@@ -57,10 +64,25 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         """Return whether so many messages wait that no more work should be sent."""
         return len(self._waiting) >= MOST_WAITING
 
+    @property
+    def has_unread(self) -> bool:
+        """Return whether something has arrived that nobody has looked at yet: a busy event loop is late to read."""
+        look = select.poll()
+        try:
+            look.register(self._socket, select.POLLIN)
+            return bool(look.poll(0))
+        except (OSError, ValueError):  # it is closed
+            return False
+
     def start(self) -> None:
         """Start to send and to receive."""
-        self._reader.start()
         self._writer.start()
+        if not self._receives_on_loop():
+            self._reader.start()
+
+    def receive_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Receive on an event loop from now on, or from the next message on; the loop must run until the end."""
+        self._loop = loop
 
     def send(self, message: Outgoing) -> None:
         """Send a message; after the connection is closed, this has no effect."""
@@ -95,8 +117,8 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             self._changed.notify()
         self._writer.join(LAST_WORDS_SECONDS)
         self._hang_up()
-        self._reader.join(LAST_WORDS_SECONDS)
-        if not (self._reader.is_alive() or self._writer.is_alive()):
+        received = (self._loop is not None and self._loop.is_closed()) or self._over.wait(LAST_WORDS_SECONDS)
+        if received and not self._writer.is_alive():
             self._socket.close()
 
     def _batch(self) -> tuple[memoryview, list[Outgoing]]:
@@ -156,20 +178,59 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         return going_on
 
     def _read(self) -> None:
+        """Receive in a thread, until an event loop does, or until the other end is closed."""
         try:
-            with self._socket.makefile("rb") as stream:
-                while batch := _next_batch(stream):
-                    for message in pickle.loads(batch):
-                        self._handle(message)
+            while data := self._socket.recv(CHUNK):
+                self._take(data)
+                if self._receives_on_loop():
+                    return
         except OSError:
             pass  # the other end is closed
+        self._end()
+
+    def _receives_on_loop(self) -> bool:
+        """Let the event loop receive, if there is one; return whether it does."""
+        try:
+            if self._loop is None:
+                return False
+            self._loop.call_soon_threadsafe(self._loop.add_reader, self._socket, self._read_some)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
+
+    def _read_some(self) -> None:
+        """Receive on the event loop what has arrived."""
+        assert self._loop is not None
+        data = b""
+        try:
+            data = self._socket.recv(CHUNK, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            pass  # the other end is closed
+        if data:
+            self._take(data)
+        else:
+            self._loop.remove_reader(self._socket)
+            threading.Thread(target=self._end, name="channel-end", daemon=True).start()
+
+    def _take(self, data: bytes) -> None:
+        """Pass on the messages of the batches that are complete; hang up at one that cannot be read."""
+        try:
+            for batch in self._batches.feed(data):
+                for message in pickle.loads(batch):
+                    self._handle(message)
         except Exception:
             _LOG.exception("A message from the other process could not be read")
+            self._hang_up()
+
+    def _end(self) -> None:
         with self._changed:
             self._ended = True
             self._changed.notify()
         self._hang_up()
         self._closed()
+        self._over.set()
 
     def _handle(self, message: Incoming) -> None:
         """Pass a message on; an error in one must not lose the following ones."""
@@ -190,11 +251,20 @@ def _framed(messages: list[Any]) -> bytes:
     return LENGTH.pack(len(pickled)) + pickled
 
 
-def _next_batch(stream: BinaryIO) -> bytes:
-    """Return the next batch; an empty one if the other end was closed, perhaps in the middle of a batch."""
-    header = stream.read(LENGTH.size)
-    if len(header) < LENGTH.size:
-        return b""
-    [length] = LENGTH.unpack(header)
-    batch = stream.read(length)
-    return batch if len(batch) == length else b""
+class _Batches:
+    """Cuts received bytes into batches; the rest of an incomplete one waits for its end."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the batches that these bytes complete."""
+        self._rest += data
+        while len(self._rest) >= LENGTH.size:
+            [length] = LENGTH.unpack_from(self._rest)
+            end = LENGTH.size + length
+            if len(self._rest) < end:
+                return
+            batch = bytes(memoryview(self._rest)[LENGTH.size : end])
+            del self._rest[:end]
+            yield batch

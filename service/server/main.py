@@ -157,5 +157,6 @@ def engine_host(
                 cluster.providers,
                 processes,
                 lambda: cluster.alive,
+                cluster.receive_on,
             ),
         )

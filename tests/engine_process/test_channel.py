@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import socket
 import threading
@@ -173,6 +174,71 @@ def test_a_wire_whose_other_end_reads_nothing_says_that_it_is_full(monkeypatch: 
     assert not sender.wire.full
     sender.wire.close()
     reader.wire.close()
+
+
+async def test_an_event_loop_receives_what_comes_after_it_took_over() -> None:
+    ours, theirs = map(End, socket.socketpair())
+    theirs.wire.send("before")
+    assert await asyncio.to_thread(ours.next) == "before"
+    loop = asyncio.get_running_loop()
+    threads: list[int] = []
+    arrived = asyncio.Event()
+
+    def receive(message: object) -> None:
+        ours.received.put(message)
+        threads.append(threading.get_ident())
+        if message == "last":
+            arrived.set()
+
+    ours.wire._receive = receive
+    ours.wire.receive_on(loop)
+    theirs.wire.send("wakes the thread")
+    for message in (b"large" * 2**17, *range(200), "last"):
+        theirs.wire.send(message)
+    async with asyncio.timeout(10):
+        await arrived.wait()
+    assert [ours.next() for _ in range(203)] == ["wakes the thread", b"large" * 2**17, *range(200), "last"]
+    assert threads[-1] == threading.get_ident()
+    theirs.wire.close()
+    assert await asyncio.to_thread(ours.closed.wait, 10)
+    await asyncio.to_thread(ours.wire.close)
+
+
+async def test_a_channel_that_starts_on_an_event_loop_needs_no_reading_thread() -> None:
+    one, other = socket.socketpair()
+    received: asyncio.Queue[Any] = asyncio.Queue()
+    closed = threading.Event()
+    channel: MessageChannel[Any, Any] = MessageChannel(one, received.put_nowait, closed.set)
+    channel.receive_on(asyncio.get_running_loop())
+    channel.start()
+    theirs = End(other)
+    theirs.wire.send("first")
+    async with asyncio.timeout(10):
+        assert await received.get() == "first"
+    assert not channel._reader.is_alive()
+    await asyncio.to_thread(channel.close)
+    assert closed.is_set()
+    assert await asyncio.to_thread(theirs.closed.wait, 10)
+    theirs.wire.close()
+
+
+async def test_a_busy_event_loop_knows_that_it_has_not_read_everything() -> None:
+    one, other = socket.socketpair()
+    received: asyncio.Queue[Any] = asyncio.Queue()
+    channel: MessageChannel[Any, Any] = MessageChannel(one, received.put_nowait, lambda: None)
+    channel.receive_on(asyncio.get_running_loop())
+    channel.start()
+    theirs = End(other)
+    assert not channel.has_unread
+    theirs.wire.send("while the loop does something else")
+    assert channel.has_unread
+    assert received.empty()
+    async with asyncio.timeout(10):
+        await received.get()
+    assert not channel.has_unread
+    await asyncio.to_thread(channel.close)
+    assert not channel.has_unread
+    theirs.wire.close()
 
 
 def test_messages_that_are_sent_together_may_be_made_fewer() -> None:

@@ -25,7 +25,7 @@ class Far:
         self.sent: list[ToEngine] = []
         self.heard: list[EngineEvent] = []
         self.pending = PendingCalls(lambda worker, number: self.sent.append(Cancel(worker, number)))
-        self.full = False
+        self.full = self.has_unread = False
         self.worker = RemoteWorker("toy", 3, self, self.pending, self.heard.append)
         self.worker.start()
 
@@ -78,6 +78,17 @@ def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
         far.worker.check_room()
     far.report()
     far.worker.check_room()
+
+
+def test_a_worker_whose_reports_wait_to_be_read_is_not_silent(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.02)
+    far.report()
+    time.sleep(0.05)
+    far.has_unread = True  # this process was too busy to read
+    far.worker.check_room()
+    far.has_unread = False
+    with pytest.raises(Overloaded):
+        far.worker.check_room()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -63,6 +64,11 @@ class EngineCluster:
     def providers(self) -> tuple[str, ...]:
         """Return the providers of ONNX Runtime in the processes."""
         return self._processes[0].providers(PROVIDERS_SECONDS)
+
+    def receive_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Receive the messages of the processes on an event loop from now on; it must run until the exit."""
+        for process in self._processes:
+            process.receive_on(loop)
 
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
         """Load a bundle in every process at the same time.

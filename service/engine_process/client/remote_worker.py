@@ -63,6 +63,11 @@ class Connection(Protocol):
         """Return whether so many messages wait that no more work should be sent."""
         ...
 
+    @property
+    def has_unread(self) -> bool:
+        """Return whether messages have arrived that this process has not read yet."""
+        ...
+
 
 class RemoteWorker:
     """Satisfies service.engine.SentenceWorker; its futures fail with the errors of the model."""
@@ -231,9 +236,14 @@ class RemoteWorker:
         return generation
 
     def _unreachable(self, now: float) -> EngineError | None:
-        """Return the reason to send nothing now: the last report is old, or too many messages wait."""
-        silent = now - self._reported
-        return overloaded(self.name, silent) if silent > SILENT_SECONDS or self._connection.full else None
+        """Return the reason to send nothing now: the process is silent, or too many messages wait.
+
+        A process is silent if its last report is old and nothing of it is unread. If this process has been too busy to
+        read, the engine process decides about the request itself.
+        """
+        age = now - self._reported
+        silent = age > SILENT_SECONDS and not self._connection.has_unread
+        return overloaded(self.name, age) if silent or self._connection.full else None
 
     def _fail_if_lost(self, generation: int, numbers: Sequence[int]) -> None:
         """Fail jobs if their process is gone; called after a send, too, because it may have ended meanwhile."""

@@ -6,6 +6,7 @@ fails while its process still runs, only the model is loaded again.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 import time
@@ -69,6 +70,7 @@ class EngineProcess:
         self._restarts = Restarts(time.monotonic())
         self._checked = time.monotonic()
         self._stalled_since: float | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # receives the messages; None: a thread does
         self._connection = self._new_connection()
         self._connection.start()
         self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
@@ -89,9 +91,20 @@ class EngineProcess:
         """Return whether so many messages wait that no more work should be sent."""
         return self._connection.channel.full
 
+    @property
+    def has_unread(self) -> bool:
+        """Return whether messages have arrived that this process has not read yet."""
+        return self._connection.channel.has_unread
+
     def send(self, message: ToEngine) -> None:
         """Send a message; it is lost if the process has just ended."""
         self._connection.channel.send(message)
+
+    def receive_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Receive the messages of the process on an event loop from now on."""
+        with self._changed:
+            self._loop = loop
+            self._connection.channel.receive_on(loop)
 
     def open(
         self, bundle: Bundle, settings: EngineSettings, on_event: EventListener
@@ -135,7 +148,10 @@ class EngineProcess:
         self._connection.close()
 
     def _new_connection(self) -> EngineConnection:
-        return EngineConnection(self._log_style, self._receive, self._lost, self._undelivered)
+        connection = EngineConnection(self._log_style, self._receive, self._lost, self._undelivered)
+        if self._loop is not None:
+            connection.channel.receive_on(self._loop)
+        return connection
 
     def _receive(self, message: FromEngine) -> None:
         match message:
