@@ -229,15 +229,16 @@ async def test_a_busy_event_loop_knows_that_it_has_not_read_everything() -> None
     channel.receive_on(asyncio.get_running_loop())
     channel.start()
     theirs = End(other)
-    assert not channel.has_unread
+    unread = [channel.has_unread]
     theirs.wire.send("while the loop does something else")
-    assert channel.has_unread
+    unread.append(channel.has_unread)
     assert received.empty()
     async with asyncio.timeout(10):
         await received.get()
-    assert not channel.has_unread
+    unread.append(channel.has_unread)
     await asyncio.to_thread(channel.close)
-    assert not channel.has_unread
+    unread.append(channel.has_unread)
+    assert unread == [False, True, False, False]
     theirs.wire.close()
 
 
