@@ -239,7 +239,7 @@ class CpuDecoderState:
         return min(rows // self._beam_size, *map(len, by_sentence))
 
     def _widen_memory(self, before: int) -> None:
-        """Make room for the longest sentence along S and O; the first `before` sentences are kept."""
+        """Make room for the longest sentence along S and O; exactly that if there was no sentence before."""
         needed = self._needed()
         for buffer in self._memory.values():
             if buffer.axis is not None and (buffer.length < needed[buffer.letter] or not before):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from service.bundle.repetition import MAX_PERIOD, run_limits
+from service.bundle.repetition import LEAST_RUN, MAX_PERIOD, run_limits
 from service.engine.model.buffers import grow
 from service.engine.types import IntArray
 
@@ -26,6 +26,7 @@ class RepetitionGuard:
         self._recent = np.empty((0, beam_size, MAX_PERIOD), np.int64)  # [..., p - 1]: the token p places back
         self._runs = np.empty((0, beam_size, MAX_PERIOD), np.int32)
         self._last = np.empty((0, MAX_PERIOD), np.int32)  # the run of each period at which it may not go on
+        self._slack = 0  # no run can reach its last sooner than in so many steps, because it grows by one in a step
 
     def reset(self, index: int, source_ids: Sequence[int] | None) -> None:
         """Reset sentence `index`, with the limits of its source; None: it may repeat itself without end."""
@@ -35,19 +36,25 @@ class RepetitionGuard:
         self._recent[index] = _NOTHING
         self._runs[index] = 0
         self._last[index] = _ENDLESS if source_ids is None else run_limits(source_ids) - 1
+        self._slack = min(self._slack, LEAST_RUN - 1)
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""
-        size = len(ids)
-        near = self._runs[:size] >= self._last[:size, None, :]
-        if not np.count_nonzero(near):
+        if self._slack > 0:
             return None
+        size = len(ids)
+        left = self._last[:size, None, :] - self._runs[:size]
+        self._slack = int(left.min())
+        if self._slack > 0:
+            return None
+        near = left <= 0
         same = ids[:, :, :, None] == self._recent[:size, :, None, :]
         prolonging: npt.NDArray[np.bool_] = (same & near[:, :, None, :]).any(axis=-1)
         return prolonging
 
     def advance(self, parents: IntArray, tokens: IntArray) -> None:
         """Append its token to every row [B, K], which continues the row in slot `parents` of its sentence."""
+        self._slack -= 1
         size, beam_size = tokens.shape
         recent, runs = self._recent[:size], self._runs[:size]
         if beam_size > 1:
