@@ -157,7 +157,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         """Send the rest of a batch, and the messages that have come in meanwhile."""
         with contextlib.suppress(OSError):  # the other end is closed, which the reader notices too
             while self._wait_for_rest():
-                self._socket.sendall(self._rest)
+                self._send_rest()
                 failed: list[Outgoing] = []
                 with self._changed:
                     self._rest = memoryview(b"")
@@ -165,6 +165,21 @@ class MessageChannel(Generic[Outgoing, Incoming]):
                         self._rest, failed = self._batch()
                 self._report_undelivered(failed)
         self._hang_up()
+
+    def _send_rest(self) -> None:
+        """Send the rest of a batch, however slowly the other end reads.
+
+        `sendall` would fail where the other end is slow: an event loop of libuv makes the sockets that it reads
+        non-blocking without Python's knowledge.
+        """
+        room = select.poll()
+        room.register(self._socket, select.POLLOUT)
+        rest = self._rest
+        while rest:
+            with contextlib.suppress(BlockingIOError):
+                rest = rest[self._socket.send(rest, socket.MSG_DONTWAIT) :]
+            if rest:
+                room.poll()
 
     def _wait_for_rest(self) -> bool:
         failed: list[Outgoing] = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import uvloop
 
 from service.engine_process import channel as wire_module
 from service.engine_process.channel import MessageChannel
@@ -240,6 +241,29 @@ async def test_a_busy_event_loop_knows_that_it_has_not_read_everything() -> None
     unread.append(channel.has_unread)
     assert unread == [False, True, False, False]
     theirs.wire.close()
+
+
+def test_a_large_message_arrives_although_uvloop_has_made_the_socket_non_blocking() -> None:
+    async def exchange() -> tuple[str, int]:
+        one, other = socket.socketpair()
+        received: asyncio.Queue[Any] = asyncio.Queue()
+        channel: MessageChannel[Any, Any] = MessageChannel(one, received.put_nowait, lambda: None)
+        channel.receive_on(asyncio.get_running_loop())
+        channel.start()
+        await asyncio.sleep(0.1)  # uvloop watches the socket
+        for _ in range(3):
+            channel.send(b"large" * 2**20)
+        await asyncio.sleep(0.1)  # the other end is slow: the socket is full
+        theirs = End(other)
+        sizes = [len(await asyncio.to_thread(theirs.next)) for _ in range(3)]
+        theirs.wire.send("still open")
+        async with asyncio.timeout(10):
+            answer = await received.get()
+        await asyncio.to_thread(channel.close)
+        await asyncio.to_thread(theirs.wire.close)
+        return answer, min(sizes)
+
+    assert uvloop.run(exchange()) == ("still open", 5 * 2**20)
 
 
 def test_messages_that_are_sent_together_may_be_made_fewer() -> None:
