@@ -83,22 +83,6 @@ def parameters(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def training_speed(trained: Trained, folder: RunFolder) -> float:
-    """Return the target tokens per second of processor time in updates of a network, on one thread.
-
-    The updates are made on a copy of its parameters, which are put back.
-    """
-    network = trained.network
-    assert isinstance(network, nn.Module)
-    before = {name: value.clone() for name, value in network.state_dict().items()}
-    network.train()
-    with _one_thread():
-        speed = _speed_of_updates(trained, folder)
-    network.eval()
-    network.load_state_dict(before)
-    return speed
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let PyTorch use one thread: on a busy machine several wait for each other and use processor time meanwhile."""
@@ -110,12 +94,19 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _speed_of_updates(trained: Trained, folder: RunFolder) -> float:
+@_one_thread()
+def training_speed(trained: Trained, folder: RunFolder) -> float:
+    """Return the target tokens per second of processor time in updates of a network, on one thread.
+
+    The updates are made on a copy of its parameters, which are put back.
+    """
     network, recipe = trained.network, trained.recipe
     assert isinstance(network, nn.Module)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
     optimiser = torch.optim.Adam(network.parameters(), lr=0.0)
     batches = list(islice(PairData(recipe, folder).batches().stream(), SPEED_UPDATES + 1))
     vocabulary, tokens, began = trained.tokenizer.get_vocab_size(), 0, 0.0
+    network.train()
     for number, batch in enumerate(batches):
         if number == 1:  # the first update allocates
             began, tokens = time.process_time(), 0
@@ -124,7 +115,10 @@ def _speed_of_updates(trained: Trained, folder: RunFolder) -> float:
         losses.mean.backward()
         optimiser.step()
         tokens += int(losses.tokens)
-    return tokens / (time.process_time() - began)
+    seconds = time.process_time() - began
+    network.eval()
+    network.load_state_dict(before)
+    return tokens / seconds
 
 
 def serving_speed(trained: Trained, bundle: Path, pairs: EncodedPairs) -> float:
