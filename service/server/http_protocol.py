@@ -11,14 +11,14 @@ from collections import deque
 from typing import Any
 
 import httptools
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from service.access.connections import Place
 from service.api.context import CONNECTION, ClientConnection
+from service.server.answers import answering
 from service.server.connection_limits import FULL, MALFORMED, ConnectionPolicy, Refusal, rendered
 
-PIECE = 65_536  # bytes of an answer that are passed on at once; the next ones wait until these have been sent
 FEED = 16_384  # bytes that are parsed at once, and so the most that is parsed beyond a limit
 PIPELINE = 32  # requests that may wait on one connection for an earlier answer
 LINGER_SECONDS = 2.0  # time in which a refused client's bytes are discarded, so that it can read the answer
@@ -217,7 +217,7 @@ class LimitedProtocol(HttpToolsProtocol):
     # Outgoing data.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        super()._start_asgi_task(cycle, send_in_pieces(app))  # type: ignore[arg-type]
+        super()._start_asgi_task(cycle, answering(app, cycle))  # type: ignore[arg-type]
 
     def pause_writing(self) -> None:
         """Limit the time that the client has to read the data that was sent."""
@@ -251,21 +251,3 @@ class LimitedProtocol(HttpToolsProtocol):
             self._policy.connections.idle(self._place)
             if self._in_head and self._head_timer is None:
                 self._await_head()
-
-
-def send_in_pieces(app: ASGIApp) -> ASGIApp:
-    """Return an application that sends large bodies in pieces, so that only one is buffered for a slow client."""
-
-    async def cut_up(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_pieces(message: Message) -> None:
-            body = message.get("body", b"") if message["type"] == "http.response.body" else b""
-            if len(body) <= PIECE:
-                await send(message)
-                return
-            for start in range(0, len(body), PIECE):
-                more = start + PIECE < len(body) or message.get("more_body", False)
-                await send({**message, "body": body[start : start + PIECE], "more_body": more})
-
-        await app(scope, receive, send_pieces)
-
-    return cut_up
