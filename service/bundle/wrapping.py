@@ -61,7 +61,12 @@ def whole_text(text: str) -> list[Span]:
 
 def is_translatable(text: str) -> bool:
     """Return whether there is anything to translate: a letter outside of an address."""
-    return any(map(str.isalpha, LINK.sub("", text) if "." in text else text))
+    return any(map(str.isalpha, LINK.sub("", text) if may_hold_link(text) else text))
+
+
+def may_hold_link(text: str) -> bool:
+    """Return whether a text has what every address has: a search for LINK takes twenty times as long."""
+    return "://" in text or "@" in text or "www." in text
 
 
 def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joined:

@@ -38,6 +38,8 @@ class NormalizedText:
 
 def normalize_nfc(text: str) -> NormalizedText:
     """Return a text in NFC with the origin of each character, in time proportional to its length."""
+    if text.isascii():
+        return NormalizedText(text)
     cuts = _cuts(text)
     if not cuts:
         return _compose(text)
@@ -61,6 +63,8 @@ def has_long_run(text: str) -> bool:
 
 def _cuts(text: str) -> list[int]:
     """Return the positions at which runs of combining marks must be cut."""
+    if text.isascii():
+        return []
     cuts: list[int] = []
     for suspicious in _MAY_BE_LONG.finditer(text):
         run = 0

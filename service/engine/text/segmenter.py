@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import sentencex
 
-from service.bundle.wrapping import LINK, WORD, Span, outside
+from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.text.nfc import has_long_run
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import Value
@@ -75,7 +75,7 @@ def _is_inside(position: int, values: Sequence[Value] | None) -> bool:
 def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None) -> list[Span]:
     """Return the parts that stay as they are: addresses, and words with too many combining marks in a row."""
     if values is None:
-        links = [link.span() for link in LINK.finditer(text, start, end)]
+        links = [link.span() for link in LINK.finditer(text, start, end)] if may_hold_link(text) else []
     else:
         links = [(v.start, v.end) for v in values if v.kind in CUT_KINDS and start <= v.start and v.end <= end]
     if not has_long_run(text[start:end]):
