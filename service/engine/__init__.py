@@ -60,6 +60,7 @@ from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
 from service.engine.messages import Message as Message
+from service.engine.messages import fields_of as fields_of
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import admission_error as admission_error
 from service.engine.scheduling.admission import overloaded as overloaded
@@ -85,6 +86,7 @@ from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
 from service.engine.types import AttentionScores as AttentionScores
 from service.engine.types import FloatArray as FloatArray
+from service.engine.types import Hypothesis as Hypothesis
 from service.engine.types import ModelInfo as ModelInfo
 from service.engine.types import ModelState as ModelState
 from service.engine.types import ModelStateName as ModelStateName

@@ -21,11 +21,16 @@ class Message:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the class and its arguments."""
-        kind = type(self)
-        getter = _GETTERS.get(kind)
-        if getter is None:
-            getter = _GETTERS[kind] = _getter_of(kind)
-        return kind, getter(self)
+        return type(self), fields_of(self)
+
+
+def fields_of(message: object) -> tuple[Any, ...]:
+    """Return the fields of a message in their order."""
+    kind = type(message)
+    getter = _GETTERS.get(kind)
+    if getter is None:
+        getter = _GETTERS[kind] = _getter_of(kind)
+    return getter(message)
 
 
 def _getter_of(kind: type) -> Getter:

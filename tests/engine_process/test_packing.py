@@ -1,0 +1,69 @@
+"""Messages that are packed for the channel are the same messages afterwards, with every one of their fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import pytest
+
+from service.engine import (
+    Hypothesis,
+    LoadChanged,
+    SearchOptions,
+    SentenceFinished,
+    SentenceJob,
+    SentenceResult,
+    SentencesQueued,
+    StageDone,
+    StepDone,
+)
+from service.engine.types import WeightSelection
+from service.engine_process.packing import EVENTS, packed, unpacked
+from service.engine_process.protocol import Cancel, Done, EventReport, Translate
+
+SEARCH = SearchOptions(4, 0.5, 40, 2, 3, False, False)
+JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=WeightSelection((1, 2)), fresh=True, trace=True, step_weights=True)
+BEST = Hypothesis((7, 2), (-0.1, -0.2), -0.15, "eos")
+OTHER = Hypothesis((8,), (-3.0,), -3.0, "length")
+RESULT = SentenceResult((BEST, OTHER), 0.1, 0.2, 0.3, score_seconds=0.4)
+MESSAGES = [
+    Translate(1, (2, 3), (JOB, SentenceJob((2,), SearchOptions())), frozenset({3})),
+    Translate(1, (), ()),
+    Done(9, RESULT),
+    Done(9, ("CPUExecutionProvider",)),
+    Cancel(1, 2),
+    *(
+        EventReport(7, event)
+        for event in (
+            StepDone("m", 8, 0.1),
+            LoadChanged("m", 1, 2, 3),
+            SentenceFinished("m", 1, 2, 0.3, 0.4, -0.5, "eos", -0.6, True),
+            SentencesQueued("m", 3),
+            StageDone("m", "encode", 0.5),
+        )
+    ),
+]
+
+
+def sent(message: object) -> Any:
+    """Return what arrives of a message."""
+    return unpacked(pickle.loads(pickle.dumps(packed(message))))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_arrives_as_it_was_sent(message: object) -> None:
+    assert sent(message) == message
+
+
+def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -> None:
+    for example in (JOB, SEARCH, RESULT):
+        left = {
+            field.name
+            for field in dataclasses.fields(example)
+            if field.default is not dataclasses.MISSING and getattr(example, field.name) == field.default
+        }
+        # Listeners stay behind, and the others are sent as they are, whatever they hold.
+        assert left <= {"listener", "values", "scores", "trace", "step_weights"}
+    assert {type(each.event) for each in MESSAGES if isinstance(each, EventReport)} == set(EVENTS)
