@@ -9,11 +9,14 @@ On 500 sentences each of Tatoeba's English, French and German it was right on 99
 from __future__ import annotations
 
 import threading
+import unicodedata
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+import numpy as np
+from py3langid.langid import MODEL_FILE, LanguageIdentifier, visit_counts
 
 ENOUGH_CHARACTERS = 2000  # more text does not make the answer better, only slower
 # The least probability of all served languages together; with less, a text is in none of them. Of 2,400 sentences of
@@ -64,6 +67,7 @@ class Identifier:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._identifier: LanguageIdentifier | None = None
+        self._scorer: _Scorer | None = None
 
     @property
     def loaded(self) -> bool:
@@ -84,15 +88,44 @@ class Identifier:
         return ranked
 
     def likeliest(self, text: str) -> str:
-        """Return the first language of `rank`, in half the time."""
-        label: str = self._load().classify(text[:ENOUGH_CHARACTERS])[0]
-        return label
+        """Return the first language of `rank`, in a third of the time.
+
+        Of a language with two scripts the likelier script counts, where `rank` adds both.
+        """
+        if self._scorer is None:
+            self._scorer = _Scorer(self._load())
+        return self._scorer.likeliest(text[:ENOUGH_CHARACTERS])
 
     def _load(self) -> LanguageIdentifier:
         with self._lock:
             if self._identifier is None:
                 self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
             return self._identifier
+
+
+class _Scorer:
+    """The model of an identifier, without its probabilities.
+
+    Every request asks it, when the engine's weights have just filled the caches. So the automaton is in arrays: the
+    numbers of the library's lists are objects all over the memory, and the walk over a text takes twice as long.
+    """
+
+    def __init__(self, whole: LanguageIdentifier) -> None:
+        self._labels, self._prior, self._table = whole.nb_classes, whole.nb_pc, whole.nb_ptc
+        self._next = whole.tk_nextmove
+        self._rows = array("I", [row << 8 for row in whole.tk_row])
+        self._features = array("i", whole.tk_output)
+
+    def likeliest(self, text: str) -> str:
+        """Return the language with the highest score."""
+        read = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
+        visits = visit_counts(self._next, self._rows, self._features, read.encode("utf-8", "surrogatepass"))
+        if not visits:
+            return str(self._labels[0])
+        features = np.fromiter(visits, np.intp, len(visits))
+        counts = np.fromiter(visits.values(), np.float32, len(visits))
+        scores = np.log1p(counts) @ self._table[features] + self._prior
+        return str(self._labels[int(scores.argmax())])
 
 
 def has_evidence(text: str) -> bool:
