@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 import tokenizers
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.engine.errors import InvalidText
+from service.engine.text import word_ids
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.tokenizer import Tokenizer
+from service.engine.text.word_ids import WordIds, cuts_at_spaces
 from service.engine.types import Token
 from tests.support.vocabulary import small_tokenizer, tokenizer_json
 
@@ -212,3 +215,35 @@ def test_a_token_writer_gives_what_decoding_the_tokens_so_far_gives(ids: list[in
 @given(st.lists(st.one_of(st.integers(0, 450), st.integers(260, 399)), max_size=24))
 def test_a_decoded_text_is_that_of_its_located_tokens(ids: list[int]) -> None:
     assert small_tokenizer().decode(ids) == small_tokenizer().locate(ids).text
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(codec="ascii"), max_size=60))
+def test_ids_that_are_remembered_by_words_are_those_of_the_whole_text(text: str) -> None:
+    tokenizer = small_tokenizer_once()
+    whole = tuple(token.id for token in tokenizer.tokens(text))  # these are never remembered
+    assert tokenizer.encode(text) == whole
+    assert tokenizer.encode(text) == whole
+
+
+def test_words_are_remembered_for_every_shipped_model_and_only_where_white_space_cuts() -> None:
+    for path in (Path(__file__).parents[3] / "models").glob("*/tokenizer.json"):
+        assert cuts_at_spaces(tokenizers.Tokenizer.from_file(str(path))), path
+    other = tokenizers.Tokenizer.from_str(tokenizer_json())
+    other.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
+    assert not cuts_at_spaces(other)
+    other = tokenizers.Tokenizer.from_str(tokenizer_json())
+    other.normalizer = tokenizers.normalizers.NFKC()
+    assert not cuts_at_spaces(other)
+    other.normalizer = None
+    assert not cuts_at_spaces(other)
+
+
+def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_ids, "REMEMBERED", 2)
+    library = tokenizers.Tokenizer.from_str(tokenizer_json())
+    words = WordIds(library)
+    for text in ("I lost.", "He's calm.", "I lost.", "x" * 100):
+        assert words.encode(text) == library.encode(text, add_special_tokens=False).ids
+        assert len(words._known) <= 2
+        assert "x" * 100 not in words._known
