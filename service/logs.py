@@ -98,6 +98,9 @@ def log_often(event: str, values: Mapping[str, Any]) -> None:
         get_logger(__name__).info(event, **values)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps makes a new one for each line
+
+
 class JsonLines(logging.StreamHandler[TextIO]):
     """Writes JSON lines, of records and directly."""
 
@@ -107,7 +110,7 @@ class JsonLines(logging.StreamHandler[TextIO]):
         line = {**values, "event": event, "level": "info", "timestamp": moment}
         with self.lock or contextlib.nullcontext():
             try:
-                self.stream.write(json.dumps(line, ensure_ascii=False) + self.terminator)
+                self.stream.write(_ENCODER.encode(line) + self.terminator)
                 self.flush()
             except Exception:  # as the standard library's handlers: a full disk must not cost the request
                 self.handleError(logging.LogRecord(__name__, logging.INFO, __file__, 0, event, None, None))

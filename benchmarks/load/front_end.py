@@ -47,6 +47,7 @@ from service.engine import (
     ignores_stages,
     load_worker,
 )
+from service.engine_process import packing
 from service.engine_process.protocol import Done, Translate
 from service.logs import configure_logging
 from service.metrics import Metrics
@@ -125,12 +126,12 @@ class RecordedWorker:
 
 def packed(message: Any) -> bytes:
     """Return a message as a channel sends it."""
-    return pickle.dumps([message], pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps([packing.packed(message)], pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(message: bytes) -> Any:
     """Return a message as a channel receives it."""
-    return pickle.loads(message)[0]
+    return packing.unpacked(pickle.loads(message)[0])
 
 
 @contextlib.contextmanager

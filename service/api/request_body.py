@@ -6,6 +6,7 @@ merged, the query string first, and the first of several values with one name is
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from service.api.errors import ApiError, not_utf8
+from service.api.headers import header
 
 MAX_FIELDS = 1000
 BODY = "translucent.body"  # the key of the whole body in the scope, after it was read
@@ -28,7 +30,7 @@ MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
 async def read_body(request: Request) -> bytes:
     """Return the body; raise ApiError (415) if it is compressed, because no body is ever unpacked."""
-    encoding = request.headers.get("content-encoding", "").strip().lower()
+    encoding = (header(request.scope, b"content-encoding") or "").strip().lower()
     if encoding not in {"", "identity"}:
         raise ApiError(
             "The body is compressed; send it as it is, without Content-Encoding.",
@@ -47,7 +49,7 @@ async def read_fields(request: Request) -> dict[str, Any]:
         return read
     if request.method == "GET":
         return query_fields(request)
-    content_type = request.headers.get("content-type")
+    content_type = header(request.scope, b"content-type")
     if content_type == "application/json":  # the usual spelling
         return decode_json(await read_body(request))
     kind, parameters = parse_options_header(content_type)
@@ -74,7 +76,7 @@ def query_fields(request: Request) -> dict[str, str]:
 def decode_json(body: bytes) -> dict[str, Any]:
     """Return a JSON object from UTF-8; raise ApiError for anything that is not exactly one such object."""
     try:
-        fields = _DECODER.decode(body.decode("utf-8-sig"))
+        fields = _DECODER.decode(body.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError as error:
         raise not_utf8("body", error) from None
     except json.JSONDecodeError as error:

@@ -69,7 +69,7 @@ class Service:
     def languages(self) -> Languages:
         """Return the languages that are served now; they are computed again only after a change of the models."""
         models = self.registry.models()
-        if len(models) != len(self._models) or any(a is not b for a, b in zip(models, self._models, strict=True)):
+        if models != self._models:
             self._models, self._languages = models, Languages.of(models, self.settings.pivot or None)
         return self._languages
 

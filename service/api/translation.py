@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -185,11 +186,21 @@ async def _translate_html(
     return [Translation(text, qualities=own) for text, own in zip(written, qualities, strict=True)]
 
 
+class Answer(JSONResponse):
+    """A JSONResponse whose encoder is not made again for every answer."""
+
+    _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes that JSONResponse returns."""
+        return self._encode(content).encode()
+
+
 async def respond(job: Job, outcome: Outcome) -> JSONResponse:
     """Return the answer; long ones are made in a thread."""
     if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
-        return await REPRESENTATIONS.run(lambda: JSONResponse(answer(job, outcome)))
-    return JSONResponse(answer(job, outcome))
+        return await REPRESENTATIONS.run(lambda: Answer(answer(job, outcome)))
+    return Answer(answer(job, outcome))
 
 
 def answer(job: Job, outcome: Outcome) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 VERSION = 1
@@ -45,8 +46,7 @@ class Confidence:
 
     def quality(self, signals: Sequence[float]) -> float:
         """Return the probability, 0 to 1, for the values of SIGNALS."""
-        pairs = zip(self.coefficients, signals, strict=True)
-        logit = self.intercept + sum(weight * value for weight, value in pairs)
+        logit = self.intercept + sum(map(mul, self.coefficients, signals))
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
 
@@ -56,7 +56,7 @@ def signals_of(source: str, target: str, source_tokens: int, logprobs: Sequence[
     `source_tokens` counts </s>; `logprobs` are those of the search, one for each token of the translation, </s> too.
     """
     length = len(logprobs) or 1
-    doubtful = sum(value < _DOUBTFUL for value in logprobs)
+    doubtful = len([value for value in logprobs if value < _DOUBTFUL])
     return (
         sum(logprobs) / length,
         doubtful / length,

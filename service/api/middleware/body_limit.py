@@ -15,7 +15,8 @@ from service.access.bodies import Bodies
 from service.api.context import CONNECTION, ClientConnection, ClientDisconnected
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
-from service.api.middleware.caller import address_of, header
+from service.api.headers import header
+from service.api.middleware.caller import address_of
 from service.api.paths import UPLOADS
 from service.api.request_body import BODY
 from service.api.state import Service

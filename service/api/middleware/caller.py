@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from starlette.types import Scope
 
 from service.access.addresses import Network, client_address, is_trusted
+from service.api.headers import header
 
 
 def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
@@ -23,14 +24,6 @@ def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
     if claimed in ("http", "https") and client and is_trusted(client[0], proxies):
         return claimed
     return str(scope.get("scheme", "http"))
-
-
-def header(scope: Scope, name: bytes) -> str | None:
-    """Return the value of a header by its name in small letters; the first of several."""
-    for own, value in scope["headers"]:
-        if own == name:
-            return str(value, "latin-1")
-    return None
 
 
 def bearer(scope: Scope) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,8 @@ from service.access.addresses import parse_networks
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.deadline import Deadline
 from service.api.errors import INTERNAL, body_of
-from service.api.middleware.caller import header, scheme_of
+from service.api.headers import header
+from service.api.middleware.caller import scheme_of
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often
@@ -36,6 +38,7 @@ DEFAULTS = (
 )
 UNMATCHED = "unmatched"
 NO_TRACING = Tracing()
+UNTRACED = nullcontext(RequestSpan())
 CLIENT_LEFT = 499
 
 
@@ -53,14 +56,13 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
         deadline = Deadline.after(self.service.settings.request_timeout_seconds)
         request_id = new_request_id(header(scope, b"x-request-id"))
         context = RequestContext(request_id, deadline, trace_id_of(header(scope, b"traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
         tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
-        with tracing.request(headers) as span:
+        with tracing.request(Headers(scope=scope)) if tracing.active else UNTRACED as span:
             context.trace_id = span.trace_id or context.trace_id
             try:
                 await exchange.run(receive)

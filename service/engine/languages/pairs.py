@@ -98,4 +98,7 @@ class Pairs(Generic[AnyServed]):
 
 def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
     """Return the first translator that has not failed for good; if all have, the first."""
-    return next((each for each in translators if each.state != "failed"), translators[0])
+    for each in translators:
+        if each.state != "failed":
+            return each
+    return translators[0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from service.bundle.limits import length_limit
 from service.bundle.manifest import DecodingDefaults
 from service.engine.errors import InvalidOption
-from service.engine.search.validation import check_search
+from service.engine.search.validation import check_ranges
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions, TranslationOptions
 
 
@@ -19,7 +19,7 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     """
     beam_size = defaults.beam_size if options.beam_size is None else options.beam_size
     length_penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
-    check_search(SearchOptions(beam_size, length_penalty, min_length=options.min_length))
+    check_ranges(beam_size, length_penalty, options.min_length)
     if not 0 <= options.alternatives < MAX_BEAM_SIZE:
         raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
     if options.max_length is not None and options.max_length <= options.min_length:

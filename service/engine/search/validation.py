@@ -35,16 +35,21 @@ def check_scoring(job: ScoringRequest, source_limit: int, target_limit: int) -> 
 
 def check_search(search: SearchOptions) -> None:
     """Raise InvalidOption if an option is outside the range that the search accepts."""
-    if not 1 <= search.beam_size <= MAX_BEAM_SIZE:
-        raise InvalidOption(f"beam_size is {search.beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
-    if not (math.isfinite(search.length_penalty) and 0 <= search.length_penalty <= MAX_LENGTH_PENALTY):
-        raise InvalidOption(f"length_penalty is {search.length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
+    check_ranges(search.beam_size, search.length_penalty, search.min_length)
     if search.max_length < 1:
         raise InvalidOption(f"max_length is {search.max_length}; it must be at least 1.")
-    if search.min_length < 0:
-        raise InvalidOption(f"min_length is {search.min_length}; it must not be negative.")
     if search.n_best < 1:
         raise InvalidOption(f"n_best is {search.n_best}; it must be at least 1.")
+
+
+def check_ranges(beam_size: int, length_penalty: float, min_length: int) -> None:
+    """Raise InvalidOption if one of the options of a call is outside the range that the search accepts."""
+    if not 1 <= beam_size <= MAX_BEAM_SIZE:
+        raise InvalidOption(f"beam_size is {beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
+    if not (math.isfinite(length_penalty) and 0 <= length_penalty <= MAX_LENGTH_PENALTY):
+        raise InvalidOption(f"length_penalty is {length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
+    if min_length < 0:
+        raise InvalidOption(f"min_length is {min_length}; it must not be negative.")
 
 
 def check_length(side: str, ids: Sequence[int], limit: int) -> None:

@@ -47,6 +47,12 @@ from service.engine.values.terms import Glossary
 
 STALLED_SECONDS = 30.0  # without a heartbeat of the worker, after which it counts as stalled
 WARM_UP = "Hello, world."
+STATES: dict[WorkerState, ModelStateName] = {
+    WorkerState.DEAD: "failed",
+    WorkerState.RESTARTING: "restarting",
+    WorkerState.DRAINING: "stopping",
+    WorkerState.STOPPED: "stopping",
+}
 
 
 class Translator:
@@ -120,15 +126,9 @@ class Translator:
     @property
     def state(self) -> ModelStateName:
         """Return the state for callers."""
-        own: dict[WorkerState, ModelStateName] = {
-            WorkerState.DEAD: "failed",
-            WorkerState.RESTARTING: "restarting",
-            WorkerState.DRAINING: "stopping",
-            WorkerState.STOPPED: "stopping",
-        }
         state = self._worker.state
-        if state in own:
-            return own[state]
+        if state in STATES:
+            return STATES[state]
         if self.stalled:
             return "hanging"
         working = self._pair.warm.is_set() and state is WorkerState.RUNNING and self._worker.alive
