@@ -159,6 +159,11 @@ class EngineProcess:
                 self._pending.resolve(number, result)
             case Failed(number, error):
                 self._pending.fail(number, error)
+            case EventReport(number) | WorkerStatus(number) | Stopped(number):
+                worker = self._workers.get(number)
+                if worker is not None and worker.handle(message):
+                    with self._changed:
+                        self._changed.notify_all()
             case TokenChosen(number, token, logprob, weights):
                 if listener := self._pending.listener(number):
                     listener(token, logprob, None if weights is None else np.frombuffer(weights, np.float32))
@@ -166,11 +171,6 @@ class EngineProcess:
                 self._opened(number, placement)
             case Refused(number, error):
                 self._refused(number, error)
-            case EventReport(number) | WorkerStatus(number) | Stopped(number):
-                worker = self._workers.get(number)
-                if worker is not None and worker.handle(message):
-                    with self._changed:
-                        self._changed.notify_all()
 
     def _opened(self, number: int, placement: Placement) -> None:
         with self._changed:
