@@ -135,9 +135,10 @@ def has_evidence(text: str) -> bool:
     """
     letters = words = 0
     for word in text[:ENOUGH_CHARACTERS].split():
-        own = [character for character in word if character.isalpha()]
-        letters += len(own)
-        words += (len(own) >= 2) + (max(own, default="") >= FIRST_IDEOGRAPH)
+        own = len(word) if word.isalpha() else sum(map(str.isalpha, word))
+        letters += own
+        words += own >= 2
+        words += not word.isascii() and any(each >= FIRST_IDEOGRAPH and each.isalpha() for each in word)
         if words >= LEAST_WORDS and letters >= LEAST_LETTERS:
             return True
     return False

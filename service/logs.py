@@ -111,7 +111,7 @@ class JsonLines(logging.StreamHandler[TextIO]):
         with self.lock or contextlib.nullcontext():
             try:
                 self.stream.write(_ENCODER.encode(line) + self.terminator)
-                self.flush()
+                self.stream.flush()
             except Exception:  # as the standard library's handlers: a full disk must not cost the request
                 self.handleError(logging.LogRecord(__name__, logging.INFO, __file__, 0, event, None, None))
 
