@@ -33,18 +33,19 @@ class WordIds:
     def __init__(self, library: tokenizers.Tokenizer) -> None:
         """Take a tokenizer that `cuts_at_spaces`."""
         self._library = library
-        self._known: dict[str, list[int]] = {}
+        self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of an ASCII text, without those that surround every text."""
-        known, ids = self._known, []
+        known = self._known
+        ids: list[int] = []
         for word in text.split():
             found = known.get(word)
             ids += self._new(word) if found is None else found
         return ids
 
-    def _new(self, word: str) -> list[int]:
-        ids: list[int] = self._library.encode(word, add_special_tokens=False).ids
+    def _new(self, word: str) -> tuple[int, ...]:
+        ids = tuple(self._library.encode(word, add_special_tokens=False).ids)
         if len(word) <= LONGEST:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
