@@ -27,7 +27,10 @@ from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
-CORES_FOR_TWO = 4  # with so many cores, a model has two decode threads
+CORES_FOR_TWO = 2  # with so many cores, a model has two decode threads on a CPU
+# With so many cores, the decode threads get equal parts: neither waits for the encoder or the event loop. With fewer, the
+# second one gets rows only beyond those that the first runs quickly.
+CORES_FOR_EQUAL_PARTS, FIRST_ROWS = 4, 48
 # One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
 CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -71,6 +74,7 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
         most = worker_settings.budget.rows // MAX_BEAM_SIZE
         suiting = default_inter_threads(model.placement.device, own_cores())
         worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
+    worker_settings = replace(worker_settings, first_rows=default_first_rows(model.placement.device, own_cores()))
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
 
@@ -107,8 +111,13 @@ def default_engine_processes(device: str, cores: int) -> int:
 
 
 def default_inter_threads(device: str, cores: int) -> int:
-    """Return the number of decode threads: two on a CPU with enough cores for the encoder and event loop, else one."""
+    """Return the number of decode threads: two on a CPU with more than one core, else one."""
     return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
+
+
+def default_first_rows(device: str, cores: int) -> int:
+    """Return the rows that a decode thread gets before the next one gets any; 0 if all get equal parts."""
+    return FIRST_ROWS if device == "cpu" and cores < CORES_FOR_EQUAL_PARTS else 0
 
 
 def open_translator(

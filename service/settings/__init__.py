@@ -132,7 +132,8 @@ class Settings(DocumentSettings):
     inter_threads: int = setting(
         0,
         "Decode threads of each model; they run batches in parallel and divide the rows among them. 0 chooses: one on "
-        "a GPU or with fewer than four cores, otherwise two",
+        "a GPU or with one core, otherwise two. With fewer than four cores the second one gets only what is more than "
+        "48 rows",
         "a whole number from 0 to 64",
         ge=0,
         le=64,

@@ -19,7 +19,13 @@ from service.engine.errors import (
     UnsupportedLanguage,
     UnsupportedPair,
 )
-from service.engine.loader import EngineSettings, default_engine_processes, default_inter_threads, own_cores
+from service.engine.loader import (
+    EngineSettings,
+    default_engine_processes,
+    default_first_rows,
+    default_inter_threads,
+    own_cores,
+)
 from service.engine.registry import Registry
 from service.engine.types import TranslationOptions, WorkerState
 from tests.support.manifests import manifest_document, write_bundle
@@ -222,8 +228,10 @@ async def test_a_manifest_says_which_sentences_are_translated_in_parts(
 
 
 def test_two_threads_decode_where_there_are_cores_for_them() -> None:
-    assert [default_inter_threads("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 1, 2, 2]
+    assert [default_inter_threads("cpu", cores) for cores in (1, 2, 4, 64)] == [1, 2, 2, 2]
     assert default_inter_threads("cuda", 64) == 1
+    assert [default_first_rows("cpu", cores) for cores in (1, 2, 3, 4, 64)] == [48, 48, 48, 0, 0]
+    assert default_first_rows("cuda", 2) == 0
 
 
 def test_there_is_an_engine_process_for_every_four_cores() -> None:

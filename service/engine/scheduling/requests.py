@@ -25,7 +25,7 @@ from service.engine.scheduling.scheduler import (
     SHORT_TOKENS,
     BatchLimits,
     Budget,
-    FairShare,
+    Division,
     Plan,
     Scheduler,
     ScoringQueue,
@@ -53,6 +53,7 @@ class WorkerSettings:
 
     budget: Budget = field(default_factory=Budget)  # divided among the decode threads
     inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
+    first_rows: int = 0  # a decode thread gets so many rows before the next one gets any; 0: all get equal parts
     scoring: BatchLimits = SCORING_LIMITS  # of one run
     failures: int = 3  # consecutive failures after which the worker is dead
 
@@ -128,7 +129,7 @@ class RequestTable:
         self._open: dict[int, AnyRequest] = {}
         self._departed: list[set[AnyRequest]] = [set() for _ in range(decoders)]  # one set for each decode thread
         self._scheduler: Scheduler[PendingSentence] = Scheduler(settings.budget)
-        self._fair_share = FairShare(self._scheduler, decoders)
+        self._division = Division(self._scheduler, decoders, settings.first_rows)
         self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
         self._life = Lifecycle(decoders, settings.failures)
@@ -150,14 +151,14 @@ class RequestTable:
     @property
     def load(self) -> Load:
         """Return the numbers of waiting and running sentences."""
-        share = self._fair_share
-        return Load(len(self._scheduler), len(self._scoring), share.sentences, share.rows)
+        division = self._division
+        return Load(len(self._scheduler), len(self._scoring), division.sentences, division.rows)
 
     def queue_status(self, sentences: int = 1, tokens: int = 1) -> QueueStatus:
         """Return the state of the queue for a request of this size."""
         with self._lock:
             waiting = len(self._scheduler)
-            wait = self._fair_share.throughput.seconds_for(self._scheduler.tokens) if waiting else None
+            wait = self._division.throughput.seconds_for(self._scheduler.tokens) if waiting else None
             return QueueStatus(not self._scheduler.has_room(sentences, tokens), wait)
 
     def check_room(self, deadline: float | None, sentences: int = 1, tokens: int = 1) -> None:
@@ -271,7 +272,7 @@ class RequestTable:
         with self._lock:
             while self._life.continues:
                 self._heartbeats[number] = self._clock()
-                if busy or self._scheduler.has_ready() or self._departed[number]:
+                if busy or self._division.has_work(number) or self._departed[number]:
                     return True
                 self._changed.wait(IDLE_SECONDS)
         return False
@@ -289,7 +290,7 @@ class RequestTable:
         if self._is_settled(number, rows, sentences):
             return Plan([], [])
         with self._lock:
-            plan = self._fair_share.plan(number, now, rows, sentences)
+            plan = self._division.plan(number, now, rows, sentences)
             self._report_load()
             self._wake_encoder(now)
         return plan
@@ -297,13 +298,13 @@ class RequestTable:
     def _is_settled(self, number: int, rows: int, sentences: int) -> bool:
         """Return whether nothing waits and nothing has changed since the last plan; this needs no lock."""
         return (
-            not len(self._scheduler) and not self._reported[2] and self._fair_share.is_settled(number, rows, sentences)
+            not len(self._scheduler) and not self._reported[2] and self._division.is_settled(number, rows, sentences)
         )
 
     def idle(self, number: int) -> None:
         """Record that a decode thread is idle."""
         with self._lock:
-            self._fair_share.note(number, 0, 0)
+            self._division.note(number, 0, 0)
             self._report_load()
             self._wake_encoder(self._clock())
 
@@ -311,7 +312,7 @@ class RequestTable:
         """Wait for the next sentences to encode together; return none at the end."""
         with self._lock:
             while not self._stages_end:
-                if requests := self._scheduler.to_encode(self._clock(), self._fair_share.sentences):
+                if requests := self._scheduler.to_encode(self._clock(), self._division.sentences):
                     return requests
                 self._to_encode.wait()
         return []
@@ -319,7 +320,7 @@ class RequestTable:
     def _wake_encoder(self, now: float) -> None:
         """Wake the encoder if there is work for it; while sentences gather, every step of the decoder looks again."""
         with self._lock:
-            if self._scheduler.can_encode(now, self._fair_share.sentences):
+            if self._scheduler.can_encode(now, self._division.sentences):
                 self._to_encode.notify()
 
     def encoded(self, requests: Sequence[PendingSentence]) -> None:
@@ -389,7 +390,7 @@ class RequestTable:
     def _report_load(self) -> None:
         """Report the load if it has changed; this runs inside the lock, so that reports keep their order."""
         with self._lock:
-            load = (self._fair_share.rows, self._fair_share.sentences, len(self._scheduler))
+            load = (self._division.rows, self._division.sentences, len(self._scheduler))
             if load != self._reported:
                 self._reported = load
                 self._on_event(LoadChanged(self._name, *load))

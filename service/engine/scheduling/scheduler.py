@@ -115,17 +115,17 @@ class Scheduler(Generic[Owner]):
             if entry.deadline is not None:
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
-    def plan(self, now: float, rows_in_use: int, most: int | None = None, fair: int | None = None) -> Plan[Owner]:
+    def plan(self, now: float, rows_in_use: int, most: int | None = None, share: int | None = None) -> Plan[Owner]:
         """Remove from the queue the expired sentences and the encoded ones that may join now.
 
-        With several decode threads, `most` is the number of rows of this one, and it takes at most its `fair` share.
+        With several decode threads, `most` is the number of rows of this one, and it takes at most its `share`.
         """
         if not self._queue:
             return Plan([], [])
         expired = self._expire(now)
         most = self.budget.rows if most is None else most
         free, kept = most - rows_in_use, most // KEPT_SHARE
-        left = 0 if fair is None else max(most - fair, 0)
+        left = 0 if share is None else max(most - share, 0)
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
         while self.has_ready() and free > left and len(passed) < SCAN_LIMIT:
@@ -233,12 +233,24 @@ def _may_wait(entry: Waiting[Any], now: float, running: int) -> bool:
     return not hurries and now - entry.since < gathering_seconds(running)
 
 
-class FairShare(Generic[Owner]):
+def share_of(number: int, rows: int, threads: int, first_rows: int) -> int:
+    """Return the rows that a decode thread should run, of all that are running or ready.
+
+    Each thread gets an equal part, but at least `first_rows`, if there are so many: later threads get what is left.
+    """
+    share = 0
+    for place in range(number + 1):
+        rows -= share
+        share = max(min(rows, first_rows), math.ceil(rows / (threads - place)))
+    return share
+
+
+class Division(Generic[Owner]):
     """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
 
-    def __init__(self, scheduler: Scheduler[Owner], threads: int) -> None:
+    def __init__(self, scheduler: Scheduler[Owner], threads: int, first_rows: int = 0) -> None:
         self.throughput = ThroughputEstimator()
-        self._scheduler = scheduler
+        self._scheduler, self._first_rows = scheduler, first_rows
         self._running = [(0, 0)] * threads  # rows and sentences of each
 
     @property
@@ -252,14 +264,18 @@ class FairShare(Generic[Owner]):
         return sum(sentences for _, sentences in self._running)
 
     def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[Owner]:
-        """Return the sentences that join a thread with this load: at most its fair share of running and ready ones."""
+        """Return the sentences that join a thread with this load: at most its share of running and ready ones."""
         self.note(number, rows, sentences)
         before, size = self._scheduler.tokens, len(self._running)
-        fair = math.ceil((self.rows + self._scheduler.ready_rows()) / size) if size > 1 else None
-        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, fair)
+        share = self._share(number) if size > 1 else None
+        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, share)
         self.throughput.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
         self.note(number, rows + plan.rows, sentences + len(plan.admitted))
         return plan
+
+    def has_work(self, number: int) -> bool:
+        """Return whether an idle thread may take a sentence: one is ready, and the threads before it have enough."""
+        return self._scheduler.has_ready() and (number == 0 or self._share(number) > 0)
 
     def is_settled(self, number: int, rows: int, sentences: int) -> bool:
         """Return whether this is the load that was noted last, and the empty queue is no longer measured."""
@@ -268,6 +284,10 @@ class FairShare(Generic[Owner]):
     def note(self, number: int, rows: int, sentences: int) -> None:
         """Record the load of a thread."""
         self._running[number] = (rows, sentences)
+
+    def _share(self, number: int) -> int:
+        rows = self.rows + self._scheduler.ready_rows()
+        return share_of(number, rows, len(self._running), self._first_rows)
 
 
 class BatchLimits(NamedTuple):

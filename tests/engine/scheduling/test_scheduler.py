@@ -6,7 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.engine.scheduling.scheduler import LONGEST_GATHER, Budget, Plan, Scheduler, Waiting, gathering_seconds
+from service.engine.scheduling.scheduler import (
+    LONGEST_GATHER,
+    Budget,
+    Division,
+    Plan,
+    Scheduler,
+    Waiting,
+    gathering_seconds,
+    share_of,
+)
 
 
 def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:
@@ -41,13 +50,44 @@ def test_the_longest_sentence_of_a_request_is_first_and_requests_keep_their_orde
     assert queue.plan(0.0, 0).admitted == ["long", "short", "other", "longest"]
 
 
-def test_who_has_a_fair_share_leaves_the_rest_to_others() -> None:
+def test_a_thread_with_its_share_leaves_the_rest_to_others() -> None:
     queue = scheduler([waiting(name, rows=4) for name in "abcdef"], rows=64)
     assert queue.ready_rows() == 24
-    assert queue.plan(0.0, 0, most=32, fair=12).admitted == ["a", "b", "c"]
-    assert queue.plan(0.0, 12, most=32, fair=12).admitted == []
-    assert queue.plan(0.0, 0, most=32, fair=1).admitted == ["d"]
-    assert queue.plan(0.0, 28, most=32, fair=40).admitted == ["e"]
+    assert queue.plan(0.0, 0, most=32, share=12).admitted == ["a", "b", "c"]
+    assert queue.plan(0.0, 12, most=32, share=12).admitted == []
+    assert queue.plan(0.0, 0, most=32, share=1).admitted == ["d"]
+    assert queue.plan(0.0, 28, most=32, share=40).admitted == ["e"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "first_rows", "shares"),
+    [(0, 0, [0, 0]), (9, 0, [5, 4]), (40, 48, [40, 0]), (60, 48, [48, 12]), (120, 48, [60, 60]), (160, 48, [80, 80])],
+)
+def test_the_shares_of_two_threads(rows: int, first_rows: int, shares: list[int]) -> None:
+    assert [share_of(number, rows, 2, first_rows) for number in range(2)] == shares
+
+
+@given(st.integers(0, 500), st.integers(1, 6), st.integers(0, 100))
+def test_shares_are_all_the_rows_and_later_threads_have_no_more(rows: int, threads: int, first_rows: int) -> None:
+    shares = [share_of(number, rows, threads, first_rows) for number in range(threads)]
+    assert sum(shares) == rows
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_the_second_thread_has_no_work_while_the_first_runs_few_rows() -> None:
+    queue = scheduler([waiting(name, rows=4) for name in "abc"], rows=64)
+    division = Division(queue, threads=2, first_rows=8)
+    assert division.plan(1, 0.0, 4, 1).admitted == ["a"]  # of 16 rows, 8 are the second thread's, which runs 4
+    assert division.plan(0, 0.0, 0, 0).admitted == ["b", "c"]
+    queue.add([waiting("d", rows=4)])
+    division.note(0, 4, 1)
+    division.note(1, 0, 0)
+    assert not division.has_work(1)
+    assert division.has_work(0)
+    division.note(0, 8, 2)
+    assert division.has_work(1)
+    assert division.plan(0, 0.0, 8, 2).admitted == []
+    assert division.plan(1, 0.0, 0, 0).admitted == ["d"]
 
 
 def test_a_small_one_may_pass_a_large_one_that_does_not_fit_yet() -> None:

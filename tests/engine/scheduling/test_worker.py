@@ -576,6 +576,29 @@ def test_decoders_step_at_the_same_time() -> None:
     assert ("rows", 8, 2, 0) in recorder.events
 
 
+def test_the_second_decoder_rests_while_the_first_has_few_rows() -> None:
+    stepped: set[str] = set()
+    gate = Gate()
+
+    def note(what: str, rows: int) -> None:
+        if what == "step":
+            stepped.add(threading.current_thread().name)
+            gate(what, rows)
+
+    settings = WorkerSettings(inter_threads=2, first_rows=8)
+    with working(ScriptedModel(copying_rule(VOCABULARY), before=note), settings) as (worker, _):
+        few = worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
+        assert gate.arrived.wait(10)
+        wait_until(lambda: worker.load.queued == 0)
+        assert stepped == {"engine-toy-0"}
+        more = worker.submit_all([job(7, 8, beam_size=4), job(9, 10, beam_size=4)])
+        wait_until(lambda: len(stepped) == 2)
+        gate.open()
+        assert [future.result(10).hypotheses[0].ids for future in few + more] == [
+            (first, first + 1, EOS) for first in (3, 5, 7, 9)
+        ]
+
+
 def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
     gate = Gate()
     with working(ScriptedModel(copying_rule(VOCABULARY), before=gate), WorkerSettings(inter_threads=2)) as (
