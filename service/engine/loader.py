@@ -28,8 +28,8 @@ from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
 CORES_FOR_TWO = 2  # with so many cores, a model has two decode threads on a CPU
-# With so many cores, the decode threads get equal parts: neither waits for the encoder or the event loop. With fewer, the
-# second one gets rows only beyond those that the first runs quickly.
+# With so many cores, the decode threads get equal parts: neither waits for the encoder or the event loop. With fewer,
+# the second one gets rows only beyond those that the first runs quickly.
 CORES_FOR_EQUAL_PARTS, FIRST_ROWS = 4, 48
 # One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
 CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8

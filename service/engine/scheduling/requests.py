@@ -297,9 +297,7 @@ class RequestTable:
 
     def _is_settled(self, number: int, rows: int, sentences: int) -> bool:
         """Return whether nothing waits and nothing has changed since the last plan; this needs no lock."""
-        return (
-            not len(self._scheduler) and not self._reported[2] and self._division.is_settled(number, rows, sentences)
-        )
+        return not len(self._scheduler) and not self._reported[2] and self._division.is_settled(number, rows, sentences)
 
     def idle(self, number: int) -> None:
         """Record that a decode thread is idle."""
