@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import numpy as np
 
-from service.bundle.alignment import Groups, Span, word_groups
+from service.bundle.alignment import Groups, Links, Span, word_groups
 from service.bundle.manifest import AlignmentHead
 from service.engine.errors import InvalidOption
 from service.engine.types import FloatArray, Selector, Specials, Token
@@ -58,8 +59,19 @@ def limit_specials(
 
 
 def plain_groups(tokens: Sequence[Token]) -> Groups:
-    """Return groups in which every token that is not special has its own."""
-    return [[number] for number, token in enumerate(tokens) if not token.special]
+    """Return a group for each token; those of special tokens are empty, so that no link leads to them."""
+    return [[] if token.special else [number] for number, token in enumerate(tokens)]
+
+
+def without_specials(found: Links, sources: Sequence[Token], targets: Sequence[Token]) -> Links:
+    """Return links between tokens with their positions among the tokens that are not special."""
+    source, target = _plain_positions(sources), _plain_positions(targets)
+    return tuple((source[i], target[j]) for i, j in found)
+
+
+def _plain_positions(tokens: Sequence[Token]) -> list[int]:
+    """Return the number of tokens before each one that are not special."""
+    return list(accumulate((not token.special for token in tokens), initial=0))
 
 
 def words(text: str, tokens: Sequence[Token]) -> list[Span]:

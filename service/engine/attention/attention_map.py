@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from service.bundle.alignment import Groups, alignment_weights, links, merge
+from service.bundle.alignment import Groups, Links, alignment_weights, links, merge
 from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
 from service.engine.types import (
@@ -91,7 +91,7 @@ def build_map(
         score=pair.score,
         token_logprobs=logprobs,
         token_ranks=ranks,
-        alignment=links(aligning, source.plain, target.plain, align.threshold),
+        alignment=_links(aligning, source, target, align, options),
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
@@ -99,6 +99,14 @@ def build_map(
         scores=_scores(pair.scores, _step(options, align), rows, columns),
         quality=pair.quality,
     )
+
+
+def _links(
+    weights: FloatArray, source: _Axis, target: _Axis, align: AlignmentHead, options: AttentionOptions
+) -> Links:
+    """Return the links by the positions of the tokens in the answer."""
+    found = links(weights, source.plain, target.plain, align.threshold)
+    return found if options.specials == "keep" else alignment.without_specials(found, source.shown, target.shown)
 
 
 def _scores(result: ScoringResult, step: Step | None, rows: _Axis, columns: _Axis) -> AttentionScores | None:

@@ -11,6 +11,7 @@ from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption
+from service.engine.text.segmented_text import token_links
 from service.engine.types import FloatArray, Token
 from tests.support.vocabulary import small_tokenizer
 
@@ -64,6 +65,16 @@ def test_special_tokens_are_kept_dropped_or_renormalised() -> None:
     np.testing.assert_array_equal(alignment.limit_specials(PAIR, ROWS, COLUMNS, "keep"), PAIR)
     np.testing.assert_allclose(alignment.limit_specials(PAIR, ROWS, COLUMNS, "drop"), [[0.1, 0.3]])
     np.testing.assert_allclose(alignment.limit_specials(PAIR, ROWS, COLUMNS, "renormalise"), [[0.25, 0.75]])
+
+
+def test_links_name_positions_among_all_tokens_where_a_special_one_comes_first() -> None:
+    source = (token(">>fra<<", 0, ">>fra<<"), token("the", 0), token("cat", 4), token("</s>", 7, "</s>"))
+    target = (token("le", 0), token("chat", 3), token("</s>", 7, "</s>"))
+    weights = np.array([[0.5, 0.3, 0.1, 0.1], [0.4, 0.1, 0.3, 0.2], [0, 0, 0, 1]], dtype=np.float32)
+    found = token_links(weights, source, target, None)
+    assert [(source[i].piece, target[j].piece) for i, j in found] == [("the", "le"), ("cat", "chat")]
+    plain = alignment.without_specials(found, source, target)
+    assert plain == ((0, 0), (1, 1))  # as the tokens are counted where special ones are not shown
 
 
 def test_a_row_with_nothing_left_stays_zero() -> None:

@@ -133,6 +133,12 @@ async def test_details_show_the_token_of_the_target_and_align_no_word_with_it(
         assert sentence["word_alignment"]
 
 
+def _linked(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the texts of the tokens that the links of a sentence's attention name."""
+    texts = [[each["text"] for each in found[side]["tokens"]] for side in ("source", "target")]
+    return [(texts[0][source], texts[1][target]) for source, target in found["alignment"]]
+
+
 @pytest.mark.parametrize(("target", "token"), [("fr", ">>fra<<"), ("de", ">>deu<<")])
 async def test_attention_of_each_pair_has_a_column_for_its_token(
     client: httpx.AsyncClient, target: str, token: str
@@ -147,6 +153,8 @@ async def test_attention_of_each_pair_has_a_column_for_its_token(
     assert [each["text"] for each in dropped["source"]["tokens"]] == [
         each["text"] for each in kept["source"]["tokens"] if "special" not in each
     ]
+    assert _linked(dropped) == _linked(kept)
+    assert all(source for source, _ in _linked(kept))  # no link leads to the token of the language
     words = await answer(client, "/attention", **fields, tokens="word", specials="renormalise")
     assert [each["text"] for each in words["source"]["tokens"]] == ["The", "cat", "sleeps", "."]
     forced = await answer(client, "/attention", **fields, target_text=SAID[target][1])
