@@ -101,9 +101,7 @@ def build_map(
     )
 
 
-def _links(
-    weights: FloatArray, source: _Axis, target: _Axis, align: AlignmentHead, options: AttentionOptions
-) -> Links:
+def _links(weights: FloatArray, source: _Axis, target: _Axis, align: AlignmentHead, options: AttentionOptions) -> Links:
     """Return the links by the positions of the tokens in the answer."""
     found = links(weights, source.plain, target.plain, align.threshold)
     return found if options.specials == "keep" else alignment.without_specials(found, source.shown, target.shown)
