@@ -29,7 +29,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     settings = load_settings()
     assert (settings.character_limit, settings.batch_limit, settings.body_limit) == (100_000, 128, 1_048_576)
     assert settings.port == 8000
-    assert settings.max_rows >= 160
+    assert settings.max_rows == "auto"
     assert settings.cors_origin == "*"
     assert settings.models_dir == Path(__file__).resolve().parents[1] / "models"
 
@@ -57,7 +57,7 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ("TRANSLUCENT_PORT", "80.5", "a whole number from 0 to 65535"),
         ("TRANSLUCENT_DEVICE", "gpu", "auto, cpu or cuda"),
         ("TRANSLUCENT_INTRA_THREADS", "0", "a whole number from 1 to 256"),
-        ("TRANSLUCENT_MAX_ROWS", "7", "a whole number from 8 to 4096"),
+        ("TRANSLUCENT_MAX_ROWS", "7", "auto or a whole number from 8 to 4096"),
         ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "0", "a number above 0"),
         ("TRANSLUCENT_REQUEST_TIMEOUT_SECONDS", "nan", "a number above 0"),
         ("TRANSLUCENT_DRAIN_TIMEOUT_SECONDS", "inf", "a number from 0 to 3600"),

@@ -20,6 +20,7 @@ from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.restarting_worker import RestartingWorker, RestartListener
+from service.engine.scheduling.scheduler import DEFAULT_ROWS
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator
@@ -69,13 +70,20 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
     from service.engine.model.onnx_model import load_model
 
     model = load_model(bundle, settings.model)
-    worker_settings = settings.worker
-    if not worker_settings.inter_threads:
-        most = worker_settings.budget.rows // MAX_BEAM_SIZE
-        suiting = default_inter_threads(model.placement.device, own_cores())
-        worker_settings = replace(worker_settings, inter_threads=min(suiting, most))
-    worker_settings = replace(worker_settings, first_rows=default_first_rows(model.placement.device, own_cores()))
+    worker_settings = suiting(settings.worker, model.placement.device, own_cores())
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
+
+
+def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
+    """Return the settings with the threads and rows that suit a device, where the settings leave the choice."""
+    threads = settings.inter_threads or default_inter_threads(device, cores)
+    rows = settings.budget.rows or max(default_rows(device, cores), threads * MAX_BEAM_SIZE)
+    return replace(
+        settings,
+        budget=replace(settings.budget, rows=rows),
+        inter_threads=min(threads, rows // MAX_BEAM_SIZE),
+        first_rows=default_first_rows(device, cores),
+    )
 
 
 def restarting(on_restart: RestartListener) -> WorkerFactory:
@@ -113,6 +121,12 @@ def default_engine_processes(device: str, cores: int) -> int:
 def default_inter_threads(device: str, cores: int) -> int:
     """Return the number of decode threads: two on a CPU with more than one core, else one."""
     return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
+
+
+def default_rows(device: str, cores: int) -> int:
+    """Return the rows of all decode threads: with two or three cores so few that long sentences have short steps."""
+    crowded = device == "cpu" and CORES_FOR_TWO <= cores < CORES_FOR_EQUAL_PARTS
+    return FIRST_ROWS * default_inter_threads(device, cores) if crowded else DEFAULT_ROWS
 
 
 def default_first_rows(device: str, cores: int) -> int:

@@ -50,7 +50,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         intra_threads=settings.intra_threads,
     )
     budget = Budget(
-        rows=settings.max_rows,
+        rows=0 if settings.max_rows == "auto" else settings.max_rows,
         queued_sentences=settings.max_queued_sentences,
         queued_tokens=settings.max_queued_tokens,
     )

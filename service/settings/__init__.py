@@ -154,13 +154,11 @@ class Settings(DocumentSettings):
         ge=0,
         le=65536,
     )
-    max_rows: int = setting(
-        DEFAULT_ROWS,
+    max_rows: Literal["auto"] | Annotated[int, Field(ge=8, le=4096)] = setting(
+        "auto",
         "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
-        "largest beam always fits",
-        "a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
-        ge=8,
-        le=4096,
+        f"largest beam always fits. `auto` is 96 on a CPU with two or three cores, otherwise {DEFAULT_ROWS}",
+        "auto or a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
     )
     max_queued_sentences: int = setting(
         8192,
@@ -274,9 +272,9 @@ class Settings(DocumentSettings):
 
     @field_validator("max_rows")
     @classmethod
-    def _rows_for_inter_threads(cls, value: int, info: ValidationInfo) -> int:
+    def _rows_for_inter_threads(cls, value: int | str, info: ValidationInfo) -> int | str:
         least = MAX_BEAM_SIZE * info.data.get("inter_threads", 0)
-        if value < least:
+        if isinstance(value, int) and value < least:
             raise ValueError(f"{info.data['inter_threads']} decode threads need {least} rows")
         return value
 

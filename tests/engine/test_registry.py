@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ from service.engine.loader import (
     default_engine_processes,
     default_first_rows,
     default_inter_threads,
+    default_rows,
     own_cores,
+    suiting,
 )
 from service.engine.registry import Registry
+from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.scheduler import Budget
 from service.engine.types import TranslationOptions, WorkerState
 from tests.support.manifests import manifest_document, write_bundle
 from tests.support.models_folder import WriteModel, model_writer
@@ -232,6 +237,26 @@ def test_two_threads_decode_where_there_are_cores_for_them() -> None:
     assert default_inter_threads("cuda", 64) == 1
     assert [default_first_rows("cpu", cores) for cores in (1, 2, 3, 4, 64)] == [48, 48, 48, 0, 0]
     assert default_first_rows("cuda", 2) == 0
+
+
+def test_rows_are_few_where_two_threads_share_two_cores() -> None:
+    assert [default_rows("cpu", cores) for cores in (1, 2, 3, 4, 64)] == [160, 96, 96, 160, 160]
+    assert default_rows("cuda", 2) == 160
+
+
+def test_settings_that_leave_the_choice_get_what_suits_the_device() -> None:
+    free = WorkerSettings(Budget(rows=0))
+    assert _chosen(free, "cpu", 2) == (96, 2, 48)
+    assert _chosen(free, "cuda", 2) == (160, 1, 0)
+    assert _chosen(replace(free, inter_threads=32), "cpu", 2) == (256, 32, 48)  # the widest beam fits in each
+    assert _chosen(WorkerSettings(Budget(rows=8)), "cpu", 2) == (8, 1, 48)
+    assert _chosen(WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8) == (64, 1, 0)
+
+
+def _chosen(settings: WorkerSettings, device: str, cores: int) -> tuple[int, int, int]:
+    """Return rows, decode threads and the rows that the first of them gets before the others."""
+    found = suiting(settings, device, cores)
+    return found.budget.rows, found.inter_threads, found.first_rows
 
 
 def test_there_is_an_engine_process_for_every_four_cores() -> None:

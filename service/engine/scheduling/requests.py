@@ -59,7 +59,7 @@ class WorkerSettings:
 
     def __post_init__(self) -> None:
         """Raise ValueError if a decode thread could not run the widest beam."""
-        if not 0 <= self.inter_threads <= self.budget.rows // MAX_BEAM_SIZE:
+        if self.budget.rows and not 0 <= self.inter_threads <= self.budget.rows // MAX_BEAM_SIZE:
             raise ValueError(
                 f"{self.inter_threads} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
             )

@@ -44,14 +44,14 @@ READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
 class Budget:
     """The limits of running and waiting work."""
 
-    rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width
+    rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width; 0: chosen with the device
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
 
     def __post_init__(self) -> None:
         """Raise ValueError if a sentence could wait for ever."""
-        if self.rows < MAX_BEAM_SIZE:
+        if 0 < self.rows < MAX_BEAM_SIZE:
             raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
         if min(self.queued_sentences, self.queued_tokens) < 1 or self.max_overtakes < 0:
             raise ValueError(
