@@ -26,7 +26,7 @@ from service.cli.options import (
     warn_of_old_names,
 )
 from service.documents.limits import limits_of
-from service.engine import EngineError, InvalidOption, UnsupportedPair
+from service.engine import DEFAULT_ROWS, EngineError, InvalidOption, UnsupportedPair
 from service.glossaries.checks import GlossaryLimits, InvalidGlossary
 from service.logs import configure_logging
 
@@ -175,7 +175,7 @@ def translate(
         device=own.device,
         precision=own.chosen_precision,
         intra_threads=own.intra_threads,
-        max_rows=own.max_rows,
+        max_rows=DEFAULT_ROWS if own.max_rows == "auto" else own.max_rows,  # whole files: no sentence is urgent
         inter_threads=own.inter_threads,
     )
     try:
