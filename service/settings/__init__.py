@@ -157,7 +157,8 @@ class Settings(DocumentSettings):
     max_rows: Literal["auto"] | Annotated[int, Field(ge=8, le=4096)] = setting(
         "auto",
         "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
-        f"largest beam always fits. `auto` is 96 on a CPU with two or three cores, otherwise {DEFAULT_ROWS}; always {DEFAULT_ROWS} in `translucent translate`",
+        "largest beam always fits. `auto` is 96 on a CPU with two or three cores, otherwise "
+        f"{DEFAULT_ROWS}; always {DEFAULT_ROWS} in `translucent translate`",
         "auto or a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
     )
     max_queued_sentences: int = setting(
