@@ -23,8 +23,6 @@ from benchmarks.tables import markdown, put
 Row = dict[str, Any]
 LIMIT_SECONDS = 0.25
 """The limit for the 99th percentile of latency."""
-STEP = 1.12
-"""Factor from one rate to the next."""
 
 SHORT = "Good morning."
 SERVERS = ("translucent", "ctranslate2 x1", "ctranslate2 x2")
@@ -123,7 +121,7 @@ async def _search(services: Sequence[ServiceUnderTest], options: argparse.Namesp
     held_rates: dict[str, list[bool]] = {service.server.name: [] for service in services}
     rates: list[float] = []
     while climbing := [service for service in services if should_raise_rate(held_rates[service.server.name])]:
-        rates.append(options.first_rate * STEP ** len(rates))
+        rates.append(options.first_rate * options.step ** len(rates))
         tries = await _try_rate(climbing, rates[-1], options.seconds)
         rows += tries
         for name in {row["server"] for row in tries}:
@@ -253,6 +251,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=8.0, help="at each rate, two or three times")
     parser.add_argument("--first-rate", type=float, default=50.0)
+    parser.add_argument("--step", type=float, default=1.12, help="factor from one rate to the next")
     parser.add_argument("--services", nargs="*", default=list(SERVERS), help="also: translucent x2, translucent cached")
     parser.add_argument("--repeats", type=float, default=0.0, help="share of texts that came shortly before")
     parser.add_argument("--quick", action="store_true", help="rates only")
