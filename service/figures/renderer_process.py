@@ -25,11 +25,13 @@ _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
 
 
 def read(stream: BinaryIO) -> bytes | None:
-    """Return the next message, or None at the end."""
+    """Return the next message, or None at the end, also if it comes in the middle of a message."""
     header = stream.read(4)
     if len(header) < 4:
         return None
-    return stream.read(struct.unpack(">I", header)[0])
+    length = struct.unpack(">I", header)[0]
+    message = stream.read(length)
+    return message if len(message) == length else None  # the writer was killed: half a picture is none
 
 
 def write(stream: BinaryIO, *messages: bytes) -> None:

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import struct
+import subprocess
+import sys
 import threading
 from typing import Any
 from xml.etree import ElementTree
@@ -80,6 +82,32 @@ async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None
             continue
     else:
         raise AssertionError("no new process was started")
+
+
+HALF_AN_ANSWER = """
+import sys
+from service.figures.renderer_process import read, write
+read(sys.stdin.buffer)
+write(sys.stdout.buffer, b"ok")
+sys.stdout.buffer.write((1000).to_bytes(4, "big") + b"<svg"[:int(sys.argv[1])])
+"""
+
+
+@pytest.mark.parametrize("received", [0, 4])
+async def test_a_picture_that_breaks_off_is_an_error(monkeypatch: pytest.MonkeyPatch, received: int) -> None:
+    """As if the process had been killed while it wrote its answer."""
+
+    def breaks_off(_self: FigureRenderer) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", HALF_AN_ANSWER, str(received)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(FigureRenderer, "_running", breaks_off)
+    renderer = FigureRenderer()
+    try:
+        with pytest.raises(DrawingFailed):
+            await renderer.draw({}, "svg")
+    finally:
+        renderer.close()
 
 
 async def test_a_specification_that_is_none_is_refused_and_the_next_one_drawn(renderer: FigureRenderer) -> None:
