@@ -47,7 +47,7 @@ def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "b.txt").write_text("Go.\n")
     names = [str(tmp_path / name) for name in ("a.md", "b.txt")]
     run(options(*names), DocumentOptions(Limits()))
-    assert (tmp_path / "a.fr.md").read_text().startswith("# Allez.")
+    assert (tmp_path / "a.fr.md").read_text().startswith(("# Allez.", "# Va."))  # it depends on the model's version
     assert "`code`" in (tmp_path / "a.fr.md").read_text()
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
 

@@ -91,8 +91,9 @@ async def test_a_toy_takes_over_no_pair(models_and_a_toy: Path) -> None:
     registry.load()
     assert "toy" in [info.name for info in registry.models()]
     assert registry.resolve("en", "fr", "toy").name == "toy"
-    for model in (None, "bahdanau"):
-        chosen = registry.resolve("en", "fr", model)
+    default = registry.resolve("en", "fr", None)
+    assert default.name != "toy"
+    for chosen in {default, registry.resolve("en", "fr", "transformer"), registry.resolve("en", "fr", "bahdanau")}:
         await chosen.start()
         [translation] = await chosen.translate(["I lost."], TranslationOptions())
         await chosen.stop(0.0)

@@ -24,7 +24,12 @@ def server() -> Iterator[ServerProcess]:
     if not all((MODELS / name).is_dir() for name in (INTO_ENGLISH, INTO_FRENCH, INTO_GERMAN)):
         pytest.skip(f"the models of both legs are not in {MODELS}")
     options = ("--models-dir", str(MODELS), "--device", "cpu")
-    with running("-m", "service", "serve", *options, TRANSLUCENT_PIVOT="en", TRANSLUCENT_LOG_FORMAT="json") as server:
+    settings = {
+        "TRANSLUCENT_PIVOT": "en",
+        "TRANSLUCENT_DEFAULT_MODELS": f"{INTO_FRENCH},{INTO_GERMAN}",
+        "TRANSLUCENT_LOG_FORMAT": "json",
+    }
+    with running("-m", "service", "serve", *options, **settings) as server:
         server.wait_for("ready", 120)
         yield server
         server.signal()
