@@ -27,7 +27,7 @@ from service.engine import (
     ValueHandling,
 )
 from tests.support.fake_engine import DummyTranslator, info_of
-from tests.support.polling import wait_until
+from tests.support.polling import wait_until_async
 
 LONG = "".join(f"Sentence number {number}.\n" for number in range(60)).encode()
 
@@ -418,7 +418,7 @@ async def test_the_glossary_of_a_job_is_kept_until_it_is_done(tmp_path: Path) ->
     glossaries = {options.glossary.terms for _, options, _ in translator.calls}  # type: ignore[attr-defined]
     assert glossaries == {(Term("Sentence", ("Satz",)),)}
     # A job is done a moment before its files are deleted.
-    await asyncio.to_thread(wait_until, lambda: "glossary.json" not in listed(tmp_path / by_entries.id))
+    await wait_until_async(lambda: "glossary.json" not in listed(tmp_path / by_entries.id))
     await runner.stop()
 
 
