@@ -43,11 +43,11 @@ def test_a_translation_lies_beside_its_document_and_overwrites_nothing(tmp_path:
 
 
 def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.md").write_text("# Go.\n\n`code`\n")
+    (tmp_path / "a.md").write_text("# I lost.\n\n`code`\n")
     (tmp_path / "b.txt").write_text("Go.\n")
     names = [str(tmp_path / name) for name in ("a.md", "b.txt")]
     run(options(*names), DocumentOptions(Limits()))
-    assert (tmp_path / "a.fr.md").read_text().startswith(("# Allez.", "# Va."))  # it depends on the model's version
+    assert (tmp_path / "a.fr.md").read_text().startswith("# J'ai perdu.")
     assert "`code`" in (tmp_path / "a.fr.md").read_text()
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
 
