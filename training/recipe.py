@@ -182,6 +182,8 @@ class OptimisationConfig(Section):
     """Most tokens of each side of a batch, including padding, in each process."""
     accumulate: int = Field(1, ge=1)
     """Batches that are accumulated for one update; each batch and each process has the same weight."""
+    optimiser: Literal["adam", "muon"] = "adam"
+    """``muon``: Muon for the matrices, Adam for embeddings, biases and layer norms."""
     max_updates: int = Field(100_000, ge=1)
     peak_rate: float = Field(1e-3, gt=0)
     """Learning rate at the end of the warm-up; afterwards it falls with the inverse square root of the update."""

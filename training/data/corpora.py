@@ -10,10 +10,11 @@ from training.data.errors import CorpusError
 
 Languages = tuple[str, str]
 
-Format = Literal["columns", "moses", "lines", "unpublished"]
+Format = Literal["columns", "moses", "lines", "unpublished", "own"]
 """``columns``: a zip with one tab-separated file (English first, further columns ignored). ``moses``: a zip with
 two line-aligned files that end in the languages' codes. ``lines``: two line-aligned files. ``unpublished``: sentence
-pairs were cut out of the named source and no archive of them is public, so only a mirror can be read."""
+pairs were cut out of the named source and no archive of them is public, so only a mirror can be read. ``own``: text
+that is part of this project (``training.data.own_text``)."""
 
 OPUS = "https://object.pouta.csc.fi"
 MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1"
@@ -180,6 +181,15 @@ _MIRRORED = (
 )
 
 _LISTED = (
+    Corpus(
+        name="everyday",
+        format="own",
+        licence="CC0-1.0",
+        credit="written for this project: training/text",
+        downloads={EN_FR: (), EN_DE: (), ("fr", "de"): ()},
+        mirror="",
+        note="Everyday text by topic, in three languages.",
+    ),
     Corpus(
         name="tatoeba",
         format="columns",

@@ -14,6 +14,7 @@ from training.data.cleaning import Pair
 from training.data.corpora import Corpus, find_corpus
 from training.data.download import fetch
 from training.data.errors import CorpusError
+from training.data.own_text import own_pairs
 
 
 def read_corpus(
@@ -26,7 +27,9 @@ def read_corpus(
     """
     corpus = find_corpus(name)
     languages = corpus.languages(source_language, target_language)
-    if mirror is not None:
+    if corpus.format == "own":
+        pairs = own_pairs(*languages)
+    elif mirror is not None:
         pairs = _from_mirror(corpus, languages, mirror)
     elif corpus.format == "unpublished":
         origin = corpus.downloads[languages][0].address

@@ -149,7 +149,7 @@ class TranslationModule(lightning.LightningModule):
         return found
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """Return Adam with the paper's schedule (1706.03762, section 5.3), or AdamW if there is weight decay."""
+        """Return the recipe's optimiser with the paper's schedule (1706.03762, section 5.3)."""
         config = self.recipe.optimisation
         optimiser = make_optimiser(self.network, config, fused=self._may_fuse())
         schedule = torch.optim.lr_scheduler.LambdaLR(
