@@ -7,6 +7,7 @@ numbers refer to a list of the format's own objects: run properties, elements, o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -158,15 +159,18 @@ def closing_tags(tags: Sequence[str]) -> dict[int, int]:
     """Return the number of the closing tag of each opening tag that has one, properly nested."""
     closing: dict[int, int] = {}
     stack: list[tuple[int, str]] = []
+    waiting: Counter[str] = Counter()  # the names in the stack
     for number, tag in enumerate(tags):
         named = NAME.match(tag)
         if named is None or tag.endswith("/>"):
             continue
         if not named[1]:
             stack.append((number, named[2]))
-        elif any(name == named[2] for _, name in stack):
+            waiting[named[2]] += 1
+        elif waiting[named[2]]:
             while stack:
                 opener, name = stack.pop()
+                waiting[name] -= 1
                 if name == named[2]:
                     closing[opener] = number
                     break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,6 @@ from service.engine import (
 WINDOW_CHARACTERS = 1500
 WINDOW_SEGMENTS = 16
 RETRY_SECONDS = 1.0
-OUTER_BLANKS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 class TextTranslator(Protocol):
@@ -94,8 +92,7 @@ async def translate_window(
 async def _translated(
     translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
 ) -> list[Translated]:
-    stripped = [OUTER_BLANKS.fullmatch(segment) for segment in segments]
-    inner = [found[2] if found else "" for found in stripped]
+    inner = [segment.strip() for segment in segments]
     keep_values = options.values != "off"
     documents = await TEXT_POOL.run(lambda: [markup.prepare(text, keep_values=keep_values) for text in inner])
     units = markup.units_of(documents)
@@ -112,9 +109,15 @@ async def _translated(
     waiting = iter(ordered)
     qualities = [_mean(islice(waiting, len(markup.units_of([document])))) for document in documents]
     return [
-        Translated(f"{blanks[1]}{text}{blanks[3]}" if blanks else text, quality)
-        for blanks, text, quality in zip(stripped, written, qualities, strict=True)
+        Translated(_in_blanks(segment, text), quality)
+        for segment, text, quality in zip(segments, written, qualities, strict=True)
     ]
+
+
+def _in_blanks(segment: str, text: str) -> str:
+    """Return a text between the blanks that are around a segment."""
+    before = len(segment) - len(segment.lstrip())
+    return segment[:before] + text + segment[max(before, len(segment.rstrip())) :]
 
 
 def _mean(parts: Iterable[Translation]) -> float | None:

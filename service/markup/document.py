@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from html import unescape
 
-from service.markup.tokens import HtmlToken, scan
+from service.markup.tokens import HtmlToken, scan, unescape
 
 INLINE_NAMES = (
     "a abbr acronym b bdi bdo big cite data del dfn em font i ins kbd label mark q s samp small span strike strong sub "

@@ -5,10 +5,10 @@ Python's own parser takes minutes for some hundred kilobytes of unclosed tags, w
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import unescape
 from typing import Literal
 
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
@@ -35,6 +35,14 @@ class HtmlToken:
     def untranslated(self) -> bool:
         """Return whether a tag says that its content must not be translated."""
         return NO_TRANSLATION.search(self.text) is not None
+
+
+_NO_CHARACTER = re.compile(r"&#(?:0*+\d{8,}|[xX]0*+[0-9a-fA-F]{7,})")
+
+
+def unescape(text: str) -> str:
+    """Return text with its character references resolved; a number that is no character becomes U+FFFD."""
+    return html.unescape(_NO_CHARACTER.sub("&#x110000", text) if "&#" in text else text)
 
 
 def scan(document: str) -> Iterator[HtmlToken]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import textwrap
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import unescape
 
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument
 from service.documents.format import ReadOptions
 from service.documents.fragments import Tags, as_it_is, from_markup, has_words, render
 from service.markup.document import escape
+from service.markup.tokens import unescape
 
 TIMING = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}")
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
@@ -71,9 +72,9 @@ class SubtitleDocument:
 
     def _turns(self, first: int, last: int) -> list[Turn]:
         dashes = [DASH.match(line) for line in self._lines[first:last]]
-        begins = [number for number, dash in enumerate(dashes, start=first) if dash]
+        begins = {number for number, dash in enumerate(dashes, start=first) if dash}
         if len(begins) < 2:  # one dash may be a sentence that is broken off
-            begins = []
+            begins = set()
         starts = sorted({first, *begins})
         return [
             self._turn(start, self._lines[start:stop], start in begins)
@@ -106,7 +107,11 @@ def balanced(text: str, count: int) -> list[str]:
     if count < 2:
         return [text]
     joined = TAG.sub(lambda tag: tag[0].replace(" ", "\0"), text)
-    width = max(1, -(-len(joined) // count))
-    while len(lines := textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)) > count:
-        width += 1
-    return [line.replace("\0", " ") for line in lines] or [""]
+
+    def wrapped(width: int) -> list[str]:
+        return textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)
+
+    least = max(1, -(-len(joined) // count))
+    widths = range(least, max(least, len(joined)) + 1)
+    width = widths[bisect_left(widths, True, key=lambda each: len(wrapped(each)) <= count)]
+    return [line.replace("\0", " ") for line in wrapped(width)] or [""]

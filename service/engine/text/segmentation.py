@@ -5,13 +5,14 @@ The functions have no side effects and read no clock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from service.bundle.wrapping import Segment, Span, cut_sentence, outside, trimmed, whole_text, wrap
+from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmented_text import SegmentedText
 from service.engine.text.segmenter import list_marker, split_sentences
-from service.engine.text.short_strings import may_be_short, short_string
+from service.engine.text.short_strings import ShortString, may_be_short, short_string
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.values.finder import ValueRules, find_values
@@ -34,7 +35,7 @@ class SegmentationOptions:
 
 def _in_text(segmented: SegmentedText, number: int) -> Sequence[Value]:
     """Return the values of a segment, at their places in it."""
-    values, short = segmented.valued[number].values, segmented.short
+    values, short = segmented.valued[number].values, segmented.short.get(number)
     if short is None:
         return values
     spans = [short.span(value.start, value.end) for value in values]
@@ -50,11 +51,34 @@ def segment_text(
     """
     check_text(text)
     tokenizers = Tokenizers(tokenizer, target or tokenizer)
-    if segmentation.values is not None and may_be_short(text):
-        short = _short(text, tokenizers, segmentation, segmentation.values)
+    rules = segmentation.values
+    if rules is not None and may_be_short(text):
+        short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
         if short is not None:
             return short
+    if rules is not None and may_be_respelled(text):
+        return _respelled(text, tokenizers, segmentation, rules)
     return _segmented(text, tokenizers, segmentation)
+
+
+def _respelled(
+    text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, rules: ValueRules
+) -> SegmentedText:
+    """Return a text of which some sentences are read in another spelling: those in capitals, for example."""
+    values = _values(text, segmentation)
+    spans = split_sentences(text, segmentation.language, values) if segmentation.split else whole_text(text)
+    if not any(respelled(text[start:end], (rules.source, rules.target), tokenizers.source) for start, end in spans):
+        return _segmented(text, tokenizers, segmentation)
+    segments: list[Segment] = []
+    valued: dict[int, ValuedSentence] = {}
+    short: dict[int, ShortString] = {}
+    for start, end in spans:
+        own, alone = text[start:end], replace(segmentation, split=False)
+        part = _read_otherwise(respelled, own, tokenizers, alone, rules) or _segmented(own, tokenizers, alone)
+        valued |= {len(segments) + number: sentence for number, sentence in part.valued.items()}
+        short |= {len(segments) + number: string for number, string in part.short.items()}
+        segments += [Segment(each.start + start, each.end + start, each.ids) for each in part.segments]
+    return SegmentedText(text, tuple(segments), valued, short)
 
 
 def _segmented(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> SegmentedText:
@@ -77,23 +101,27 @@ def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:
     return values
 
 
-def _short(
-    text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, rules: ValueRules
+def _read_otherwise(
+    read_as: Callable[..., ShortString | None],
+    text: str,
+    tokenizers: Tokenizers,
+    segmentation: SegmentationOptions,
+    rules: ValueRules,
 ) -> SegmentedText | None:
-    """Return a short string as one segment; None for any other text."""
+    """Return a text that the model reads in another form as one segment; None for any other text."""
     start = list_marker(text)
     spans = trimmed(text, start, len(text))
     if not spans:
         return None
     [(start, end)] = spans
     string = text[start:end]
-    short = short_string(string, (rules.source, rules.target), tokenizers.source, _values(string, segmentation))
+    short = read_as(string, (rules.source, rules.target), tokenizers.source, _values(string, segmentation))
     if short is None:
         return None
     read = _segmented(short.read, tokenizers, replace(segmentation, split=False))
     if read.spans != [(0, len(short.read))]:
         return None
-    return SegmentedText(text, (Segment(start, end, read.segments[0].ids),), read.valued, short)
+    return SegmentedText(text, (Segment(start, end, read.segments[0].ids),), read.valued, {0: short})
 
 
 def _with_values(

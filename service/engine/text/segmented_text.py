@@ -26,7 +26,9 @@ class SegmentedText:
     text: str
     segments: tuple[Segment, ...]
     valued: Mapping[int, ValuedSentence] = field(default_factory=dict)  # the segments with values, by their number
-    short: ShortString | None = None  # how the only segment is read and written; the values are those of what is read
+    short: Mapping[int, ShortString] = field(
+        default_factory=dict
+    )  # the segments whose values are those of what is read
 
     def constraints(self, number: int) -> ValueConstraints | None:
         """Return the values that the translation of a segment must hold, if it has any."""
@@ -35,15 +37,15 @@ class SegmentedText:
 
     def source_tokens(self, number: int, tokenizer: Tokenizer) -> tuple[Token, ...]:
         """Return the tokens of a segment, located in the text."""
-        segment = self.segments[number]
-        shift = segment.start if self.short is None else 0
+        segment, short = self.segments[number], self.short.get(number)
+        shift = segment.start if short is None else 0
         if number in self.valued:
             tokens = self.valued[number].source_tokens(tokenizer, shift)
-        elif self.short is not None:
-            tokens = tokenizer.tokens(self.short.read)
+        elif short is not None:
+            tokens = tokenizer.tokens(short.read)
         else:
             return tokenizer.tokens(self.text[segment.start : segment.end], shift)
-        return tokens if self.short is None else self.short.source_tokens(tokens, segment.start)
+        return tokens if short is None else short.source_tokens(tokens, segment.start)
 
     def is_well_placed(self, number: int, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
         """Return whether a translation of a segment holds all of its values, none of them after its end."""
@@ -55,14 +57,14 @@ class SegmentedText:
 
     def locate(self, number: int, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
         """Return the text of a segment's translation and the range of each token; `shift` is added to every span."""
-        own = shift if self.short is None else 0
-        valued = self.valued.get(number)
+        short, valued = self.short.get(number), self.valued.get(number)
+        own = shift if short is None else 0
         decoded = tokenizer.locate(ids, own) if valued is None else valued.locate(ids, tokenizer, own)
-        return decoded if self.short is None else self.short.write(decoded, shift)
+        return decoded if short is None else short.write(decoded, shift)
 
     def translated(self, number: int, ids: Sequence[int], tokenizer: Tokenizer) -> str:
         """Return the text of a segment's translation: that of `locate`."""
-        plain = self.short is None and number not in self.valued
+        plain = number not in self.short and number not in self.valued
         return tokenizer.decode(ids) if plain else self.locate(number, ids, tokenizer).text
 
     def reading_terms(self, number: int, tokenizers: Tokenizers, terms: TermReading = "target") -> SegmentedText:
@@ -83,11 +85,12 @@ class SegmentedText:
     def only(self, number: int) -> SegmentedText:
         """Return the same text with one of its segments alone."""
         valued = {0: self.valued[number]} if number in self.valued else {}
-        return SegmentedText(self.text, (self.segments[number],), valued, self.short)
+        short = {0: self.short[number]} if number in self.short else {}
+        return SegmentedText(self.text, (self.segments[number],), valued, short)
 
     def is_checked(self, number: int) -> bool:
         """Return whether what the search finds for a segment is not final: it has values, or is a short string."""
-        return number in self.valued or self.short is not None
+        return number in self.valued or number in self.short
 
     @property
     def spans(self) -> list[Span]:

@@ -1,0 +1,88 @@
+"""Sentences that are read in another spelling: in capitals, or in small letters with a space before the final mark.
+
+Models have seldom seen them. A sentence in capitals is read in small ones, and its translation is written in capitals;
+``go .`` is read as ``Go.``. The functions have no side effects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from service.engine.text.replacements import replaced
+from service.engine.text.short_strings import ShortString, Words
+from service.engine.values.value import Kind, Value
+
+CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
+LONGEST_ACRONYM = 5
+_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
+_SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
+_SENTENCE_END = frozenset(".!?…")
+_SMALL_I = re.compile(r"\bi\b(?!\.)")
+
+
+def may_be_respelled(text: str) -> bool:
+    """Return whether a text may have such a sentence; other texts pay no more than this for it."""
+    end = text.rstrip()[-1:]
+    return _CAPITALS.search(text) is not None or (end in _SENTENCE_END and end != "" and _is_careless(text))
+
+
+def _is_careless(text: str) -> bool:
+    return (text[:1].islower() and text.islower()) or text.rstrip().rstrip(".!?…")[-1:].isspace()
+
+
+def respelled(
+    text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()
+) -> ShortString | None:
+    """Return how a sentence is read and written if it is respelled; None for any other.
+
+    ``languages`` are those of the text and of its translation; ``values`` of the text are left alone.
+    """
+    protected = [(value.start, value.end) for value in values]
+    words = [
+        word
+        for word in _WORD.finditer(text)
+        if not any(word.start() < end and start < word.end() for start, end in protected)
+    ]
+    capitals = _is_in_capitals([word[0] for word in words], tokenizer)
+    english = languages[0].partition("-")[0].lower() == "en"
+    read = text
+    if capitals:
+        for number, word in enumerate(words):
+            read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
+    elif text[-1:] in _SENTENCE_END and words and words[0].start() == 0 and text.islower():
+        read = text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else text
+    if english and read != text:
+        read = _SMALL_I.sub("I", read)
+    french = languages[0].partition("-")[0].lower() == "fr"
+    mark = (_SPACED_STOP if french else _SPACED_MARK).search(read)
+    if read == text and mark is None:
+        return None
+    read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
+    kept = tuple(value.written for value in values if value.kind is not Kind.TERM)
+    return ShortString(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+
+
+def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
+    """Return whether words are in capitals, and not one acronym alone."""
+    letters = "".join(words)
+    upper = sum(map(str.isupper, letters))
+    if upper < max(2, CAPITAL_SHARE * sum(map(str.isalpha, letters))):
+        return False
+    if len(words) > 1:
+        return True
+    return len(letters) > LONGEST_ACRONYM or len(tokenizer.word(letters.lower())) == 1
+
+
+def _small(word: str, first: bool, tokenizer: Words) -> str:
+    """Return a word in the spelling that the vocabulary knows best; it keeps its length."""
+    low = word.lower()
+    if len(low) != len(word):
+        return word
+    capital = word[:1] + low[1:]
+    small, named, upper = (len(tokenizer.word(each)) for each in (low, capital, word))
+    if upper < min(small, named) and len(word) > 1:
+        return word
+    return capital if first or named < small else low
