@@ -19,6 +19,14 @@ _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
 _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
+_ENGLISH_NAMES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february april june july august september october "
+    "november december africa african america american asia asian australia australian austria austrian belgium belgian "
+    "berlin boston brazil britain british canada canadian china chinese christmas dutch easter egypt england english "
+    "europe european france french german germany greece greek india indian ireland irish israel italian italy japan "
+    "japanese jewish john korea korean latin london mary mexico muslim paris poland russia russian scotland spain "
+    "spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube".split()
+)
 _SENTENCE_END = frozenset(".!?…")
 _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
@@ -53,7 +61,8 @@ def respelled(
         for number, word in enumerate(words):
             read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
     elif text[-1:] in _SENTENCE_END and words and words[0].start() == 0 and text.islower():
-        read = text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else text
+        for number, word in enumerate(words):
+            read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
     if english and read != text:
         read = _SMALL_I.sub("I", read)
     french = languages[0].partition("-")[0].lower() == "fr"
@@ -79,10 +88,11 @@ def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
 def _small(word: str, first: bool, tokenizer: Words) -> str:
     """Return a word in the spelling that the vocabulary knows best; it keeps its length."""
     low = word.lower()
-    if len(low) != len(word):
+    if len(low) != len(word) or len(word[:1].upper()) != 1:
         return word
-    capital = word[:1] + low[1:]
-    small, named, upper = (len(tokenizer.word(each)) for each in (low, capital, word))
-    if upper < min(small, named) and len(word) > 1:
+    capital = word[:1].upper() + low[1:]
+    ids = {each: tokenizer.word(each) for each in (low, capital, word)}
+    if len(word) > 1 and len(ids[word]) < min(len(ids[low]), len(ids[capital])):
         return word
-    return capital if first or named < small else low
+    known = len(ids[capital]) < len(ids[low]) or low.partition("'")[0] in _ENGLISH_NAMES
+    return capital if first or known else low

@@ -67,13 +67,25 @@ def _respelled(
     """Return a text of which some sentences are read in another spelling: those in capitals, for example."""
     values = _values(text, segmentation)
     spans = split_sentences(text, segmentation.language, values) if segmentation.split else whole_text(text)
-    if not any(respelled(text[start:end], (rules.source, rules.target), tokenizers.source) for start, end in spans):
+    alone = replace(segmentation, split=False)
+    parts: list[Span] = []
+    found = False
+    for start, end in spans:
+        spelled = respelled(text[start:end], (rules.source, rules.target), tokenizers.source)
+        if spelled is None:
+            parts.append((start, end))
+            continue
+        found = True
+        read = _segmented(spelled.read, tokenizers, alone)
+        within = (spelled.span(*span) for span in read.spans)
+        parts += [(start + begin, start + finish) for begin, finish in within]
+    if not found:
         return _segmented(text, tokenizers, segmentation)
     segments: list[Segment] = []
     valued: dict[int, ValuedSentence] = {}
     short: dict[int, ShortString] = {}
-    for start, end in spans:
-        own, alone = text[start:end], replace(segmentation, split=False)
+    for start, end in parts:
+        own = text[start:end]
         part = _read_otherwise(respelled, own, tokenizers, alone, rules) or _segmented(own, tokenizers, alone)
         valued |= {len(segments) + number: sentence for number, sentence in part.valued.items()}
         short |= {len(segments) + number: string for number, string in part.short.items()}
