@@ -31,8 +31,17 @@ class DocumentOptions:
 
 
 def are_documents(arguments: Sequence[str]) -> bool:
-    """Return whether arguments are names of documents; raise InvalidOption if only some of them are."""
+    """Return whether arguments are names of documents.
+
+    Raise InvalidOption if only some of them are, if a document is missing, or if a file is of an unknown type.
+    """
     found = [extension_of(each) in known_extensions() and Path(each).is_file() for each in arguments]
+    for name, is_document in zip(arguments, found, strict=True):
+        if not is_document and not any(map(str.isspace, name)):
+            if extension_of(name) in known_extensions() and Path(name).stem:
+                raise InvalidOption(f"There is no file {name}.")
+            if "." in name[1:-1] and Path(name).is_file():
+                format_of(name)
     if any(found) and not all(found):
         raise InvalidOption("Give documents or texts, not both.")
     return bool(found) and all(found)

@@ -24,10 +24,19 @@ def test_files_are_documents_and_anything_else_is_text(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("Go.\n")
     assert are_documents([str(file)])
-    assert not are_documents(["I lost.", "nothing.txt"])
+    assert not are_documents(["I lost.", "See you at 3.30"])
     assert not are_documents([])
     with pytest.raises(InvalidOption, match="not both"):
         are_documents([str(file), "I lost."])
+
+
+def test_a_missing_file_or_an_unknown_type_is_an_error_and_not_a_text(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match=r"There is no file report\.docx"):
+        are_documents(["report.docx"])
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"\x89PNG")
+    with pytest.raises(UnsupportedDocument):
+        are_documents([str(picture)])
 
 
 def test_a_translation_lies_beside_its_document_and_overwrites_nothing(tmp_path: Path) -> None:

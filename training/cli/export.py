@@ -10,7 +10,7 @@ import typer
 
 from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
-from training.export.bundle import ExportOptions, export_bundle
+from training.export.bundle import ExportOptions, export_bundle, require_replaceable
 from training.export.calibrate import calibration_pairs
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.shortlist import Shortlist, learn_shortlist
@@ -31,7 +31,9 @@ AlignmentFile = Annotated[
 
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, e.g. runs/transformer-en-fr.")],
-    output: Annotated[Path, typer.Option(help="Folder of the bundle, e.g. models/transformer-en-fr; it is replaced.")],
+    output: Annotated[
+        Path, typer.Option(help="Folder of the bundle, e.g. models/transformer-en-fr; a bundle there is replaced.")
+    ],
     version: Annotated[
         str | None, typer.Option(help="The model's version. Default: one more than that of the bundle it replaces.")
     ] = None,
@@ -60,6 +62,7 @@ def export(
     ] = True,
 ) -> None:
     """Write the bundle that the service loads; refuse if ONNX and PyTorch disagree."""
+    require_replaceable(output)
     folder = RunFolder(run)
     trained = load_trained(run, weights)
     precisions: tuple[Precision, ...] = ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")

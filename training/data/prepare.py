@@ -74,6 +74,11 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
         kept, held = split(pairs, everywhere)
         training[config.name] = list(joins(kept, config.join, recipe.cleaning.longest(config.max_words), recipe.seed))
         development += [(config.name, pair) for pair in split(held, own)[1]]
+    if not any(training.values()):
+        raise PreparedError(
+            f"recipe {recipe.name}: every pair is development data, and none is left to train on: give more text, or a "
+            "lower `development`"
+        )
     tokenizer = _vocabulary(recipe, training, texts)
     for corpus in recipe.corpora:
         if corpus.variants_of is not None and corpus.max_pairs is not None:

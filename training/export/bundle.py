@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 from torch import nn
 
+from service.bundle.load import is_bundle
 from service.bundle.manifest import (
     FLOAT_WEIGHTS_NAME,
     TARGET_TOKENIZER_NAME,
@@ -102,11 +102,13 @@ def write_bundle(
     out_dir: Path,
     options: ExportOptions,
 ) -> Path:
-    """Write a network's bundle into ``out_dir``, which is replaced, and return that folder.
+    """Write a network's bundle into ``out_dir``, where a bundle is replaced, and return that folder.
 
     ``pairs``: development sentences as token ids with end tokens (about 200 are enough). They calibrate int8, and ONNX
-    and PyTorch are compared on them. Raises ParityError if the two disagree; ``out_dir`` then stays unchanged.
+    and PyTorch are compared on them. Raises ParityError if the two disagree, and FileExistsError if ``out_dir`` holds
+    anything but a bundle; it then stays unchanged.
     """
+    require_replaceable(out_dir)
     assert isinstance(network, nn.Module)
     network.eval()
     out_dir.parent.mkdir(parents=True, exist_ok=True)
@@ -127,9 +129,18 @@ def write_bundle(
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
         if out_dir.exists():
-            shutil.rmtree(out_dir)
+            out_dir.rename(Path(name) / "replaced")  # deleted with the temporary folder
         folder.rename(out_dir)
     return out_dir
+
+
+def require_replaceable(out_dir: Path) -> None:
+    """Raise FileExistsError if something other than a bundle, or an empty folder, is in the place of a new bundle."""
+    if not out_dir.exists() or (out_dir.is_dir() and not any(out_dir.iterdir())):
+        return
+    known = out_dir.is_dir() and is_bundle(out_dir) and not any(each.is_dir() for each in out_dir.iterdir())
+    if not known or out_dir.resolve() == Path.cwd():
+        raise FileExistsError(f"{out_dir} exists and is no bundle, so it is not replaced: name a new folder in it")
 
 
 def _compare(

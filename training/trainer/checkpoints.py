@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from zipfile import is_zipfile
 
 import torch
 from tokenizers import Tokenizer
@@ -18,9 +19,19 @@ Parameters = dict[str, torch.Tensor]
 
 
 def newest_checkpoint(folder: RunFolder) -> Path | None:
-    """Return the checkpoint of the latest update, or None in a fresh folder."""
-    found = list(folder.checkpoints.glob("[0-9]*.ckpt"))
-    return max(found, key=lambda path: int(path.stem)) if found else None
+    """Return the whole checkpoint of the latest update, or None in a fresh folder."""
+    found = whole_checkpoints(folder)
+    return found[-1] if found else None
+
+
+def whole_checkpoints(folder: RunFolder) -> list[Path]:
+    """Return the checkpoints by update, without those whose end is missing: a full disk cuts a file off."""
+    return sorted(filter(is_zipfile, folder.checkpoints.glob("[0-9]*.ckpt")), key=lambda path: int(path.stem))
+
+
+def damaged_checkpoints(folder: RunFolder) -> list[Path]:
+    """Return the checkpoints that cannot be read."""
+    return sorted({*folder.checkpoints.glob("[0-9]*.ckpt")} - {*whole_checkpoints(folder)})
 
 
 def trained_parameters(folder: RunFolder) -> Path | None:
@@ -57,7 +68,7 @@ def average_checkpoints(folder: RunFolder, last: int) -> Parameters:
 
     Older ones may be there from before a change of ``keep_checkpoints``. Raises FileNotFoundError if there is none.
     """
-    paths = sorted(folder.checkpoints.glob("[0-9]*.ckpt"), key=lambda path: int(path.stem))[-last:]
+    paths = whole_checkpoints(folder)[-last:]
     if not paths:
         raise FileNotFoundError(f"no checkpoint in {folder.checkpoints}: train first")
     total: Parameters = {}

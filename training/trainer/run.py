@@ -20,7 +20,7 @@ from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages, unrecorded_stage
 from training.trainer.callbacks import AttentionPictures, RunLog, Speed
-from training.trainer.checkpoints import newest_checkpoint, write_average
+from training.trainer.checkpoints import damaged_checkpoints, newest_checkpoint, write_average
 from training.trainer.data import PairData
 from training.trainer.log import open_log, tell
 from training.trainer.module import TranslationModule, batch_losses
@@ -55,6 +55,8 @@ def train(
     open_log(folder)
     for warning in before.warnings:
         tell(folder, warning)
+    for path in damaged_checkpoints(folder):
+        tell(folder, f"{path} is damaged and left out: its end is missing")
     tokenizer = folder.load_tokenizer()
     module = TranslationModule(recipe, tokenizer, folder.load_development())
     module.fingerprint = before.fingerprint

@@ -11,7 +11,6 @@ from service.engine.types import Translation
 LONGEST = 60  # characters of a text that is checked
 MOST_WORDS = 6
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_END = re.compile(r"[.!?:…]*$")
 _SAME_END = {"...": "…", "。": "."}
 
 
@@ -68,8 +67,8 @@ def _repeats(words: list[str]) -> bool:
 
 
 def _end_of(text: str) -> str:
-    end = _END.search(text.rstrip("\"'»”’)] "))
-    found = end[0] if end else ""
+    text = text.rstrip("\"'»”’)] ")
+    found = text[len(text.rstrip(".!?:…")) :]
     return _SAME_END.get(found, found[-1:])
 
 

@@ -19,14 +19,15 @@ _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
 _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
-_ENGLISH_NAMES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february april june july august september october "
-    "november december africa african america american asia asian australia australian austria austrian belgium belgian "
-    "berlin boston brazil britain british canada canadian china chinese christmas dutch easter egypt england english "
-    "europe european france french german germany greece greek india indian ireland irish israel italian italy japan "
-    "japanese jewish john korea korean latin london mary mexico muslim paris poland russia russian scotland spain "
-    "spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube".split()
-)
+_ENGLISH_NAMES = """
+monday tuesday wednesday thursday friday saturday sunday january february april june july august september
+october november december africa african america american asia asian australia australian austria austrian
+belgium belgian berlin boston brazil britain british canada canadian china chinese christmas dutch easter
+egypt england english europe european france french german germany greece greek india indian ireland irish
+israel italian italy japan japanese jewish john korea korean latin london mary mexico muslim paris poland
+russia russian scotland spain spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube
+"""
+_NAMES = frozenset(_ENGLISH_NAMES.split())
 _SENTENCE_END = frozenset(".!?…")
 _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
@@ -57,10 +58,7 @@ def respelled(
     capitals = _is_in_capitals([word[0] for word in words], tokenizer)
     english = languages[0].partition("-")[0].lower() == "en"
     read = text
-    if capitals:
-        for number, word in enumerate(words):
-            read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
-    elif text[-1:] in _SENTENCE_END and words and words[0].start() == 0 and text.islower():
+    if capitals or (text[-1:] in _SENTENCE_END and words and words[0].start() == 0 and text.islower()):
         for number, word in enumerate(words):
             read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
     if english and read != text:
@@ -94,5 +92,5 @@ def _small(word: str, first: bool, tokenizer: Words) -> str:
     ids = {each: tokenizer.word(each) for each in (low, capital, word)}
     if len(word) > 1 and len(ids[word]) < min(len(ids[low]), len(ids[capital])):
         return word
-    known = len(ids[capital]) < len(ids[low]) or low.partition("'")[0] in _ENGLISH_NAMES
+    known = len(ids[capital]) < len(ids[low]) or low.partition("'")[0] in _NAMES
     return capital if first or known else low

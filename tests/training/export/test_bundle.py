@@ -28,7 +28,7 @@ from training.cli.export import next_version
 from training.data.batching import Batch
 from training.data.subwords import train_tokenizer
 from training.export import parity
-from training.export.bundle import ExportOptions, export_bundle
+from training.export.bundle import ExportOptions, export_bundle, require_replaceable
 from training.export.card import recipe_text
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
 from training.export.parity import ParityError, half_provider, torch_reference
@@ -152,7 +152,7 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
     config, vocabulary = transformer(), tokenizer.get_vocab_size()
     out = tmp_path / "models" / "tiny"
     out.mkdir(parents=True)
-    (out / "old").write_text("kept")
+    (out / "manifest.json").write_text("kept")
     monkeypatch.setattr(
         "training.export.transformer_parameters.sinusoidal_positions", lambda n, w, layout: torch.zeros(n, w)
     )
@@ -166,7 +166,7 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
             ExportOptions(card=CARD, precisions=("int8",), limits=LOOSE),
         )
     assert [path.name for path in out.parent.iterdir()] == ["tiny"]
-    assert (out / "old").read_text() == "kept"
+    assert (out / "manifest.json").read_text() == "kept"
 
 
 def test_the_manifest_says_what_was_compared(folder: Path) -> None:
@@ -343,3 +343,15 @@ def test_a_card_names_files_without_the_folders_they_lay_in() -> None:
     assert (again.corpora[0].path, again.corpora[0].licence) == (Path("own.tsv"), "CC0")
     assert again.start_from == Path("old")
     assert again.network == recipe.network
+
+
+def test_only_a_bundle_is_replaced(folder: Path, tmp_path: Path) -> None:
+    require_replaceable(tmp_path / "new")
+    require_replaceable(tmp_path)
+    require_replaceable(folder)
+    thesis = tmp_path / "thesis" / "notes.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("years of work")
+    for place in (tmp_path, thesis.parent, thesis):
+        with pytest.raises(FileExistsError, match="not replaced"):
+            require_replaceable(place)
