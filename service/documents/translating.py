@@ -109,12 +109,12 @@ async def _translated(
     waiting = iter(ordered)
     qualities = [_mean(islice(waiting, len(markup.units_of([document])))) for document in documents]
     return [
-        Translated(_in_blanks(segment, text), quality)
+        Translated(in_blanks(segment, text), quality)
         for segment, text, quality in zip(segments, written, qualities, strict=True)
     ]
 
 
-def _in_blanks(segment: str, text: str) -> str:
+def in_blanks(segment: str, text: str) -> str:
     """Return a text between the blanks that are around a segment."""
     before = len(segment) - len(segment.lstrip())
     return segment[:before] + text + segment[max(before, len(segment.rstrip())) :]

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from service.documents.format import ReadOptions
+from service.documents.limits import Limits
+from service.documents.registry import format_of
+from service.documents.translating import in_blanks
 from service.engine.text.nfc import LONGEST_RUN, normalize_nfc
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from tests.robustness.inputs import ADVERSARIAL
@@ -61,6 +65,44 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     with running("-m", "service", "serve", "--device", "cpu", TRANSLUCENT_MODELS_DIR=str(folder)) as server:
         server.wait_for("ready")
         yield server
+
+
+@pytest.mark.parametrize("text", ["<" + "a-" * 50_000, "@/" * 50_000 + "^", "<a " + "translate=no " * 700])
+async def test_a_text_of_almost_values_is_refused_or_translated_at_once(server: ServerProcess, text: str) -> None:
+    """A name of 40 kB in a tag held the event loop up for 14 seconds."""
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        begun = time.monotonic()
+        answer = await client.post("/translate", json={"q": text, "source": "en", "target": "fr"})
+    assert answer.status_code in (200, 400, 413)
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHi " + "<i>" * 20_000 + "</b>" * 20_000 + "\n"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n" + "- a\n" * 20_000),
+        ("a.po", 'msgid "a %' + "0" * 40_000 + '"\nmsgstr ""\n'),
+        ("a.po", 'msgid "Hi ' + "<i>" * 20_000 + "</b>" * 20_000 + '"\nmsgstr ""\n'),
+        ("a.html", "<p>Hi &#" + "9" * 5_000 + ";</p>"),
+        ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHi &#" + "9" * 5_000 + ";\n"),
+    ],
+    ids=["tags", "dashes", "zeros", "tags of a catalogue", "nines", "nines of a subtitle"],
+)
+def test_a_document_is_read_in_linear_time(name: str, content: str) -> None:
+    begun = time.process_time()
+    document = format_of(name).read(content.encode(), ReadOptions("fr", Limits()))
+    document.write(list(document.segments))
+    assert time.process_time() - begun < 5  # a second; the square of the length took minutes
+
+
+@pytest.mark.parametrize("blanks", [40_000])
+async def test_many_blanks_around_and_in_a_segment_are_kept_at_once(blanks: int) -> None:
+    begun = time.process_time()
+    segment = "  Hello" + " " * blanks + "there.\n"
+    assert in_blanks(segment, "x") == "  x\n"
+    assert in_blanks(" " * blanks, "") == " " * blanks
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize("path", ["/translate", "/attention"])

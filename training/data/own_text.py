@@ -26,10 +26,11 @@ class Triple(NamedTuple):
 def topics() -> dict[str, list[Triple]]:
     """Return the triples of each topic, in the order of names; raises CorpusError for a line of another shape."""
     paths = sorted(files("training").joinpath("text").iterdir(), key=lambda path: path.name)
-    return {path.name.removesuffix(".tsv"): _read(path) for path in paths if path.name.endswith(".tsv")}
+    return {path.name.removesuffix(".tsv"): read_topic(path) for path in paths if path.name.endswith(".tsv")}
 
 
-def _read(path: Traversable) -> list[Triple]:
+def read_topic(path: Traversable) -> list[Triple]:
+    """Return the triples of a file; raises CorpusError for a line of another shape."""
     triples = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         columns = line.split("\t")
