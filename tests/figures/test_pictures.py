@@ -6,6 +6,7 @@ import io
 import unicodedata
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,6 +25,16 @@ from tests.figures.maps import make_map
 
 Pixels = Callable[[str], npt.NDArray[np.uint8]]
 SVG = "{http://www.w3.org/2000/svg}"
+FONTS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    str(Path.home() / ".fonts"),
+    str(Path.home() / ".local/share/fonts"),
+)
+needs_emoji = pytest.mark.skipif(
+    not any(any(Path(folder).rglob("*[Ee]moji*.tt*")) for folder in FONTS),
+    reason="this machine has no emoji font (Debian: fonts-noto-color-emoji)",
+)
 MISSING = "\U0010fffd"  # no font has it
 
 

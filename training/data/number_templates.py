@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib.resources import files
 
 from training.data.cleaning import Pair
+from training.data.spoken_clock import spoken
 
 Value = dict[str, str]
 """One value, as each language writes it."""
@@ -194,6 +195,11 @@ def _time(draw: random.Random) -> Value:
     return {"en": english, "fr": f"{hour} h {minute:02}", "de": f"{hour}:{minute:02} Uhr"}
 
 
+def _clock(draw: random.Random) -> Value:
+    minute = draw.choice((0, 15, 30, 45)) if draw.random() < 0.7 else 5 * draw.randrange(12)
+    return spoken(draw.randint(1, 12), minute, article=draw.random() < 0.5)
+
+
 def _year(draw: random.Random) -> Value:
     return _same(str(draw.randint(1000, 2099) if draw.random() < 0.3 else draw.randint(1850, 2030)))
 
@@ -249,6 +255,7 @@ _KINDS: dict[str, Callable[[random.Random], Value]] = {
     "percent": _percent,
     "money": _money,
     "time": _time,
+    "clock": _clock,
     "year": _year,
     "date": _date,
     "day": _day,
