@@ -58,6 +58,9 @@ def open_session(
     options.log_severity_level = 3
     # Weights are stored as int8 for every precision; with this, float graphs expand them once, at load time.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
+    if (placement.precision, placement.device) == ("fp16", "cpu"):
+        # The layout optimisations of ONNX Runtime 1.31 crash on the recurrent decoder's Scan in half precision.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     if weights is not None:
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
     if not packed:
