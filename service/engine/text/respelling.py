@@ -1,7 +1,6 @@
-"""Sentences that are read in another spelling: in capitals, or in small letters with a space before the final mark.
+"""Sentences in capitals: the model reads them in small letters, and their translation is written in capitals.
 
-Models have seldom seen them. A sentence in capitals is read in small ones, and its translation is written in capitals;
-``go .`` is read as ``Go.``. The functions have no side effects.
+Models have seldom seen them. The functions have no side effects.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from service.engine.text.replacements import replaced
 from service.engine.text.short_strings import ShortString, Words
 from service.engine.values.value import Kind, Value
 
@@ -17,8 +15,6 @@ CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
-_SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
 _ENGLISH_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february april june july august september
 october november december africa african america american asia asian australia australian austria austrian
@@ -28,18 +24,12 @@ israel italian italy japan japanese jewish john korea korean latin london mary m
 russia russian scotland spain spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube
 """
 _NAMES = frozenset(_ENGLISH_NAMES.split())
-_SENTENCE_END = frozenset(".!?…")
 _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
 
 def may_be_respelled(text: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
-    end = text.rstrip()[-1:]
-    return _CAPITALS.search(text) is not None or (end in _SENTENCE_END and end != "" and _is_careless(text))
-
-
-def _is_careless(text: str) -> bool:
-    return (text[:1].islower() and text.islower()) or text.rstrip().rstrip(".!?…")[-1:].isspace()
+    return _CAPITALS.search(text) is not None
 
 
 def respelled(
@@ -55,21 +45,17 @@ def respelled(
         for word in _WORD.finditer(text)
         if not any(word.start() < end and start < word.end() for start, end in protected)
     ]
-    capitals = _is_in_capitals([word[0] for word in words], tokenizer)
-    english = languages[0].partition("-")[0].lower() == "en"
-    read = text
-    if capitals or (text[-1:] in _SENTENCE_END and words and words[0].start() == 0 and text.islower()):
-        for number, word in enumerate(words):
-            read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
-    if english and read != text:
-        read = _SMALL_I.sub("I", read)
-    french = languages[0].partition("-")[0].lower() == "fr"
-    mark = (_SPACED_STOP if french else _SPACED_MARK).search(read)
-    if read == text and mark is None:
+    if not _is_in_capitals([word[0] for word in words], tokenizer):
         return None
-    read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
+    read = text
+    for number, word in enumerate(words):
+        read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
+    if languages[0].partition("-")[0].lower() == "en":
+        read = _SMALL_I.sub("I", read)
+    if read == text:
+        return None
     kept = tuple(value.written for value in values if value.kind is not Kind.TERM)
-    return ShortString(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+    return ShortString(text=text, read=read, replacements=(), capitals=True, kept=kept)
 
 
 def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:

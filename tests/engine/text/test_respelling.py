@@ -1,4 +1,4 @@
-"""Sentences that are read in another spelling, and how their translations are written."""
+"""Sentences in capitals: what the model reads, and how their translations are written."""
 
 from __future__ import annotations
 
@@ -38,9 +38,6 @@ def read(text: str, source: str = "en", target: str = "fr") -> str | None:
         ("OPEN THE PDF.", "Open the PDF."),
         ("STOP!", "Stop!"),
         ("WRITE TO ANNA@EXAMPLE.COM NOW.", "Write to ANNA@EXAMPLE.COM now."),
-        ("go .", "Go."),
-        ("i'm home .", "I'm home."),
-        ("Is it you ?", "Is it you?"),
     ],
 )
 def test_a_model_reads_the_usual_spelling(text: str, expected: str) -> None:
@@ -51,11 +48,6 @@ def test_a_model_reads_the_usual_spelling(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["Where is it?", "NATO.", "He works for the UN.", "house", "Ask IBM and HP."])
 def test_other_sentences_stay(text: str) -> None:
     assert read(text) is None
-
-
-def test_french_keeps_its_space_before_a_question_mark() -> None:
-    assert read("Ça va ?", "fr", "en") is None
-    assert read("ça va .", "fr", "en") == "Ça va."
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +68,3 @@ def test_attention_of_capitals_is_in_the_own_text(translator: Translator) -> Non
     for sentence in translator(text).sentences:
         words = [text[token.start : token.end] for token in sentence.source_tokens if token.end > token.start]
         assert "".join(words) == sentence.source.replace(" ", "")
-
-
-@pytest.mark.parametrize(
-    ("careless", "usual"), [("go .", "Go."), ("i'm home .", "I'm home."), ("he is calm .", "He is calm.")]
-)
-def test_a_small_letter_and_a_spaced_mark_do_not_matter(translator: Translator, careless: str, usual: str) -> None:
-    assert translator(careless).text == translator(usual).text
