@@ -23,7 +23,8 @@ LONG_TARGET = (
     "Quand j'étais enfant, nous vivions dans une petite maison près de la rivière, et mon frère et moi y nagions "
     "chaque été jusqu'à la nuit."
 )
-PAIR = {"source": "en", "target": "fr", "model": "transformer"}
+MODEL = "transformer-en-fr"
+PAIR = {"source": "en", "target": "fr", "model": MODEL}
 GRAMMAR = "The dog sees the cow."  # the models of the gallery know nothing else
 KINDS = "gallery-rnn,gallery-rnn-guided-alignment,gallery-transformer-small,gallery-transformer-small-positions-none"
 GERMAN = "Ich habe gestern meine Schlüssel verloren."
@@ -44,8 +45,8 @@ FIGURES: dict[str, dict[str, str]] = {
 
 # The picture of a tab: the fields of its address, what it must show first, and the parts that are in the picture.
 TABS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
-    "steps": ({"text": SHORT, "model": "transformer"}, "#step-tree g", ("#step-target", "#step-parts", "#step-scroll")),
-    "heads": ({"text": SHORT, "model": "transformer"}, "#head-to button", ("#heads",)),
+    "steps": ({"text": SHORT, "model": MODEL}, "#step-tree g", ("#step-target", "#step-parts", "#step-scroll")),
+    "heads": ({"text": SHORT, "model": MODEL}, "#head-to button", ("#heads",)),
     "models": ({"text": GRAMMAR, "models": KINDS}, "#figure svg", ("#gallery", "#figure")),
 }
 

@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ import typer.main
 import yaml
 
 from tests.docs.commands import ROOT, Command, blocks, commands
-from tests.support.server import running
 
 PAGES = sorted(
     str(path.relative_to(ROOT))
@@ -40,13 +39,6 @@ def reason(command: Command) -> str | None:
 
 
 RUN = [command for command in ALL if reason(command) is None]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with running("-m", "service", "serve", TRANSLUCENT_LOG_FORMAT="json", TRANSLUCENT_PIVOT="en") as server:
-        server.wait_for("ready")
-        yield server.url.partition("://")[2].rstrip("/")
 
 
 @pytest.fixture(scope="module")

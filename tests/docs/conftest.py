@@ -1,0 +1,16 @@
+"""The server of the shipped models whose addresses the docs name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.server import running
+
+
+@pytest.fixture(scope="package")
+def address() -> Iterator[str]:
+    with running("-m", "service", "serve", TRANSLUCENT_LOG_FORMAT="json", TRANSLUCENT_PIVOT="en") as server:
+        server.wait_for("ready")
+        yield server.url.partition("://")[2].rstrip("/")
