@@ -11,6 +11,7 @@ from training.cli import align, confidence, distil, evaluate, experiments, impor
 from training.cli.attribution import attribution
 from training.cli.export import export
 from training.cli.pooling import pooling
+from training.cli.text import text
 from training.cli.train import prepare, train
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
@@ -28,6 +29,7 @@ app.command()(align.eflomal)
 app.command("rival", hidden=True)(align.eflomal)  # the old name
 app.command()(evaluate.lengths)
 app.command()(export)
+app.command()(text)
 app.command()(pooling)
 app.command()(attribution)
 app.command()(experiments.grid)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from training.data.errors import CorpusError
-from training.data.own_text import read_topic, topics
+from training.data.own_text import lemmas, missing, read_topic, topics
 from training.data.reading import read_corpus
 
 
@@ -31,3 +33,29 @@ def test_a_line_of_another_shape_is_named(tmp_path: Path) -> None:
     file.write_text("Go.\tVa.\tGeh.\tfamiliar\nGo.\tVa.\n")
     with pytest.raises(CorpusError, match=r"topic\.tsv, line 2"):
         read_topic(file)
+
+
+def test_no_sentence_of_the_everyday_test_sets_is_trained_on() -> None:
+    """Short phrases ("Good morning") may stand in both: nobody can say them in another way."""
+    tested = {
+        plain(text)
+        for path in files("training").joinpath("text", "test").iterdir()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for text in line.split("\t")
+        if len(text.split()) >= 4
+    }
+    assert len(tested) > 1_500
+    for topic, triples in topics().items():
+        assert not [triple for triple in triples if tested & {plain(text) for text in triple[:3]}], topic
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text.lower()).strip()
+
+
+def test_a_word_is_missing_until_one_of_its_forms_is_there() -> None:
+    frequent = lemmas(["The kettles were boiling.", "a kettle", "the horses"], "en")
+    own = lemmas(["Is the kettle hot?", "It's boiling."], "en")
+    assert "kettle" in frequent
+    assert missing(own, frequent, "en", need=1) == ["horse"]
+    assert lemmas(["L'homme qu'elle aime"], "fr")["homme"] == 1
