@@ -1,4 +1,4 @@
-"""The project's own text: sentences in English, French and German by topic, and how much of the vocabulary they have."""
+"""The project's own text: sentences in English, French and German by topic, and the words that it has."""
 
 from __future__ import annotations
 
