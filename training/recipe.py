@@ -72,6 +72,9 @@ class CorpusConfig(Section):
     number_templates: bool = False
     """Makes ``max_pairs`` pairs of our own sentences with random numbers, amounts, times, dates and codes
     (``training.data.number_templates``), in English, French and German. Digits repeat in two fifths of the values."""
+    noun_templates: bool = False
+    """Makes ``max_pairs`` pairs of our own sentences with random nouns (``training.data.noun_templates``), in English,
+    French and German, for gender, case and agreement."""
     made_up_grammar: bool = False
     """Makes ``max_pairs`` English–French pairs of a small made-up grammar (``training.data.made_up_grammar``)."""
     same_pairs_as: str | None = None
@@ -94,7 +97,7 @@ class CorpusConfig(Section):
 
     @model_validator(mode="after")
     def _templates_are_counted(self) -> CorpusConfig:
-        for key in ("number_templates", "made_up_grammar"):
+        for key in ("number_templates", "noun_templates", "made_up_grammar"):
             if getattr(self, key) and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
                 raise ValueError(f"a corpus with {key} needs max_pairs, and neither path, corpus nor variants_of")
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
 from training.data.made_up_grammar import made_up_pairs
+from training.data.noun_templates import noun_pairs
 from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
@@ -25,6 +26,12 @@ from training.files import write_json
 from training.recipe import CorpusConfig, Recipe
 from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
 from training.runs.folder import RunFolder
+
+_BY_RULE: dict[str, Callable[[str, str, int, int], Iterator[Pair]]] = {
+    "number_templates": number_pairs,
+    "noun_templates": noun_pairs,
+    "made_up_grammar": made_up_pairs,
+}
 
 
 def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
@@ -95,10 +102,9 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
 
 def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cache: Path) -> list[Pair]:
     name, language = config.corpus or config.name, recipe.language_of(config)
-    if config.number_templates and config.max_pairs is not None:
-        pairs = number_pairs(language, recipe.target_language, config.max_pairs, recipe.seed)
-    elif config.made_up_grammar and config.max_pairs is not None:
-        pairs = made_up_pairs(language, recipe.target_language, config.max_pairs, recipe.seed)
+    rule = next((make for key, make in _BY_RULE.items() if getattr(config, key)), None)
+    if rule is not None and config.max_pairs is not None:
+        pairs = rule(language, recipe.target_language, config.max_pairs, recipe.seed)
     elif config.path is None:
         pairs = read_corpus(name, language, recipe.target_language, mirror, cache)
     else:
