@@ -14,8 +14,8 @@ import string
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 
+from service.bundle.spoken_clock import spoken
 from training.data.cleaning import Pair
-from training.data.spoken_clock import spoken
 
 Value = dict[str, str]
 """One value, as each language writes it."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from service.engine.text.short_strings import ShortString, Words
-from service.engine.values.value import Kind, Value
+from service.engine.values.value import Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
@@ -54,7 +54,7 @@ def respelled(
         read = _SMALL_I.sub("I", read)
     if read == text:
         return None
-    kept = tuple(value.written for value in values if value.kind is not Kind.TERM)
+    kept = tuple(value.written for value in values if not value.is_soft)
     return ShortString(text=text, read=read, replacements=(), capitals=True, kept=kept)
 
 

@@ -18,7 +18,7 @@ from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.terms import Glossary, with_terms
-from service.engine.values.value import Kind, Value, shifted
+from service.engine.values.value import Value, shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def cut_at_values(
             for part in cut_sentence(segmented.text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
         ]
         for value in values:
-            if value.kind is Kind.TERM:
+            if value.is_soft:
                 start, end = value.start + segment.start, value.end + segment.start
                 cut.append((Segment(start, end, tokenizer.encode(value.text)), value.written))
         cut.sort(key=lambda part: part[0].start)
@@ -249,7 +249,7 @@ def _wrapped(
 
 def _has_words(sentence: str, values: Sequence[Value]) -> bool:
     """Return whether there is anything to translate: a term, or a letter outside of values."""
-    if any(value.kind is Kind.TERM for value in values):
+    if any(value.kind in (Kind.TERM, Kind.SPOKEN_TIME) for value in values):
         return True
     position = 0
     for value in values:

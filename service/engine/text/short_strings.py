@@ -17,7 +17,7 @@ from service.bundle.wrapping import Span
 from service.engine.text.replacements import Replacement, inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import Token
-from service.engine.values.value import Kind, Value
+from service.engine.values.value import Value
 
 LONGEST = 100  # characters; nothing else is looked at in a longer text
 MOST_WORDS = 6  # of a string that gets no final stop; a title in capitals may have more
@@ -159,7 +159,7 @@ def short_string(
         letter="" if mark is None else text[mark + 1],
         tail="" if tail is None else _tail(tail[0], languages[1]),
         no_stop=no_stop,
-        kept=tuple(value.written for value in values if value.kind is not Kind.TERM),
+        kept=tuple(value.written for value in values if not value.is_soft),
     )
 
 

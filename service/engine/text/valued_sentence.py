@@ -89,7 +89,7 @@ def valued_sentence(
         )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
     read, _ = replaced(text, parts)
-    soft = [value.kind is Kind.TERM and terms != "stand-in" for value in values]
+    soft = [value.is_soft and not (value.kind is Kind.TERM and terms == "stand-in") for value in values]
     forms = tuple(
         _term_forms(text, value, target)
         if is_soft
@@ -108,10 +108,11 @@ def valued_sentence(
 
 def _written(value: Value, own: str, begins: bool) -> str:
     """Return a value as a translation holds it, where the search wrote `own`."""
-    if value.kind is not Kind.TERM:
+    if not value.is_soft:
         return value.written
     form = next((each for each in (value.written, *value.others) if each.casefold() == own.casefold()), value.written)
-    return form[:1].upper() + form[1:] if begins and own[:1].isupper() else form
+    capital = own[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
+    return form[:1].upper() + form[1:] if begins and capital else form
 
 
 def _ends_sentence(text: str) -> bool:
@@ -133,7 +134,7 @@ def _may_continue(text: str, value: Value) -> bool:
 def _needs_stand_in(value: Value, target: Tokenizer) -> bool:
     # Figures such as 3:16 that are no time look like one: a model that reads them writes "Uhr" behind them.
     like_a_time = value.kind is Kind.NUMBER and ":" in value.text
-    return like_a_time or value.kind not in DIGIT_KINDS or not _is_short(value, target)
+    return like_a_time or bool(value.stand_in) or value.kind not in DIGIT_KINDS or not _is_short(value, target)
 
 
 def _is_short(value: Value, target: Tokenizer) -> bool:
@@ -148,7 +149,7 @@ def _follows_directly(text: str, start: int) -> bool:
 
 def _term_forms(text: str, value: Value, target: Tokenizer) -> tuple[Form, ...]:
     """Return the tokens of every form of a term, which may follow an apostrophe and may begin a sentence."""
-    written = dict.fromkeys((value.written, *value.others))
+    written = dict.fromkeys(value.forms)
     if text[:1].isupper() or value.text[:1].isupper():
         written |= dict.fromkeys(each[:1].upper() + each[1:] for each in written)
     return tuple(dict.fromkeys(form for each in written for form in _forms(each, True, target)))

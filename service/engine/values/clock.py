@@ -68,10 +68,16 @@ def is_time_of_day(match: re.Match[str], language: str) -> bool:
         return False
     if _half_of_range(match):
         return True
-    leading, following = _context(language_of(language))
-    if leading is not None and leading.search(before):
+    _, following = _context(language_of(language))
+    if follows_time_words(before, language):
         return True
     return following is not None and following.match(after) is not None and (not before or bool(_SMALL.search(before)))
+
+
+def follows_time_words(before: str, language: str) -> bool:
+    """Return whether a text ends with words that stand before a time of day."""
+    leading, _ = _context(language_of(language))
+    return leading is not None and leading.search(before[-_WINDOW:]) is not None
 
 
 def written_time(match: re.Match[str], target: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from service.engine.values.clock import is_time_of_day, written_time
 from service.engine.values.locales import amount_in, number_in, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
+from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
 from service.engine.values.value import Kind, Value
 
 _MAGNITUDE = re.compile(
@@ -28,7 +29,7 @@ class ValueRules:
 
 def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
     """Return the values of a text, in order; they do not overlap."""
-    if not MAY_HOLD_VALUES.search(text):
+    if not MAY_HOLD_VALUES.search(text) and not may_be_spoken(text, rules.source):
         return ()
     return tuple(_values(text, rules))
 
@@ -63,6 +64,8 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
     """Return the value of a match; None if it is no value of this kind."""
     start, end = match.span()
     text = match.string
+    if kind is Kind.SPOKEN_TIME:
+        return spoken_value(match, rules.source, rules.target)
     if kind is Kind.CODE and not _is_code(match[0]):
         return None
     if kind is Kind.ENTITY:
@@ -77,7 +80,10 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
     written = text[start:end]
     if kind in _WRITTEN and rules.localized:
         written = _WRITTEN[kind](match, rules)
-    return Value(kind, start, end, text[start:end], written)
+    stand_in: tuple[str, ...] = ()
+    if kind is Kind.TIME and match["half"]:  # models read "p.m." as the end of a sentence
+        stand_in = whole_hour(int(match["hour"]), rules.source, rules.target)
+    return Value(kind, start, end, text[start:end], written, stand_in=stand_in)
 
 
 def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:

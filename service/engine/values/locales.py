@@ -6,6 +6,7 @@ Separators follow Unicode CLDR. A value that is ambiguous, or that its language 
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -132,6 +133,7 @@ _SPACED_PERCENT = frozenset(
 )
 
 
+@functools.cache
 def language_of(tag: str) -> str:
     """Return the language of a tag: en of en-GB."""
     return re.split("[-_]", tag.lower())[0]

@@ -9,6 +9,7 @@ import functools
 import re
 
 from service.engine.values.locales import numeral
+from service.engine.values.spoken import spoken_pattern
 from service.engine.values.value import Kind
 
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215e"  # ½
@@ -84,9 +85,11 @@ AMOUNT = (
     r"(?P<before>(?<!\w)(?:SYMBOLS|(?:CURRENCIES)(?=[ \u00a0\u202f]?\d)))[ \u00a0\u202f]?(?P<sum>NUMERAL)(?!\w)"
     r"|(?<![\w.,/:-])(?P<sum2>NUMERAL)[ \u00a0\u202f]?(?P<after>SYMBOLS|(?:CURRENCIES)(?!\w))"
 )
+_WITHIN = r"(?=[,;:?!–-]|[ \u00a0](?:[a-z0-9(&–-]|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|[A-Z]{2,4}\b))"
+"""What follows a stop that ends no sentence."""
 TIME = (
     r"(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?)?"
-    r"[ \u00a0\u202f]?(?P<half>[AaPp](?:\.[ \u00a0]?[Mm]\.|[Mm](?!\w)))"
+    rf"[ \u00a0\u202f]?(?P<half>[AaPp](?:\.[ \u00a0]?[Mm](?!\w)(?:\.{_WITHIN})?|[Mm](?!\w)))"
     r"|(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour2>\d{1,2}):(?P<minute2>[0-5]\d)(?::(?P<second2>[0-5]\d))?"
     r"(?P<uhr>[ \u00a0\u202f]Uhr\b)?(?![\w:])"
     r"|(?<![\w.,:/-])(?P<hour3>\d{1,2})[.](?P<minute3>[0-5]\d)[ \u00a0\u202f]Uhr\b"
@@ -134,7 +137,8 @@ def _with_numeral(pattern: str, language: str) -> re.Pattern[str]:
 def scanner(language: str) -> dict[Kind, re.Pattern[str]]:
     """Return one pattern for each kind, by precedence; numbers are those of the language."""
     own = {Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
-    return {kind: _with_numeral(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}
+    found = {kind: _with_numeral(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}
+    return {Kind.SPOKEN_TIME: spoken_pattern(language), **found}
 
 
 _SCANNER: dict[Kind, re.Pattern[str]] = {
@@ -167,6 +171,7 @@ _ORDER = (
 )
 
 TRIGGERS: dict[Kind, re.Pattern[str]] = {
+    Kind.SPOKEN_TIME: re.compile(""),
     Kind.MARKED: re.compile("<"),
     Kind.TAG: re.compile("<"),
     Kind.PLACEHOLDER: re.compile(r"[%{$]|__|\[\["),

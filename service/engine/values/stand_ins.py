@@ -32,7 +32,8 @@ def stand_ins(text: str, values: Sequence[Value], replaced: Sequence[bool]) -> t
     numbers = _unused(text, NUMBERS)
     chosen: list[str | None] = []
     for value, needs_one in zip(values, replaced, strict=True):
-        word = next(numbers if is_number_like(value) else letters, None) if needs_one else None
+        unused = iter(value.stand_in[:1]) if value.stand_in else numbers if is_number_like(value) else letters
+        word = next(unused, None) if needs_one else None
         if needs_one and word is None:
             return None
         chosen.append(word)

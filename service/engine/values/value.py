@@ -11,6 +11,7 @@ class Kind(StrEnum):
 
     NUMBER = "number"
     TIME = "time"
+    SPOKEN_TIME = "spoken_time"
     DATE = "date"
     AMOUNT = "amount"
     PHONE = "phone"
@@ -39,6 +40,17 @@ class Value:
     text: str  # exactly text[start:end]
     written: str  # as the target language writes it
     others: tuple[str, ...] = ()  # further forms that may be written in its place
+    stand_in: tuple[str, ...] = ()  # what the model reads in its place, and the forms in which it writes that
+
+    @property
+    def is_soft(self) -> bool:
+        """Return whether the model writes ordinary words for it, which may stand elsewhere too."""
+        return self.kind is Kind.TERM or bool(self.stand_in)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Return what the model may write for it."""
+        return self.stand_in[1:] or (self.written, *self.others)
 
 
 def shifted(value: Value, by: int) -> Value:

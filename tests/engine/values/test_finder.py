@@ -96,6 +96,50 @@ def test_values_are_written_as_the_target_language_does(text: str, french: str, 
 
 
 @pytest.mark.parametrize(
+    ("text", "french", "german"),
+    [
+        ("I got up at half past eight.", "huit heures et demie", "halb neun"),
+        ("It's quarter to one!", "une heure moins le quart", "Viertel vor eins"),
+        ("Half-past 12 is lunch.", "douze heures et demie", "halb eins"),
+        ("It is ten to six.", "six heures moins dix", "zehn vor sechs"),
+        ("at twenty-five past nine", "neuf heures vingt-cinq", "fünf vor halb zehn"),
+        ("by one o’clock", "une heure", "ein Uhr"),
+    ],
+)
+def test_times_in_words_are_said_as_the_target_language_does(text: str, french: str, german: str) -> None:
+    assert written(text, EN_FR) == [french]
+    assert written(text, EN_DE) == [german]
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("It takes from five to six hours.", "en"),
+        ("Between ten to twelve people came.", "en"),
+        ("Il a dormi huit heures et demie.", "fr"),
+        ("Après huit heures de travail, il dort.", "fr"),
+        ("Er kam drei vor zwei.", "de"),
+    ],
+)
+def test_ranges_and_lengths_are_no_times_in_words(text: str, source: str) -> None:
+    assert find_values(text, ValueRules(source, "en" if source != "en" else "fr")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("at 5 p.m. on Tuesday", "5 p.m."),
+        ("At 5 p.m., we left.", "5 p.m."),
+        ("Is it 5 p.m.?", "5 p.m."),
+        ("It is 5 p.m.", "5 p.m"),
+        ("It is 5 p.m. She left.", "5 p.m"),
+    ],
+)
+def test_the_stop_of_an_abbreviation_is_the_value_s_unless_it_ends_the_sentence(text: str, value: str) -> None:
+    assert [each.text for each in find_values(text, EN_FR)] == [value]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "John 3:16 says so.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from training.data.spoken_clock import spoken
+from service.bundle.spoken_clock import spoken
 
 
 @pytest.mark.parametrize(
