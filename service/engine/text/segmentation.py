@@ -18,7 +18,7 @@ from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.terms import Glossary, with_terms
-from service.engine.values.value import Value, shifted
+from service.engine.values.value import Kind, Value, shifted
 
 
 @dataclass(frozen=True, slots=True)
