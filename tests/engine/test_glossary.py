@@ -68,6 +68,26 @@ async def test_a_word_that_the_model_cannot_place_stands_where_the_source_term_d
     assert found.text == "Le clebs est dans le potager."
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "target", "left"),
+    [
+        ("My washing machine is broken.", "washing machine", "lave-linge", "machine"),
+        ("I saw the living room yesterday.", "living room", "salon", "vivante"),
+        ("My letter box is broken.", "letter box", "casier", "boîte"),
+        ("Where is your bus driver?", "bus driver", "machiniste", "bus"),
+    ],
+)
+async def test_a_term_of_two_words_replaces_both_once_in_every_alternative(
+    translator: Translator, text: str, source: str, target: str, left: str
+) -> None:
+    options = TranslationOptions(beam_size=4, alternatives=3, glossary=Glossary([Term(source, (target,))]))
+    [found] = await translator.translate([text], options)
+    for written in (found.text, *found.alternatives):
+        assert written.count(target) == 1
+        assert left not in written
+        assert not any(mark in written[:-1] for mark in (". ", "? ", "! ")), "the term is glued to the end"
+
+
 async def test_a_term_at_the_beginning_has_a_capital_and_a_term_alone_is_translated(translator: Translator) -> None:
     options = TranslationOptions(glossary=Glossary([Term("dogs", ("clébards",))]))
     first, alone = await translator.translate(["Dogs sleep.", "dogs"], options)

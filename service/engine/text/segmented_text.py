@@ -151,7 +151,7 @@ def _alternatives(
         further = (
             segmented.translated(number, ids, tokenizer)
             for ids in others
-            if segmented.holds_all(number, ids, tokenizer)
+            if segmented.is_well_placed(number, ids, tokenizer)
         )
         texts.append(list(dict.fromkeys([text, *further])))
     most = max(map(len, texts), default=0)

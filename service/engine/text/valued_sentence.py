@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,7 @@ from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
 TermReading = Literal["source", "target", "stand-in"]  # what the model reads in the place of a term
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
+_END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
 _OPENING = "("  # what follows it has no space before it
 
 
@@ -64,8 +66,8 @@ class ValuedSentence:
             return False
         decoded = tokenizer.locate(ids)
         return not any(
-            _ends_sentence(decoded.text[: decoded.tokens[place.first].start])
-            and not _ends_sentence(self.text[: self.values[place.value].start])
+            _ends(decoded.text[: decoded.tokens[place.first].start])
+            > _ends(self.text[: self.values[place.value].start])
             for place in places
         )
 
@@ -83,9 +85,10 @@ def valued_sentence(
     words = stand_ins(text, values, needed)
     if words is None:
         return None
-    if terms == "target":
+    if terms != "stand-in":
         words = tuple(
-            value.written if value.kind is Kind.TERM else word for value, word in zip(values, words, strict=True)
+            value.written if value.kind is Kind.TERM and (terms == "target" or _is_phrase(value)) else word
+            for value, word in zip(values, words, strict=True)
         )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
     read, _ = replaced(text, parts)
@@ -106,6 +109,11 @@ def valued_sentence(
     return ValuedSentence(text, tuple(values), read, words, constraints)
 
 
+def _is_phrase(value: Value) -> bool:
+    """Return whether a term is of several words: a model that reads them also writes some of its own for them."""
+    return " " in value.text
+
+
 def _written(value: Value, own: str, begins: bool) -> str:
     """Return a value as a translation holds it, where the search wrote `own`."""
     if not value.is_soft:
@@ -115,8 +123,9 @@ def _written(value: Value, own: str, begins: bool) -> str:
     return form[:1].upper() + form[1:] if begins and capital else form
 
 
-def _ends_sentence(text: str) -> bool:
-    return text.rstrip().endswith((".", "!", "?", "…"))
+def _ends(text: str) -> int:
+    """Return how many sentences end in a text: at a stop after a word that is no abbreviation, or at its end."""
+    return len(_END.findall(text))
 
 
 def _may_continue(text: str, value: Value) -> bool:
