@@ -60,6 +60,8 @@ class AttentionOptions(TypedDict, total=False):
     max_length: int
     repetition_guard: bool
     values: Literal["localize", "keep", "off"]
+    target_ids: Sequence[int]  # instead of a given text: the tokens of one path to it
+    source_ids: Sequence[int]  # with them: what the model read, as the details of the same translation have it
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -77,6 +77,7 @@ class HttpBackend:
     ) -> AttentionMap:
         """Return the attention of a sentence and its own translation, or of the given one."""
         fields: dict[str, Any] = {**options, **self._fields(), "text": text}
+        fields |= {name: list(fields[name]) for name in ("source_ids", "target_ids") if name in fields}
         if target_text is not None:
             fields["target_text"] = target_text
         if source is not None:

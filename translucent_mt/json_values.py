@@ -75,6 +75,7 @@ def attention_of(value: Json) -> AttentionMap:
         model=value["model"],
         column_tokens=tuple(map(token_of, value["columns"])) if value.get("columns") else (),
         step=value["step"],
+        path=value.get("path", "search"),
     )
 
 

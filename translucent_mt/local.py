@@ -72,6 +72,7 @@ class LocalBackend:
     ) -> AttentionMap:
         """Return the attention of a sentence and its own translation, or of the given one."""
         shown = {name: value for name, value in options.items() if name in _SHOWN}
+        shown |= {name: tuple(shown[name]) for name in ("source_ids", "target_ids") if name in shown}  # type: ignore[arg-type]
         search = {name: value for name, value in options.items() if name not in _SHOWN}
         default = "align" if options.get("kind", "cross") == "cross" else "mean"
         wanted = engine.AttentionOptions(
@@ -92,7 +93,7 @@ def local_pairs(models_dir: Path | None = None) -> list[Pair]:
     return sorted({Pair(*pair) for info in infos for pair in engine.pairs_of(info)})
 
 
-_SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials"})
+_SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials", "source_ids", "target_ids"})
 
 
 def _open(options: LocalOptions) -> engine.Translator:

@@ -17,8 +17,8 @@ from translucent_mt.tables import data_frame
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Returns the attention of (source, target, language of the source); None for an AsyncTranslator, which is awaited.
-Attend = Callable[[str, str, str], Attention] | None
+# Returns the attention of a sentence; None for an AsyncTranslator, which is awaited.
+Attend = Callable[["Sentence"], Attention] | None
 
 
 class Sentence:
@@ -75,10 +75,13 @@ class Sentence:
 
     @cached_property
     def attention(self) -> Attention:
-        """Return the attention of this translation, computed at the first use; raise EngineError."""
+        """Return the attention of this translation, on the path of its tokens; raise EngineError.
+
+        It is computed at the first use.
+        """
         if self._attend is None:
             raise InvalidOption("An AsyncTranslator is awaited: use `await translator.attention(sentence)`.")
-        return self._attend(self.source, self.text, self.language)
+        return self._attend(self)
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each written token, with its probability and the source tokens aligned with it."""

@@ -43,7 +43,9 @@ class _Calls(Generic[AnyBackend]):
             if target is not None:
                 raise InvalidOption("A translation already has its target; give the source as a text.")
             one = text if isinstance(text, Sentence) else text._only("attention")
-            text, target, source = one.source, one.text, one.language
+            text, source = one.source, one.language
+            read, written = ([token.id for token in side] for side in (one.source_tokens, one.tokens))
+            options = {**options, "source_ids": read, "target_ids": written}
         found: AttentionMap = await self.backend.attention(text, target, options, source)
         return Attention(found, self.backend.model)
 
@@ -109,9 +111,9 @@ class Translator:
         return self._run(self._calls.translate(text, options, self._attend))
 
     def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
-        """Return the attention of a sentence and the model's translation, of a given translation, or of a result.
+        """Return the attention of a text and the model's translation, of a given translation, or of a result.
 
-        A text is one sentence here: it is never cut. Raise EngineError.
+        With a given translation, a text is one sentence, which is never cut. Raise EngineError.
         """
         return self._run(self._calls.attention(text, target, options))
 
@@ -130,8 +132,8 @@ class Translator:
         """Free the model, or close the connections; the translator cannot be used after that."""
         self._closed()
 
-    def _attend(self, source: str, target: str, language: str) -> Attention:
-        return self._run(self._calls.attention(source, target, NO_OPTIONS, language))
+    def _attend(self, sentence: Sentence) -> Attention:
+        return self._run(self._calls.attention(sentence, None, NO_OPTIONS))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
         if not self._closed.alive:

@@ -91,6 +91,14 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
     if fields.view == "steps":
         check_steps(fields, form)
+    if fields.source_ids and not fields.target_ids:
+        raise invalid("source_ids belong to target_ids; send both, or neither", param="source_ids")
+    if fields.target_ids and (fields.target_text is not None or fields.view in SEVERAL_MAPS):
+        raise invalid(
+            "target_ids are the tokens of one translation by one model; leave out target_text, and use view=heatmap or "
+            "lines",
+            param="target_ids",
+        )
     if fields.cell is not None and (fields.stage != "scores" or form != "json"):
         raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
     return Drawing(
@@ -114,8 +122,9 @@ def check_steps(fields: AttentionRequest, form: str) -> None:
         raise invalid("view=steps shows what each step of the search looks at; use kind=cross", param="kind")
     if fields.tokens != "subword" or fields.specials != "keep":
         raise invalid("view=steps has a row for each step of the search; use tokens=subword and specials=keep")
-    if fields.target_text is not None:
-        raise invalid("a given translation has no search; leave out target_text", param="target_text")
+    if fields.target_text is not None or fields.target_ids:
+        name = "target_ids" if fields.target_ids else "target_text"
+        raise invalid(f"a given translation has no search; leave out {name}", param=name)
 
 
 def cell_of(value: str) -> tuple[int, int]:

@@ -13,8 +13,8 @@ from service.engine import (
     ModelInfo,
     ModelState,
     QueueStatus,
+    SentenceDetail,
     StreamEvent,
-    TargetScore,
     Translation,
     TranslationOptions,
     ValueHandling,
@@ -53,7 +53,7 @@ class TranslatorPort(Protocol):
 
     def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
-    ) -> Awaitable[list[TargetScore]]:
+    ) -> Awaitable[list[SentenceDetail]]:
         """Score given translations (source, target), many at once."""
 
     def stream(

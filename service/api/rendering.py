@@ -110,6 +110,7 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "target": render_side(attention.target_text, attention.target_tokens),
         "axes": list(attention.axes),
         "weights": render_weights(attention.weights),
+        "path": attention.path,
         "score": finite(attention.score),
         "token_logprobs": [finite(value) for value in attention.token_logprobs],
         "token_ranks": [int(rank) for rank in attention.token_ranks],

@@ -177,6 +177,7 @@ def _is_decoration(character: str) -> bool:
         or unicodedata.category(character) == "So"
         or character in (_JOINER, _EMOJI_STYLE)
         or _is_skin_tone(character)
+        or "\U000e0020" <= character <= "\U000e007f"  # the tags of a region's flag
     )
 
 

@@ -105,6 +105,7 @@ from service.engine.types import StreamedPivot as StreamedPivot
 from service.engine.types import StreamedSentence as StreamedSentence
 from service.engine.types import StreamedToken as StreamedToken
 from service.engine.types import StreamEvent as StreamEvent
+from service.engine.types import TargetPath as TargetPath
 from service.engine.types import Token as Token
 from service.engine.types import TokenListener as TokenListener
 from service.engine.types import Translation as Translation
@@ -143,7 +144,6 @@ if TYPE_CHECKING:
     from service.engine.scheduling.worker import Worker as Worker
     from service.engine.text.segmenter import split_sentences as split_sentences
     from service.engine.text.tokenizer import check_text as check_text
-    from service.engine.translation.translator import TargetScore as TargetScore
     from service.engine.translation.translator import Translator as Translator
 
 # ONNX Runtime's Linux packages send telemetry unless this is set before the first import.
@@ -177,7 +177,6 @@ _LOADED_LATER = {
     "Worker": ".scheduling.worker",
     "WorkerSettings": ".scheduling.requests",
     "split_sentences": ".text.segmenter",
-    "TargetScore": ".translation.translator",
     "Translator": ".translation.translator",
 }
 

@@ -29,6 +29,9 @@ ViewKind = Literal["cross", "encoder", "decoder", "occlusion"]
 MapKind = Literal["cross", "encoder", "decoder", "occlusion", "sentence"]  # sentence: hops (service.embedding)
 # localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
 ValueHandling = Literal["localize", "keep", "off"]
+# search: the tokens that a search chose; ids: given ones; canonical: those that the tokenizer makes of a given
+# translation, which are not always the ones that a search chooses
+TargetPath = Literal["search", "canonical", "ids"]
 # search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
 ValuePath = Literal["search", "retry", "copied"]
 AttentionStage = Literal["weights", "scores"]  # after the softmax; before it
@@ -96,6 +99,8 @@ class SentenceDetail:
     values: ValuePath | None = None  # how its values were kept; None: it has none
     quality: float | None = None  # the probability that a reader would call it usable; None: the model gives none
     kept_source: bool = False  # its quality is too low, so the target is its source, without log-probabilities
+    # Of the path from the tokens of its source to those of its target, closed by </s>; in this process only.
+    scores: ScoringResult | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,8 @@ class AttentionOptions:
     translation: TranslationOptions = field(default_factory=TranslationOptions)
     stage: AttentionStage = "weights"
     trace: bool = False  # also the search that found the translation, which must be the model's own
+    target_ids: tuple[int, ...] = ()  # the tokens of a given translation: exactly this path to it is scored
+    source_ids: tuple[int, ...] = ()  # what the model read when it chose them; none: what a translation reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,6 +216,7 @@ class AttentionMap:
     scores: AttentionScores | None = None  # with stage "scores"
     quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given
     search: Search | None = None  # with `trace`
+    path: TargetPath = "search"  # how the tokens of the target were chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,10 @@ def test_both_cut_at_the_same_places(tokenizer: tokenizers.Tokenizer, sentence: 
     segmentation = SegmentationOptions("en", wrap, 256, split=False)
     expected = segment_text(sentence, Tokenizer(tokenizer, SpecialIds(0, 1, 2)), segmentation)
     found = segments_of(sentence, tokenizer, SearchOptions(max_length=256, wrap_tokens=wrap))
-    assert [(segment.start, segment.end) for segment in found] == expected.spans
-    assert [segment.ids for segment in found] == [segment.ids for segment in expected.segments]
+    assert [(segment.start, segment.end) for segment in found] == [
+        (sentence.start, sentence.end) for sentence in expected
+    ]
+    assert [segment.ids for segment in found] == [sentence.ids for sentence in expected]
 
 
 def test_parts_are_joined_with_what_stood_between_them(tokenizer: tokenizers.Tokenizer) -> None:

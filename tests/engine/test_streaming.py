@@ -11,10 +11,10 @@ import pytest
 from service.bundle.wrapping import Joined, Span, join
 from service.engine.scheduling.worker import Worker
 from service.engine.text.segmentation import SegmentationOptions, segment_text
-from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.translation import streaming
-from service.engine.translation.streaming import StreamSource, stream_segmented
+from service.engine.translation.streaming import StreamSource, stream_sentences
 from service.engine.types import (
     ScoringRequest,
     SearchOptions,
@@ -37,13 +37,14 @@ TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection = WANTED) -> AsyncIterator[StreamEvent]:
     tokenizer = small_tokenizer()
-    segmented = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
-    jobs = [SentenceJob(segment.ids, SearchOptions(max_length=64)) for segment in segmented.segments]
+    sentences = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
+    jobs = [SentenceJob(sentence.ids, SearchOptions(max_length=64)) for sentence in sentences]
 
-    async def settle(_number: int) -> tuple[SegmentedText, list[SegmentResult]]:
+    async def settle(_sentence: Sentence) -> list[Translated]:
         raise AssertionError("the text has no values")
 
-    return stream_segmented(StreamSource(segmented, jobs, settle), worker, Tokenizers(tokenizer, tokenizer), wanted)
+    source = StreamSource(text, sentences, jobs, settle)
+    return stream_sentences(source, worker, Tokenizers(tokenizer, tokenizer), wanted)
 
 
 async def test_a_stream_adds_up_to_the_translation() -> None:

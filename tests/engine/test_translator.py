@@ -21,7 +21,7 @@ from service.engine.errors import (
 )
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionKind, AttentionOptions, TranslationOptions, WorkerState
+from service.engine.types import AttentionKind, AttentionOptions, TokenKind, TranslationOptions, WorkerState
 from tests.support.fake_worker import MirrorWorker
 from tests.support.translators import translator_of
 
@@ -267,20 +267,42 @@ async def test_attention_beyond_the_limit_is_refused_before_it_is_computed(
 
 
 async def test_attention_of_the_models_own_translation(translator: Translator) -> None:
-    text = " I lost. He's calm."
+    text = " I lost it."
     found = await translator.attention(text, None, AttentionOptions())
     size = len(found.source_tokens)
     assert found.axes == ("target", "source")
     assert found.weights.shape == (size, size)
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-3)
     assert found.alignment == tuple((i, i) for i in range(size - 1))
-    assert found.target_text == text.strip()
+    assert found.target_text == text
     assert all(text[t.start : t.end] == t.text for t in found.source_tokens)
     assert all(found.target_text[t.start : t.end] == t.text for t in found.target_tokens)
     assert found.source_tokens[-1].special == found.target_tokens[-1].special == "</s>"
     assert found.token_ranks == tuple(range(1, size + 1))
     assert (found.model, found.digest) == ("transformer-en-fr", "sha256:0")
     assert found.score == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+@pytest.mark.parametrize("tokens", ["subword", "word"])
+async def test_attention_of_several_sentences_is_that_of_each(
+    translator: Translator, kind: AttentionKind, tokens: TokenKind
+) -> None:
+    options = AttentionOptions(kind, layer="all", head=0, tokens=tokens)
+    first, second = " I lost.", "He's calm."
+    one, other = [await translator.attention(text, None, options) for text in (first, second)]
+    both = await translator.attention(f"{first} {second}", None, options)
+    rows, columns = one.weights.shape[1:]
+    np.testing.assert_array_equal(both.weights[:, :rows, :columns], one.weights)
+    np.testing.assert_array_equal(both.weights[:, rows:, columns:], other.weights)
+    assert not both.weights[:, rows:, :columns].any()
+    assert not both.weights[:, :rows, columns:].any()
+    assert both.token_logprobs == one.token_logprobs + other.token_logprobs
+    assert both.target_text == f"{first} {second}"
+    assert all(both.target_text[t.start : t.end] == t.text for t in both.target_tokens)
+    assert all(both.source_text[t.start : t.end] == t.text for t in both.source_tokens)
+    sources, targets = len(one.source_tokens), len(one.target_tokens)
+    assert both.alignment == one.alignment + tuple((i + sources, j + targets) for i, j in other.alignment)
 
 
 async def test_attention_of_a_given_translation(translator: Translator, worker: MirrorWorker) -> None:

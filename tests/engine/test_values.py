@@ -120,7 +120,8 @@ async def test_attention_is_that_of_the_translation(translator: Translator) -> N
     [translation] = await translator.translate([text], split=False)
     found = await translator.attention(text, None, AttentionOptions())
     assert found.target_text == translation.text
-    assert "".join(token.text for token in found.source_tokens) == text.replace(" ", "")
+    words = dict.fromkeys((token.start, token.text) for token in found.source_tokens)  # a stand-in has several tokens
+    assert "".join(word for _, word in words) == text.replace(" ", "")
 
 
 @pytest.mark.parametrize("text", ["https://example.com", "42", "%s", "3:30 pm", "🍕 12 🍕"])

@@ -23,7 +23,6 @@ from service.engine.registry import STATE_REASONS
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.search.options import check_quality
 from service.engine.text.sentence_quality import with_quality
-from service.engine.translation.translator import TargetScore
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -59,6 +58,14 @@ def info_of(name: str) -> ModelInfo:
         *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
         source_languages=tuple(sources) if len(sources) > 1 else (),
         target_languages=tuple(targets) if len(targets) > 1 else (),
+    )
+
+
+def scored(text: str, target: str) -> SentenceDetail:
+    return SentenceDetail(
+        *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
+        *(((0, 0),), "eos"),
+        word_alignment=((0, 0),),
     )
 
 
@@ -120,10 +127,7 @@ class DummyTranslator:
     def translation(self, text: str, options: TranslationOptions) -> Translation:
         target = self.say(text)
         more = tuple([target, f"{target}!", f"{target}!", f"{target}?"][: options.alternatives + 1])
-        detail = SentenceDetail(
-            *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
-            *(((0, 0),), "eos"),
-        )
+        detail = scored(text, target)
         if self.quality_of is None:
             return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
         quality = self.quality_of(text)
@@ -153,9 +157,9 @@ class DummyTranslator:
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
-    ) -> list[TargetScore]:
+    ) -> list[SentenceDetail]:
         await self.work([source for source, _ in pairs], length_penalty, deadline, 1)
-        return [TargetScore(-0.5, (-0.25,), ((0, 0),)) for _ in pairs]
+        return [scored(*pair) for pair in pairs]
 
     async def attention(
         self,

@@ -92,6 +92,7 @@ ANSWER = {
     "target": {"text": "Je", "tokens": [{"id": 311, "text": "Je", "piece": "▁Je", "start": 0, "end": 2}]},
     "axes": ["target", "source"],
     "weights": [[1.0]],
+    "path": "search",
     "score": -0.31,
     "token_logprobs": [-0.31],
     "token_ranks": [1],
@@ -237,12 +238,10 @@ def _sentence_drawing(fields: SentenceAttentionRequest, headers: Mapping[str, st
 
 
 async def _pivot_text(before: TranslatorPort, after: TranslatorPort, job: Job, deadline: float) -> str:
-    """Return the source of the second leg: the text in the pivot language, which is not split either."""
+    """Return the source of the second leg: the text in the pivot language."""
     check_room([before, after], deadline)
-    found = await before.attention(
-        job.text, None, AttentionOptions(translation=job.options.translation), deadline=deadline
-    )
-    return found.target_text
+    [found] = await before.translate([job.text], job.options.translation, deadline=deadline)
+    return found.text
 
 
 def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
@@ -329,6 +328,8 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
         specials=fields.specials,
         stage=fields.stage,
         trace=fields.view == "steps",
+        target_ids=_ids(fields.target_ids),
+        source_ids=_ids(fields.source_ids),
         translation=TranslationOptions(
             beam_size=fields.beam_size,
             length_penalty=fields.length_penalty,
@@ -338,6 +339,10 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
         ),
     )
     return Job(fields.text, fields.target_text, source, target, fields.model, options, before)
+
+
+def _ids(given: str | None) -> tuple[int, ...]:
+    return tuple(map(int, given.split(","))) if given else ()
 
 
 def chosen_leg(legs: Sequence[Pair], leg: int | None) -> tuple[Pair | None, Pair]:

@@ -27,6 +27,9 @@ DIGESTS = rf"^sha256:[0-9a-f]{{12,64}}(,sha256:[0-9a-f]{{12,64}}){{0,{MOST_MODEL
 MODELS = rf"^[^,]{{1,64}}(,[^,]{{1,64}}){{0,{MOST_MODELS - 1}}}$"
 
 
+IDS = r"^[0-9]{1,7}(,[0-9]{1,7}){0,4095}$"
+
+
 def selector(value: object) -> object:
     """Return a layer or a head as a word in lower case or as a number."""
     number = as_whole(value)
@@ -34,7 +37,9 @@ def selector(value: object) -> object:
 
 
 def trimmed(value: object) -> object:
-    """Return a list with commas, of digests or names, without white space and empty parts; None for an empty list."""
+    """Return a list with commas, without white space and empty parts; None for an empty list."""
+    if isinstance(value, list) and all(isinstance(part, int) for part in value):
+        return ",".join(map(str, value)) or None
     if not isinstance(value, str):
         return value
     return ",".join(part.strip() for part in value.split(",") if part.strip()) or None
@@ -57,6 +62,11 @@ Models = Annotated[
     BeforeValidator(trimmed),
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
+Ids = Annotated[
+    Annotated[str, Field(pattern=IDS)] | None,
+    BeforeValidator(trimmed),
+    Accepts("ids of tokens with commas between them"),
+]
 # kind=sentence has fields of its own (schemas.embed), but it belongs to the same route.
 Kind = Annotated[
     Literal["cross", "encoder", "decoder", "occlusion"],
@@ -71,12 +81,23 @@ class AttentionRequest(Decoding):
 
     own_empty_message: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    text: Text = Field(description="One sentence, which is not split")
+    text: Text = Field(description="One sentence, or several: the model sees none from another")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the language of the translation")
     target_text: str | None = Field(
-        None, description="Your own translation, which is scored as it is (forced decoding)"
+        None,
+        description="Your own translation of `text` as one sentence, which is scored (forced decoding) in its "
+        "canonical segmentation: the subwords that the tokenizer makes of it. A search may have chosen others; "
+        "`target_ids` forces those",
     )
+    target_ids: Ids = Field(
+        None, description="Instead of `target_text`: the ids of the target's tokens, as the details of /translate have "
+        "them. Exactly this path to the translation is scored, so the score is that of the search"
+    )  # fmt: skip
+    source_ids: Ids = Field(
+        None, description="With `target_ids`: the ids of the source's tokens in the same answer. If the model would "
+        "read this text otherwise, the answer is 400"
+    )  # fmt: skip
     leg: OptionalWholeNumber = Field(
         None,
         ge=1,
@@ -212,6 +233,11 @@ class AttentionResponse(Schema):
         None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`; and for "
         "`kind=occlusion`: the parts of the source that were removed"
     )  # fmt: skip
+    path: Literal["search", "canonical", "ids"] = Field(
+        "search",
+        description="Where the tokens of the target come from: the `search`, the `canonical` segmentation of a given "
+        "text (also of a text in which nothing is translated), or the given `ids`",
+    )
     score: float
     quality: float | None = Field(
         None,

@@ -1,4 +1,4 @@
-"""Turns the attention of a scored pair into the requested view of it, without side effects."""
+"""Turns the attention of scored sentences into the requested view of it, without side effects."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from service.engine.types import (
     FloatArray,
     ModelInfo,
     ScoringResult,
+    SentenceDetail,
     Token,
     TokenKind,
 )
@@ -26,20 +27,6 @@ AXES = {
     "encoder": ("source", "source"),
     "decoder": ("target", "target_input"),  # <s> and the target tokens before the row's own, as the decoder read
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredPair:
-    """A sentence, a translation of it, and the model's scores of the two."""
-
-    source_text: str
-    target_text: str
-    source_tokens: tuple[Token, ...]  # S
-    target_tokens: tuple[Token, ...]  # T, or one less than in `scores`: a translation that was cut off has no </s>
-    scores: ScoringResult
-    score: float
-    token_logprobs: tuple[float, ...]  # T
-    quality: float | None = None  # of the model's own translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +48,24 @@ class _Axis:
 
 
 def build_map(
-    pair: ScoredPair, options: AttentionOptions, begin: Token, align: AlignmentHead, info: ModelInfo
+    texts: tuple[str, str],
+    pair: SentenceDetail,
+    options: AttentionOptions,
+    begin: Token,
+    align: AlignmentHead,
+    info: ModelInfo,
 ) -> AttentionMap:
-    """Return the requested attention of a pair.
+    """Return the requested attention of one sentence of a text and its translation.
 
     `pair.scores` holds the weights that selection.select_weights names, and `align` is the alignment head as
     selection.relocated returns it. `begin` is <s>, which the decoder reads first. A word's log-probability is the sum
     over its subwords, and its rank is that of its worst subword.
     """
+    assert pair.scores is not None, "a worker answers with the requested scores"
     options = _resolved(options)
-    source = _axis(pair.source_text, pair.source_tokens, options.tokens)
-    target = _axis(pair.target_text, pair.target_tokens, options.tokens)
-    read = _axis(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens)
+    source = _axis(texts[0], pair.source_tokens, options.tokens)
+    target = _axis(texts[1], pair.target_tokens, options.tokens)
+    read = _axis(texts[1], (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
     weights = _weights(pair.scores, options, align, rows, columns)
     aligning = alignment_weights(pair.scores.cross_attention, align)
@@ -84,8 +77,8 @@ def build_map(
         head=options.head,
         axes=(*named, *AXES[options.kind]),
         weights=alignment.limit_specials(weights, rows.shown, columns.shown, options.specials),
-        source_text=pair.source_text,
-        target_text=pair.target_text,
+        source_text=texts[0],
+        target_text=texts[1],
         source_tokens=_kept(source.shown, options),
         target_tokens=_kept(target.shown, options),
         score=pair.score,
@@ -98,6 +91,58 @@ def build_map(
         step=_step(options, align),
         scores=_scores(pair.scores, _step(options, align), rows, columns),
         quality=pair.quality,
+    )
+
+
+def join_maps(maps: Sequence[AttentionMap], score: float, quality: float | None) -> AttentionMap:
+    """Return the map of a text from those of its sentences: the model sees no sentence from another.
+
+    Weights between two sentences are 0, and scores are -inf, as where a position is masked.
+    """
+    if len(maps) == 1:
+        return maps[0]
+    links: list[tuple[int, int]] = []
+    sources = targets = 0
+    for each in maps:
+        links += [(source + sources, target + targets) for source, target in each.alignment]
+        sources, targets = sources + len(each.source_tokens), targets + len(each.target_tokens)
+    return replace(
+        maps[0],
+        weights=_diagonal([each.weights for each in maps], 0.0),
+        source_tokens=tuple(token for each in maps for token in each.source_tokens),
+        target_tokens=tuple(token for each in maps for token in each.target_tokens),
+        score=score,
+        token_logprobs=tuple(value for each in maps for value in each.token_logprobs),
+        token_ranks=tuple(rank for each in maps for rank in each.token_ranks),
+        alignment=tuple(links),
+        column_tokens=tuple(token for each in maps for token in each.column_tokens),
+        scores=_joined_scores([each.scores for each in maps if each.scores is not None]),
+        quality=quality,
+    )
+
+
+def _diagonal(blocks: Sequence[FloatArray], between: float) -> FloatArray:
+    """Return arrays [..., R, C] along the diagonal of one."""
+    rows, columns = (sum(block.shape[axis] for block in blocks) for axis in (-2, -1))
+    whole = np.full((*blocks[0].shape[:-2], rows, columns), between, np.float32)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape[-2:]
+        whole[..., row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return whole
+
+
+def _joined_scores(found: Sequence[AttentionScores]) -> AttentionScores | None:
+    if not found:
+        return None
+    queries = [each.queries for each in found if each.queries is not None]
+    keys = [each.keys for each in found if each.keys is not None]
+    return replace(
+        found[0],
+        scores=_diagonal([each.scores for each in found], -np.inf),
+        queries=np.concatenate(queries) if queries else None,
+        keys=np.concatenate(keys) if keys else None,
     )
 
 
@@ -169,7 +214,7 @@ def _weights(
 
 
 def _token_scores(
-    pair: ScoredPair, target: _Axis, options: AttentionOptions
+    pair: SentenceDetail, target: _Axis, options: AttentionOptions
 ) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """Return the log-probability and the rank of each target token that is shown."""
     shown = [
@@ -178,7 +223,9 @@ def _token_scores(
         if options.specials == "keep" or not token.special
     ]
     logprobs = tuple(sum(pair.token_logprobs[i] for i in group) for group in shown)
-    return logprobs, tuple(max(int(pair.scores.ranks[i]) for i in group) for group in shown)
+    assert pair.scores is not None
+    ranks = pair.scores.ranks
+    return logprobs, tuple(max(int(ranks[i]) for i in group) for group in shown)
 
 
 def shown_tokens(text: str, tokens: Sequence[Token], kind: TokenKind) -> tuple[tuple[Token, ...], Groups]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from service.bundle.alignment import Groups
-from service.engine.attention.attention_map import ScoredPair, shown_tokens
+from service.engine.attention.attention_map import shown_tokens
 from service.engine.errors import TooManyWeights
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, Token
+from service.engine.types import AttentionMap, AttentionOptions, FloatArray, SentenceDetail, Token
 
 MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 
@@ -44,15 +44,20 @@ class Occlusion:
 
 
 def with_occlusion(
-    found: AttentionMap, pair: ScoredPair, parts: Occlusion, without: Sequence[FloatArray], options: AttentionOptions
+    found: AttentionMap,
+    pair: SentenceDetail,
+    parts: Occlusion,
+    without: Sequence[FloatArray],
+    options: AttentionOptions,
 ) -> AttentionMap:
     """Return a cross-attention map with occlusion in place of its weights: rows are target tokens, columns parts.
 
     `without` are the log-probabilities [T] of the translation without each part. A word's loss is the sum over its
     subwords. A positive number: the token is less likely without the part.
     """
+    assert pair.scores is not None
     lost = np.stack([pair.scores.logprobs - logprobs for logprobs in without], axis=1)  # [T, C]
-    shown, groups = shown_tokens(pair.target_text, pair.target_tokens, options.tokens)
+    shown, groups = shown_tokens(found.target_text, pair.target_tokens, options.tokens)
     rows = [
         group for token, group in zip(shown, groups, strict=True) if options.specials == "keep" or not token.special
     ]

@@ -17,12 +17,13 @@ from service.engine.lazy.memory import release_memory
 from service.engine.lazy.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.thread_pools import in_daemon_thread
-from service.engine.translation.translator import TargetScore, Translator
+from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     ModelInfo,
     ModelStateName,
+    SentenceDetail,
     StreamEvent,
     Translation,
     TranslationOptions,
@@ -249,7 +250,7 @@ class LazyTranslator:
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
-    ) -> list[TargetScore]:
+    ) -> list[SentenceDetail]:
         """Score given translations; see Translator.score_batch."""
         async with self._opened(deadline) as translator:
             return await translator.score_batch(pairs, length_penalty, deadline=deadline)

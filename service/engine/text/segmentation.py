@@ -1,17 +1,17 @@
-"""Cuts texts into segments that the model takes, at sentences, values and limits of length.
+"""Cuts texts into sentences that the model takes, at sentences, values and limits of length.
 
 The functions have no side effects and read no clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.wrapping import Segment, Span, cut_sentence, outside, trimmed, whole_text, wrap
+from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, whole_text, wrap
 from service.engine.text.respelling import may_be_respelled, respelled
-from service.engine.text.segmented_text import SegmentedText
 from service.engine.text.segmenter import list_marker, split_sentences
+from service.engine.text.sentence import Sentence
 from service.engine.text.short_strings import ShortString, may_be_short, short_string
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
@@ -29,42 +29,49 @@ class SegmentationOptions:
     wrap_tokens: int  # longer sentences are wrapped
     max_tokens: int  # the model's limit
     split: bool = True  # False: the whole text is one sentence
+    respell: bool = True  # whether short strings and sentences in capitals are read in another spelling
     values: ValueRules | None = None  # how values are found and written; None: they are text as any other
     glossary: Glossary | None = None  # its terms are values too
 
 
-def _in_text(segmented: SegmentedText, number: int) -> Sequence[Value]:
-    """Return the values of a segment, at their places in it."""
-    values, short = segmented.valued[number].values, segmented.short.get(number)
-    if short is None:
-        return values
-    spans = [short.span(value.start, value.end) for value in values]
-    return [replace(value, start=start, end=end) for value, (start, end) in zip(values, spans, strict=True)]
-
-
 def segment_text(
     text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions, target: Tokenizer | None = None
-) -> SegmentedText:
-    """Return a text with its segments of at most `max_tokens`; raise InvalidText for lone surrogates.
+) -> list[Sentence]:
+    """Return the sentences of a text, of at most `max_tokens` each; raise InvalidText for lone surrogates.
 
     `target` is the tokenizer of the other side, if that is another one.
     """
     check_text(text)
     tokenizers = Tokenizers(tokenizer, target or tokenizer)
-    rules = segmentation.values
+    rules = segmentation.values if segmentation.respell else None
     if rules is not None and may_be_short(text):
         short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
         if short is not None:
-            return short
+            return [short]
     if rules is not None and may_be_respelled(text):
         return _respelled(text, tokenizers, segmentation, rules)
     return _segmented(text, tokenizers, segmentation)
 
 
+def readings(
+    text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions, target: Tokenizer
+) -> Iterator[Sentence]:
+    """Yield what a model may read of a whole text as one sentence: first what a translation reads, at last the text.
+
+    A part of a longer text may be read in other ways than the same text alone.
+    """
+    whole = replace(segmentation, split=False, wrap_tokens=segmentation.max_tokens)
+    for options in (whole, replace(whole, respell=False)):
+        found = segment_text(text, tokenizer, options, target)
+        if len(found) == 1:
+            yield found[0]
+    yield Sentence(text, 0, tokenizer.encode(text))
+
+
 def _respelled(
     text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, rules: ValueRules
-) -> SegmentedText:
-    """Return a text of which some sentences are read in another spelling: those in capitals, for example."""
+) -> list[Sentence]:
+    """Return the sentences of a text, some of which are read in another spelling: those in capitals, for example."""
     values = _values(text, segmentation)
     spans = split_sentences(text, segmentation.language, values) if segmentation.split else whole_text(text)
     alone = replace(segmentation, split=False)
@@ -76,34 +83,30 @@ def _respelled(
             parts.append((start, end))
             continue
         found = True
-        read = _segmented(spelled.read, tokenizers, alone)
-        within = (spelled.span(*span) for span in read.spans)
+        within = (spelled.span(part.start, part.end) for part in _segmented(spelled.read, tokenizers, alone))
         parts += [(start + begin, start + finish) for begin, finish in within]
     if not found:
         return _segmented(text, tokenizers, segmentation)
-    segments: list[Segment] = []
-    valued: dict[int, ValuedSentence] = {}
-    short: dict[int, ShortString] = {}
+    sentences: list[Sentence] = []
     for start, end in parts:
         own = text[start:end]
-        part = _read_otherwise(respelled, own, tokenizers, alone, rules) or _segmented(own, tokenizers, alone)
-        valued |= {len(segments) + number: sentence for number, sentence in part.valued.items()}
-        short |= {len(segments) + number: string for number, string in part.short.items()}
-        segments += [Segment(each.start + start, each.end + start, each.ids) for each in part.segments]
-    return SegmentedText(text, tuple(segments), valued, short)
+        one = _read_otherwise(respelled, own, tokenizers, alone, rules)
+        sentences += [each.moved(start) for each in ([one] if one else _segmented(own, tokenizers, alone))]
+    return sentences
 
 
-def _segmented(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> SegmentedText:
+def _segmented(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
     values = _values(text, segmentation)
     if values:
         return _with_values(text, values, tokenizers, segmentation)
     spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
-    segments = [
-        segment
-        for span in spans
-        for segment in cut_sentence(text, span, tokenizers.source, segmentation.wrap_tokens, segmentation.max_tokens)
-    ]
-    return SegmentedText(text, tuple(segments))
+    return [sentence for span in spans for sentence in _cut(text, span, tokenizers.source, segmentation)]
+
+
+def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
+    """Yield the sentence in a range of a text that has no values; several if it is too long."""
+    for each in cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens):
+        yield Sentence(text[each.start : each.end], each.start, each.ids)
 
 
 def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:
@@ -119,8 +122,8 @@ def _read_otherwise(
     tokenizers: Tokenizers,
     segmentation: SegmentationOptions,
     rules: ValueRules,
-) -> SegmentedText | None:
-    """Return a text that the model reads in another form as one segment; None for any other text."""
+) -> Sentence | None:
+    """Return a text that the model reads in another form as one sentence; None for any other text."""
     start = list_marker(text)
     spans = trimmed(text, start, len(text))
     if not spans:
@@ -131,21 +134,20 @@ def _read_otherwise(
     if short is None:
         return None
     read = _segmented(short.read, tokenizers, replace(segmentation, split=False))
-    if read.spans != [(0, len(short.read))]:
+    if [each.text for each in read] != [short.read]:
         return None
-    return SegmentedText(text, (Segment(start, end, read.segments[0].ids),), read.valued, {0: short})
+    return Sentence(string, start, read[0].ids, read[0].valued, short)
 
 
 def _with_values(
     text: str, values: Sequence[Value], tokenizers: Tokenizers, segmentation: SegmentationOptions
-) -> SegmentedText:
-    """Return a text with values and its segments; a segment of values alone is copied."""
+) -> list[Sentence]:
+    """Return the sentences of a text with values; one of values alone is copied."""
     if segmentation.split:
         spans = split_sentences(text, segmentation.language, values)
     else:
         spans = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
-    segments: list[Segment] = []
-    valued: dict[int, ValuedSentence] = {}
+    sentences: list[Sentence] = []
     limits = segmentation.wrap_tokens, segmentation.wrap_tokens
     first = 0
     for start, end in spans:
@@ -155,59 +157,41 @@ def _with_values(
         while last < len(values) and values[last].end <= end:
             last += 1
         own = values[first:last]
-        if not own:
-            segments.extend(
-                cut_sentence(text, (start, end), tokenizers.source, segmentation.wrap_tokens, segmentation.max_tokens)
-            )
-            continue
-        for segment, sentence in _valued_segments(
-            (text, own), (start, end), tokenizers, limits, segmentation.max_tokens
-        ):
-            if sentence is not None:
-                valued[len(segments)] = sentence
-            segments.append(segment)
-    return SegmentedText(text, tuple(segments), valued)
+        if own:
+            sentences += _valued_sentences((text, own), (start, end), tokenizers, limits, segmentation)
+        else:
+            sentences += _cut(text, (start, end), tokenizers.source, segmentation)
+    return sentences
 
 
 def cut_at_values(
-    segmented: SegmentedText, numbers: Collection[int], tokenizer: Tokenizer, segmentation: SegmentationOptions
-) -> tuple[SegmentedText, list[int | str | None]]:
-    """Return the text with some of its segments cut at their values, which are copied then.
+    sentence: Sentence, tokenizer: Tokenizer, segmentation: SegmentationOptions
+) -> list[tuple[Sentence, str | None]]:
+    """Return the parts of a sentence between its values, which are copied then; and its terms, with their translations.
 
-    Also return for each segment of the result its number before, or None if it is a part of one that was cut, or its
-    translation if it is a term.
+    The other parts have None.
     """
-    segments: list[Segment] = []
-    valued: dict[int, ValuedSentence] = {}
-    before: list[int | str | None] = []
-    for number, segment in enumerate(segmented.segments):
-        if number not in numbers:
-            if number in segmented.valued:
-                valued[len(segments)] = segmented.valued[number]
-            segments.append(segment)
-            before.append(number)
-            continue
-        values = _in_text(segmented, number)
-        copied = ((value.start + segment.start, value.end + segment.start) for value in values)
-        cut: list[tuple[Segment, str | None]] = [
-            (part, None)
-            for span in outside(segmented.text, segment.start, segment.end, copied)
-            for part in cut_sentence(segmented.text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
-        ]
-        for value in values:
-            if value.is_soft:
-                start, end = value.start + segment.start, value.end + segment.start
-                cut.append((Segment(start, end, tokenizer.encode(value.text)), value.written))
-        cut.sort(key=lambda part: part[0].start)
-        segments += [part for part, _ in cut]
-        before += [written for _, written in cut]
-    return SegmentedText(segmented.text, tuple(segments), valued), before
+    values = sentence.values
+    copied = ((value.start, value.end) for value in values)
+    parts: list[tuple[Sentence, str | None]] = [
+        (part, None)
+        for span in outside(sentence.text, 0, len(sentence.text), copied)
+        for part in _cut(sentence.text, span, tokenizer, segmentation)
+    ]
+    terms = (value for value in values if value.is_soft)
+    parts += [(Sentence(term.text, term.start, tokenizer.encode(term.text)), term.written) for term in terms]
+    parts.sort(key=lambda part: part[0].start)
+    return [(part.moved(sentence.start), written) for part, written in parts]
 
 
-def _valued_segments(
-    given: tuple[str, Sequence[Value]], span: Span, tokenizers: Tokenizers, limits: tuple[int, int], max_tokens: int
-) -> Iterator[tuple[Segment, ValuedSentence | None]]:
-    """Yield the segments of a range of a text with values; `limits` are as in `service.bundle.wrapping`."""
+def _valued_sentences(
+    given: tuple[str, Sequence[Value]],
+    span: Span,
+    tokenizers: Tokenizers,
+    limits: tuple[int, int],
+    segmentation: SegmentationOptions,
+) -> Iterator[Sentence]:
+    """Yield the sentences of a range of a text with values; `limits` are as in `service.bundle.wrapping`."""
     text, values = given
     start, end = span
     own = [shifted(value, -start) for value in values if start <= value.start and value.end <= end]
@@ -216,21 +200,22 @@ def _valued_segments(
         return
     here, whole = limits
     if not own:
-        for segment in cut_sentence(text, span, tokenizers.source, whole, max_tokens):
-            yield segment, None
+        yield from _cut(text, span, tokenizers.source, segmentation)
         return
     valued = valued_sentence(sentence, own, tokenizers.target)
     if valued is not None:
         ids = tokenizers.source.encode(valued.read)
-        if len(ids) <= max(here, 2) or (here < whole and len(ids) <= max_tokens):
-            yield Segment(start, end, ids), valued
+        if len(ids) <= max(here, 2) or (here < whole and len(ids) <= segmentation.max_tokens):
+            yield Sentence(sentence, start, ids, valued)
             return
     parts = _wrapped(sentence, own, tokenizers.source, max(here - 1, 1), valued)
     if parts == [(0, len(sentence))]:
         here //= 2
     for begin, finish in parts:
         if here:
-            yield from _valued_segments(given, (start + begin, start + finish), tokenizers, (here, whole), max_tokens)
+            yield from _valued_sentences(
+                given, (start + begin, start + finish), tokenizers, (here, whole), segmentation
+            )
 
 
 def _wrapped(

@@ -1,9 +1,9 @@
 """Finds the sentences of a text that are translated; the text between them is copied.
 
 Text is never altered: sentences are ranges over it, and all text outside of them is copied as it is: spaces, line
-breaks, tabs, list markers, emoji, bare numbers, addresses (models of subwords misspell them), and words with more
-than 30 combining marks in a row. A line break or a tab always ends a sentence, and so does an address. Within a line
-`sentencex` decides, except that no sentence ends inside a word. The functions have no side effects.
+breaks, tabs, list markers, emoji at its ends, bare numbers, addresses (models of subwords misspell them), and words
+with more than 30 combining marks in a row. A line break or a tab always ends a sentence, and so does an address. Within
+a line `sentencex` decides, except that no sentence ends inside a word. The functions have no side effects.
 """
 
 from __future__ import annotations

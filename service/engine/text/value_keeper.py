@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
-from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.valued_sentence import TermReading
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
-from service.engine.values.constraints import ValueConstraints
 
 WIDER = 4  # times the beam of the first search, up to the widest
 # Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
@@ -25,132 +24,84 @@ WIDER = 4  # times the beam of the first search, up to the widest
 LIKELIER = 0.3
 
 
-class Source(NamedTuple):
-    """A sentence as ids, and the values that its translation must hold."""
-
-    ids: tuple[int, ...]
-    values: ValueConstraints | None = None
-
-
 class Translate(Protocol):
     """Translates sentences."""
 
-    def __call__(self, sources: Sequence[Source], options: TranslationOptions) -> Awaitable[list[SegmentResult]]:
-        """Return one result for each source."""
-
-
-def sources_of(segmented: SegmentedText) -> list[Source]:
-    """Return the segments of a text as the search takes them."""
-    return [Source(segment.ids, segmented.constraints(number)) for number, segment in enumerate(segmented.segments)]
+    def __call__(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Awaitable[list[Translated]]:
+        """Return one result for each sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueKeeper:
-    """Keeps the values of segmented texts."""
+    """Keeps the values of translated sentences."""
 
     tokenizers: Tokenizers
     segmentation: SegmentationOptions
     translate: Translate
 
-    async def keep(
-        self, texts: Sequence[SegmentedText], results: Sequence[SegmentResult], options: TranslationOptions
-    ) -> tuple[list[SegmentedText], list[SegmentResult]]:
-        """Return texts and results in which every value has its place, and how it got there."""
-        own = _divided(texts, results)
-        wrong = [
-            (text, number)
-            for text, segmented in enumerate(texts)
-            for number in segmented.valued
-            if not self._is_well_placed(texts, own, (text, number))
-        ]
-        for text, segmented in enumerate(texts):
-            for number in segmented.valued:
-                own[text][number] = replace(own[text][number], values="search")
-        kept = list(texts)
+    async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
+        """Return for each result one in which every value has its place; several if the sentence was cut for that."""
+        kept = [replace(result, values="search") if result.sentence.valued else result for result in results]
+        wrong = [number for number, result in enumerate(kept) if not self._is_well_placed(result)]
+        if not wrong:
+            return [[result] for result in kept]
         # A model copies a target term that it reads to its place, so its second search needs no wider beam.
-        terms = [(text, number) for text, number in wrong if texts[text].valued[number].has_terms]
-        await self._search_again(kept, own, terms, options)
+        terms = [number for number in wrong if (valued := kept[number].sentence.valued) and valued.has_terms]
+        await self._search_again(kept, terms, options)
         wider = replace(options, beam_size=min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE))
-        lost = [place for place in wrong if place not in terms or not self._holds_all(kept, own, place)]
-        await self._search_again(kept, own, lost, wider)
+        lost = [number for number in wrong if number not in terms or not self._holds_all(kept[number])]
+        await self._search_again(kept, lost, wider)
         # Words that the model does not know, in any form, end up behind the sentence or derail it.
-        misplaced = [place for place in terms if not self._is_well_placed(kept, own, place)]
-        await self._search_again(kept, own, misplaced, options, "stand-in")
-        lost = [place for place in wrong if not self._holds_all(kept, own, place)]
-        if lost:
-            await self._copy(kept, own, lost, options)
-        return kept, [result for results_of_text in own for result in results_of_text]
+        misplaced = [number for number in terms if not self._is_well_placed(kept[number])]
+        await self._search_again(kept, misplaced, options, "stand-in")
+        return await self._copy(kept, options)
 
     async def _search_again(
         self,
-        texts: list[SegmentedText],
-        own: list[list[SegmentResult]],
-        wrong: Sequence[tuple[int, int]],
+        kept: list[Translated],
+        wrong: Sequence[int],
         options: TranslationOptions,
         terms: TermReading = "target",
     ) -> None:
         """Replace wrong results by better ones of another search, in which the model reads something else for terms."""
         if not wrong:
             return
-        others = [texts[text].reading_terms(number, self.tokenizers, terms) for text, number in wrong]
-        sources = [sources_of(other)[number] for other, (_, number) in zip(others, wrong, strict=True)]
-        found = await self.translate(sources, options)
-        for (text, number), other, result in zip(wrong, others, found, strict=True):
-            best, old = result.hypotheses[0], own[text][number].hypotheses[0]
-            held = self._holds_all(texts, own, (text, number))
-            better = other.is_well_placed(number, best.ids, self.tokenizers.target) and (
-                terms != "stand-in" or best.score - old.score >= LIKELIER
+        others = [kept[number].sentence.reading_terms(self.tokenizers, terms) for number in wrong]
+        for number, found in zip(wrong, await self.translate(others, options), strict=True):
+            old = kept[number]
+            better = self._is_well_placed(found) and (
+                terms != "stand-in" or found.hypotheses[0].score - old.hypotheses[0].score >= LIKELIER
             )
-            if better or (not held and other.holds_all(number, best.ids, self.tokenizers.target)):
-                texts[text] = texts[text].with_segment_of(other, number)
-                own[text][number] = replace(result, values="retry")
+            if better or (not self._holds_all(old) and self._holds_all(found)):
+                kept[number] = replace(found, values="retry")
 
-    async def _copy(
-        self,
-        texts: list[SegmentedText],
-        own: list[list[SegmentResult]],
-        lost: Sequence[tuple[int, int]],
-        options: TranslationOptions,
-    ) -> None:
-        """Cut the segments that still lack values, and translate the parts between them."""
-        for text in sorted({text for text, _ in lost}):
-            numbers = {number for owner, number in lost if owner == text}
-            cut, before = cut_at_values(texts[text], numbers, self.tokenizers.source, self.segmentation)
-            parts = [Source(segment.ids) for segment, old in zip(cut.segments, before, strict=True) if old is None]
-            found = iter(await self.translate(parts, options) if parts else [])
-            own[text] = [
-                own[text][old]
-                if isinstance(old, int)
-                else self._given(old)
-                if isinstance(old, str)
-                else replace(next(found), values="copied")
-                for old in before
+    async def _copy(self, kept: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
+        """Cut the sentences that still lack values, and translate the parts between them."""
+        cut = {
+            number: cut_at_values(result.sentence, self.tokenizers.source, self.segmentation)
+            for number, result in enumerate(kept)
+            if not self._holds_all(result)
+        }
+        parts = [part for own in cut.values() for part, written in own if written is None]
+        found = iter(await self.translate(parts, options) if parts else [])
+        return [
+            [
+                replace(next(found), values="copied") if written is None else self._given(part, written)
+                for part, written in cut[number]
             ]
-            texts[text] = cut
+            if number in cut
+            else [result]
+            for number, result in enumerate(kept)
+        ]
 
-    def _given(self, term: str) -> SegmentResult:
-        """Return a target term as the translation of its own segment."""
+    def _given(self, sentence: Sentence, term: str) -> Translated:
+        """Return a target term as the translation of its own sentence."""
         ids = self.tokenizers.target.word(term)
-        return SegmentResult((Hypothesis(ids, (0.0,) * len(ids), 0.0, "length"),), values="copied")
+        zeros = (0.0,) * len(ids)
+        return Translated(sentence, (Hypothesis(ids, zeros, 0.0, "length"),), (), values="copied")
 
-    def _is_well_placed(
-        self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]
-    ) -> bool:
-        text, number = place
-        return texts[text].is_well_placed(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
+    def _is_well_placed(self, result: Translated) -> bool:
+        return result.sentence.is_well_placed(result.ids, self.tokenizers.target)
 
-    def _holds_all(
-        self, texts: Sequence[SegmentedText], own: Sequence[Sequence[SegmentResult]], place: tuple[int, int]
-    ) -> bool:
-        text, number = place
-        return texts[text].holds_all(number, own[text][number].hypotheses[0].ids, self.tokenizers.target)
-
-
-def _divided(texts: Sequence[SegmentedText], results: Sequence[SegmentResult]) -> list[list[SegmentResult]]:
-    """Return the results of each text."""
-    divided = []
-    first = 0
-    for segmented in texts:
-        divided.append(list(results[first : first + len(segmented.segments)]))
-        first += len(segmented.segments)
-    return divided
+    def _holds_all(self, result: Translated) -> bool:
+        return result.sentence.holds_all(result.ids, self.tokenizers.target)

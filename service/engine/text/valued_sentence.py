@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from service.bundle.wrapping import Span
@@ -49,6 +49,24 @@ class ValuedSentence:
                 parts.append((span, written))
         text, replacements = replaced(decoded.text, parts)
         return Decoded(text, moved(decoded.tokens, replacements, text, shift))
+
+    def held_in(self, translation: str) -> dict[int, Value]:
+        """Return the values that a given translation holds, at their places in it, by their numbers."""
+        held: dict[int, Value] = {}
+        for number, value in enumerate(self.values):
+            for written in dict.fromkeys((value.written, value.text, *value.others)):
+                start = _word_at(translation, written, [*held.values()])
+                if start is not None:
+                    held[number] = replace(value, start=start, end=start + len(written), text=written)
+                    break
+        return held
+
+    def target_tokens(self, translation: str, tokenizer: Tokenizer) -> tuple[Token, ...]:
+        """Return the tokens of a given translation, with this sentence's stand-ins in the places of its values."""
+        held = sorted(self.held_in(translation).items(), key=lambda item: item[1].start)
+        parts = [((value.start, value.end), word) for number, value in held if (word := self.stand_ins[number])]
+        read, replacements = replaced(translation, parts)
+        return moved(tokenizer.tokens(read), inverse(replacements), translation)
 
     @property
     def has_terms(self) -> bool:
@@ -121,6 +139,19 @@ def _written(value: Value, own: str, begins: bool) -> str:
     form = next((each for each in (value.written, *value.others) if each.casefold() == own.casefold()), value.written)
     capital = own[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
     return form[:1].upper() + form[1:] if begins and capital else form
+
+
+def _word_at(text: str, word: str, taken: Sequence[Value]) -> int | None:
+    """Return where a text has a word that is no part of a longer one and not one of the values."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        apart = not (start and text[start - 1].isalnum() and word[:1].isalnum())
+        apart = apart and not (text[end : end + 1].isalnum() and word[-1:].isalnum())
+        if apart and not any(value.start < end and start < value.end for value in taken):
+            return start
+        start = text.find(word, start + 1)
+    return None
 
 
 def _ends(text: str) -> int:

@@ -90,7 +90,12 @@ class LoadedPair:
         """Return how texts are cut, and which of their parts are values."""
         own = self.segmentation
         return SegmentationOptions(
-            own.language, own.wrap_tokens, own.max_tokens, split, self.value_rules(options), options.glossary
+            own.language,
+            own.wrap_tokens,
+            own.max_tokens,
+            split,
+            values=self.value_rules(options),
+            glossary=options.glossary,
         )
 
     def value_rules(self, options: TranslationOptions) -> ValueRules | None:

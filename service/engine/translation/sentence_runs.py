@@ -1,4 +1,4 @@
-"""From texts to translations through the worker of a model: segments, hypotheses, values, joined texts."""
+"""The one road from texts to translations through a model: sentences, hypotheses, values, joined texts."""
 
 from __future__ import annotations
 
@@ -6,116 +6,125 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
+from service.engine.errors import InvalidOption
 from service.engine.events import CoverageMeasured, QualityMeasured, ValuesKept
-from service.engine.scheduling.interface import run_sentences, sentence_stages
+from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
-from service.engine.text.segmentation import SegmentationOptions, segment_text
-from service.engine.text.segmented_text import SegmentedText, SegmentResult, assemble
+from service.engine.text.segmentation import segment_text
+from service.engine.text.sentence import Sentence, Translated, assemble
 from service.engine.text.sentence_quality import QualityOptions
-from service.engine.text.value_keeper import Source, ValueKeeper
+from service.engine.text.value_keeper import ValueKeeper
 from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.types import SentenceJob, SentenceResult, Translation, TranslationOptions, WeightSelection
+from service.engine.types import Search, SentenceJob, Translation, TranslationOptions, WeightSelection
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceRuns:
-    """Translates the sentences of calls with one model; `deadline` is a time of time.monotonic."""
+    """Translates the sentences of one call with one model; `deadline` is a time of time.monotonic."""
 
     pair: LoadedPair
+    options: TranslationOptions  # complete
+    deadline: float | None
+    wanted: WeightSelection | None = None  # the weights that are returned of every translation; None: it is not scored
+    trace: bool = False  # whether the searches are recorded
+    split: bool = True  # whether texts are cut into sentences
 
-    def segment(self, texts: Sequence[str], segmentation: SegmentationOptions) -> list[SegmentedText]:
-        """Return texts cut into segments."""
-        tokenizers = self.pair.tokenizers
-        return [segment_text(text, tokenizers.source, segmentation, tokenizers.target) for text in texts]
+    async def segment(self, texts: Sequence[str]) -> list[list[Sentence]]:
+        """Return the sentences of texts."""
+        tokenizers, segmentation = self.pair.tokenizers, self.pair.segmentation_for(self.options, self.split)
+        return await self.pair.timed(
+            "tokenize",
+            sum(map(len, texts)),
+            lambda: [segment_text(text, tokenizers.source, segmentation, tokenizers.target) for text in texts],
+        )
 
-    def jobs(
-        self,
-        sources: Sequence[Source],
-        options: TranslationOptions,
-        deadline: float | None,
-        score: WeightSelection | None = None,
-        *,
-        trace: bool = False,
-    ) -> list[SentenceJob]:
+    async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
+        """Return the translations of the sentences of each text, in which every value has its place."""
+        flat = [sentence for own in sentences for sentence in own]
+        kept = iter(await within(self.deadline, self._kept(flat)))
+        return [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
+
+    async def _kept(self, sentences: Sequence[Sentence]) -> list[list[Translated]]:
+        results = await self._search(sentences, self.options)
+        if all(sentence.valued is None for sentence in sentences):
+            return [[result] for result in results]
+        keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
+        kept = await keeper.keep(results, self.options)
+        for path, count in Counter(result.values for own in kept for result in own).items():
+            if path is not None:
+                self.pair.on_event(ValuesKept(self.pair.name, path, count))
+        return kept
+
+    def jobs(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[SentenceJob]:
         """Return sentences as the worker takes them; a recorded search is never answered from the cache."""
         limit = self.pair.manifest.limits.target_tokens
-        fresh = trace or not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
+        fresh = self.trace or not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
         return [
-            SentenceJob(ids, search_options(options, len(ids), limit), deadline, None, score, values, fresh, trace)
-            for ids, values in sources
+            SentenceJob(
+                source_ids=sentence.ids,
+                search=search_options(options, len(sentence.ids), limit),
+                deadline=self.deadline,
+                score=self.wanted,
+                values=sentence.constraints,
+                fresh=fresh,
+                trace=self.trace,
+            )
+            for sentence in sentences
         ]
 
-    async def sentences(
-        self,
-        sources: Sequence[Source],
-        options: TranslationOptions,
-        deadline: float | None,
-        score: WeightSelection | None,
-        *,
-        trace: bool = False,
-    ) -> list[SentenceResult]:
-        """Return the translations of sentences, scored if weights are wanted, with their searches if `trace`."""
-        began = time.monotonic()
-        results = await run_sentences(self.pair.worker, self.jobs(sources, options, deadline, score, trace=trace))
-        if self.pair.traced:
-            for stage in sentence_stages(began, [source.ids for source in sources], results, self.pair.name):
-                self.pair.on_event(stage)
-        for result in results:
-            if result.scores is not None:
-                weights = alignment_weights(result.scores.cross_attention, self.pair.align)
-                self.pair.report(CoverageMeasured(self.pair.name, coverage(weights)))
-        return results
-
-    async def outcomes(
-        self, sources: Sequence[Source], options: TranslationOptions, deadline: float | None
-    ) -> list[SegmentResult]:
-        """Return the hypotheses of sentences, with the weights of the aligning head if details are requested."""
-        if not sources:
+    async def _search(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translated]:
+        """Return what the search finds for sentences, scored if weights are wanted."""
+        if not sentences:
             return []
-        results = await self.sentences(sources, options, deadline, self.pair.wanted if options.details else None)
-        outcomes: list[SegmentResult] = []
-        for result in results:
+        pair, began = self.pair, time.monotonic()
+        results = await run_sentences(pair.worker, self.jobs(sentences, options))
+        if pair.traced:
+            for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
+                pair.on_event(stage)
+        found = []
+        for sentence, result in zip(sentences, results, strict=True):
             best, *others = result.hypotheses
             weights, logprobs = None, best.logprobs
             if result.scores is not None:
                 best = over_vocabulary(best, result.scores, penalty_of(options))
-                weights = alignment_weights(result.scores.cross_attention, self.pair.align)
-            outcomes.append(SegmentResult((best, *others), weights, logprobs=logprobs))
-        return outcomes
+                weights = alignment_weights(result.scores.cross_attention, pair.align)
+                pair.report(CoverageMeasured(pair.name, coverage(weights)))
+            found.append(Translated(sentence, (best, *others), logprobs, weights, result.scores, result.trace))
+        return found
 
-    async def with_values(
-        self,
-        segmented_texts: list[SegmentedText],
-        outcomes: list[SegmentResult],
-        options: TranslationOptions,
-        deadline: float | None,
-        segmentation: SegmentationOptions,
-    ) -> tuple[list[SegmentedText], list[SegmentResult]]:
-        """Return texts and outcomes in which every value has its place."""
-        keeper = ValueKeeper(self.pair.tokenizers, segmentation, partial(self.outcomes, deadline=deadline))
-        texts, results = await keeper.keep(segmented_texts, outcomes, options)
-        for path, count in Counter(result.values for result in results).items():
-            if path is not None:
-                self.pair.on_event(ValuesKept(self.pair.name, path, count))
-        return texts, results
+    def search_of(self, results: Sequence[Translated]) -> Search:
+        """Return the search that found the translation of a text; raise InvalidOption if no single one did."""
+        if len(results) != 1 or results[0].values in ("retry", "copied"):
+            raise InvalidOption(
+                "No single search found this translation: the text has several sentences or none, or one search did "
+                "not keep all of its values (numbers, addresses, terms). Send one sentence, or values=off to see the "
+                "search without values."
+            )
+        [found] = results
+        trace, tokenizer = found.trace, self.pair.tokenizers.target
+        assert trace is not None, "a worker records what is asked for"
+        tokens = {token for each in trace.hypotheses for token in (each.token, *(id_ for id_, _ in each.following))}
+        limit = self.pair.manifest.limits.target_tokens
+        return Search(
+            trace=trace,
+            pieces={token: tokenizer.piece(token) for token in tokens},
+            beam_size=search_options(self.options, len(found.sentence.ids), limit).beam_size,
+            length_penalty=penalty_of(self.options),
+            shortlist=self.pair.manifest.graphs[self.pair.info.precision].shortlist is not None,
+        )
 
-    def assemble(
-        self, segmented_texts: Sequence[SegmentedText], outcomes: Sequence[SegmentResult], options: TranslationOptions
-    ) -> list[Translation]:
-        """Return the translations of texts from those of their segments, with the quality of each sentence."""
-        pair = self.pair
-        translations: list[Translation] = []
-        first = 0
+    def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
+        """Return the translations of texts from those of their sentences, with the quality of each sentence."""
+        pair, options = self.pair, self.options
         quality = QualityOptions(pair.manifest.confidence, options.min_quality, options.keep_source)
-        for segmented in segmented_texts:
-            own = outcomes[first : first + len(segmented.segments)]
-            first += len(own)
-            translation = assemble(segmented, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
-            translations.append(translation)
+        translations = [
+            assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
+            for text, own in zip(texts, results, strict=True)
+        ]
         for each in (each for translation in translations for each in translation.qualities):
             if each.quality is not None:
                 pair.report(QualityMeasured(pair.name, each.quality))

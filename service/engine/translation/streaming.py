@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from service.bundle.wrapping import Span, join
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
-from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.token_text import TokenWriter
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
@@ -53,77 +53,66 @@ class _Sentence:
     writer: TokenWriter | None = None  # of its tokens
 
 
-Settle = Callable[[int], Awaitable[tuple[SegmentedText, Sequence[SegmentResult]]]]
-
-
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """A text to stream: its segments, their jobs, and how those with values are translated."""
+    """A text to stream: its sentences, their jobs, and how those are translated that are sent complete."""
 
-    segmented: SegmentedText
+    text: str
+    sentences: Sequence[Sentence]
     jobs: Sequence[SentenceJob]
-    settle: Settle  # returns the segments that one becomes, and their translations
+    settle: Callable[[Sentence], Awaitable[Sequence[Translated]]]  # returns the scored sentences that one becomes
     quality: QualityOptions = field(default_factory=QualityOptions)  # how the quality of a sentence is computed
 
-    @property
-    def text(self) -> str:
-        """Return the text."""
-        return self.segmented.text
 
-
-async def stream_segmented(
+async def stream_sentences(
     source: StreamSource, worker: SentenceWorker, tokenizers: Tokenizers, wanted: WeightSelection
 ) -> AsyncIterator[StreamEvent]:
     """Yield the events of a text, sentence by sentence; `wanted` has no view.
 
     A sentence with values, or a short string, is sent when it is complete, because it may be written otherwise.
     """
-    segmented = source.segmented
     texts: list[str] = []
     spans: list[Span] = []
     qualities: list[float | None] = []
     length = 0  # of the translation so far
-    for number, job in enumerate(source.jobs):
-        settled = await source.settle(number) if segmented.is_checked(number) else None
-        parts = settled[0] if settled else SegmentedText(segmented.text, (segmented.segments[number],))
-        for place, segment in enumerate(parts.segments):
-            gap = segmented.text[spans[-1][1] if spans else 0 : segment.start]
-            tokens = parts.source_tokens(place, tokenizers.source)
-            yield StreamedSentence(len(spans), segmented.text[segment.start : segment.end], tokens, gap)
+    for whole, job in zip(source.sentences, source.jobs, strict=True):
+        parts: Sequence[Translated | None] = await source.settle(whole) if whole.is_checked else [None]
+        for settled in parts:
+            own = whole if settled is None else settled.sentence
+            gap = source.text[spans[-1][1] if spans else 0 : own.start]
+            yield StreamedSentence(len(spans), own.text, own.source_tokens(tokenizers.source), gap)
             length += len(gap)
             sentence = _Sentence(len(spans), length)
-            if settled:
-                own = replace(job, source_ids=segment.ids, values=None)
-                for event in await _complete(
-                    own, (parts, place, settled[1][place]), sentence, worker, tokenizers, wanted
-                ):
-                    yield event
-            else:
+            if settled is None:
                 async for token in _stream_sentence(job, sentence, worker, tokenizers.target, wanted):
                     yield token
                 sentence.text = tokenizers.target.decode(sentence.ids)
-            source_text = segmented.text[segment.start : segment.end]
-            judged = source.quality.judge(source_text, sentence.text, len(segment.ids), sentence.logprobs)
+            else:
+                own_job = replace(job, source_ids=own.ids)
+                for event in await _complete(own_job, settled, sentence, worker, tokenizers, wanted):
+                    yield event
+            judged = source.quality.judge(own.text, sentence.text, len(own.ids), sentence.logprobs)
             qualities.append(judged.quality)
             texts.append(sentence.text)
-            spans.append((segment.start, segment.end))
+            spans.append((own.start, own.end))
             length += len(sentence.text)
-    yield StreamedEnd(join(segmented.text, spans, texts).text, tuple(qualities))
+    yield StreamedEnd(join(source.text, spans, texts).text, tuple(qualities))
 
 
 async def _complete(
     job: SentenceJob,
-    settled: tuple[SegmentedText, int, SegmentResult],
+    settled: Translated,
     sentence: _Sentence,
     worker: SentenceWorker,
     tokenizers: Tokenizers,
     wanted: WeightSelection,
 ) -> list[StreamedToken]:
     """Return the events of a sentence that is translated already."""
-    parts, place, result = settled
-    sentence.ids, sentence.logprobs = list(result.hypotheses[0].ids), result.logprobs
-    scores = await _score(job, sentence.ids, worker, tokenizers.target, wanted)
-    decoded = parts.locate(place, sentence.ids, tokenizers.target, sentence.start)
+    sentence.logprobs = settled.logprobs
+    scores = settled.scores  # a term that was copied has none
+    if scores is None:
+        scores = await _score(job, settled.ids, worker, tokenizers.target, wanted)
+    decoded = settled.sentence.locate(settled.ids, tokenizers.target, sentence.start)
     events = []
     sent = 0
     for at, token in enumerate(decoded.tokens):

@@ -14,33 +14,32 @@ from dataclasses import replace
 from typing import Self
 
 from service.bundle.manifest import Manifest
-from service.engine.attention.attention_map import build_map
+from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
-from service.engine.errors import InputTooLong
 from service.engine.events import CallStage, EventListener, ignore_event
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.scheduling.interface import SentenceWorker, within
+from service.engine.scheduling.interface import SentenceWorker
 from service.engine.search.options import check_quality, complete
-from service.engine.text.segmented_text import SegmentedText, SegmentResult
+from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.tokenizer import Tokenizers
-from service.engine.text.value_keeper import sources_of
 from service.engine.thread_pools import in_daemon_thread
+from service.engine.translation.forcing import Forcing
 from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair
-from service.engine.translation.pair_scoring import PairScoring
-from service.engine.translation.pair_scoring import TargetScore as TargetScore
 from service.engine.translation.sentence_runs import SentenceRuns
-from service.engine.translation.streaming import StreamSource, stream_segmented
+from service.engine.translation.streaming import StreamSource, stream_sentences
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     ModelInfo,
     ModelStateName,
+    SentenceDetail,
     StreamEvent,
+    TargetPath,
+    Token,
     Translation,
     TranslationOptions,
     ValueHandling,
-    WeightSelection,
     WorkerState,
 )
 from service.engine.values.terms import Glossary
@@ -180,19 +179,10 @@ class Translator:
         """
         options = complete(options or TranslationOptions(), self._pair.manifest.decoding)
         check_quality(options, self._pair.manifest.confidence is not None, self.name)
-        self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
-        self._touch()
-        size = sum(map(len, texts))
-        pair, runs = self._pair, SentenceRuns(self._pair)
-        segmentation = pair.segmentation_for(options, split)
-        segmented_texts = await pair.timed("tokenize", size, lambda: runs.segment(texts, segmentation))
-        sources = [source for segmented in segmented_texts for source in sources_of(segmented)]
-        outcomes = await within(deadline, runs.outcomes(sources, options, deadline))
-        if any(source.values is not None for source in sources):
-            segmented_texts, outcomes = await within(
-                deadline, runs.with_values(segmented_texts, outcomes, options, deadline, segmentation)
-            )
-        return await pair.timed("detokenize", size, lambda: runs.assemble(segmented_texts, outcomes, options))
+        self._admit(deadline)
+        runs = SentenceRuns(self._pair, options, deadline, self._pair.wanted if options.details else None, split=split)
+        results = await runs.translate(await runs.segment(texts))
+        return await self._pair.timed("detokenize", sum(map(len, texts)), lambda: runs.assemble(texts, results))
 
     async def attention(
         self,
@@ -203,72 +193,50 @@ class Translator:
         deadline: float | None = None,
         most_weights: int | None = None,
     ) -> AttentionMap:
-        """Return the attention of one sentence and its own translation, or of the given one; texts are never split.
+        """Return the attention of a text and its own translation: that of `translate`, sentence by sentence.
 
-        Raise EmptyInput, InputTooLong, TooManyWeights, and the errors of `translate`.
+        Or that of one sentence and a given translation, a text or the tokens of a path to it. A text without a sentence
+        is its own translation. Raise EmptyInput, InputTooLong, TooManyWeights, and the errors of `translate`.
         """
-        pair, scoring = self._pair, PairScoring(self._pair)
-        options = replace(options, translation=complete(options.translation, pair.manifest.decoding))
+        pair = self._pair
+        search = complete(options.translation, pair.manifest.decoding)
         if options.trace:
             options = at_each_step(options, pair.manifest.attention)
         limit = limit_for(options, pair.manifest.attention, most_weights)
         wanted = replace(select_weights(options, pair.manifest.attention, self.name), limit=limit)
-        self.check_room(deadline)
-        self._touch()
-        if options.trace:
-            return await self._searched(text, options, wanted, deadline)
-        own = None
-        if target_text is None:
-            own = await self._translation_with_values(text, options.translation, deadline)
-            target_text = None if own is None else own.text
-        texts = (text,) if target_text is None else (text, target_text)
-        ids = await pair.timed("tokenize", sum(map(len, texts)), lambda: scoring.encode_sides(*texts))
-
-        if target_text is not None or options.kind == "encoder":  # other views are checked after the translation
-            check_size(limit, len(ids[0]), 0 if target_text is None else len(ids[1]))
-
-        if target_text is None:
-            scored = await within(deadline, scoring.decoded(text, ids[0], options.translation, deadline, wanted))
-        else:
-            scored = await scoring.given((text, target_text), ids, options.translation, deadline, wanted)
-            scored = replace(scored, quality=None if own is None else own.quality)
+        self._admit(deadline)
+        forcing = Forcing(pair, search, deadline, wanted)
+        ids = await pair.timed("tokenize", len(text), lambda: forcing.check_side(text))
+        if options.kind == "encoder":  # other views are checked after the translation
+            check_size(limit, len(ids), 0)
+        path: TargetPath = "ids" if options.target_ids else "search" if target_text is None else "canonical"
+        found: Translation | None = None
+        trace = None
+        if path == "search":
+            runs = SentenceRuns(pair, search, deadline, wanted, options.trace)
+            [own] = results = await runs.translate(await runs.segment([text]))
+            [found] = runs.assemble([text], results)
+            trace = runs.search_of(own) if options.trace else None
+        if found is None or not found.sentences:  # nothing is translated: the text is scored as its own translation
+            path = "canonical" if path == "search" else path
+            target = text if target_text is None else target_text
+            given = await pair.timed("tokenize", len(text), lambda: forcing.given(text, target, options))
+            [detail] = await forcing.score([given])
+            found = Translation(detail.target_text, sentences=(detail,))
+        check_size(limit, *(sum(map(len, side)) for side in zip(*map(_sides, found.sentences), strict=True)))
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
-        begin = pair.tokenizers.target.begin_token()
-        found = await pair.timed("view", size, lambda: build_map(scored, options, begin, pair.align, pair.info))
+        shown = await pair.timed("view", size, lambda: self._maps(text, found, options))
         if options.kind == "occlusion":
-            return await scoring.occluded(found, scored, ids[0], options, deadline)
-        return found
+            every = zip(shown, found.sentences, strict=True)
+            shown = [await forcing.occluded(one, detail, options) for one, detail in every]
+        joined = join_maps(shown, forcing.score_of(found.sentences), found.quality)
+        return replace(joined, search=trace, path=path)
 
-    async def _searched(
-        self, text: str, options: AttentionOptions, wanted: WeightSelection, deadline: float | None
-    ) -> AttentionMap:
-        """Return the attention of one sentence and its own translation, with the search that found it.
-
-        The tokens are those that the search read and wrote, where values and short strings have stand-ins.
-        """
-        pair, scoring, runs = self._pair, PairScoring(self._pair), SentenceRuns(self._pair)
-        scoring.encode_sides(text)
-        segmentation = replace(pair.segmentation_for(options.translation), split=False)
-        [segmented] = await pair.timed("tokenize", len(text), lambda: runs.segment([text], segmentation))
-        if len(segmented.segments) != 1:
-            raise InputTooLong(f"The text has more tokens than {self.name} takes at once; send a shorter sentence.")
-        scored, search = await within(deadline, scoring.searched(segmented, options.translation, deadline, wanted))
-        begin = pair.tokenizers.target.begin_token()
-        found = await pair.timed("view", LONG_TEXT, lambda: build_map(scored, options, begin, pair.align, pair.info))
-        return replace(found, search=search)
-
-    async def _translation_with_values(
-        self, text: str, options: TranslationOptions, deadline: float | None
-    ) -> Translation | None:
-        """Return the translation of a text with values or of a short string; None for other texts.
-
-        It is scored like a given one: the view is over the tokens of the text itself, while the search reads another.
-        """
-        if not self._is_checked(text, options):
-            return None
-        PairScoring(self._pair).encode_sides(text)  # a text that is too long is refused before it is translated
-        [own] = await self.translate([text], replace(options, alternatives=0), deadline=deadline, split=False)
-        return own
+    def _maps(self, text: str, found: Translation, options: AttentionOptions) -> list[AttentionMap]:
+        """Return the map of each sentence."""
+        pair, begin = self._pair, self._pair.tokenizers.target.begin_token()
+        texts = text, found.text
+        return [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
 
     async def stream(
         self,
@@ -287,40 +255,44 @@ class Translator:
             TranslationOptions(beam_size=1, max_length=max_length, values=values, glossary=glossary),
             self._pair.manifest.decoding,
         )
-        self.check_room(deadline)
-        self._touch()
-        pair, runs = self._pair, SentenceRuns(self._pair)
-        segmentation = pair.segmentation_for(options)
-        [segmented] = await pair.timed("tokenize", len(text), lambda: runs.segment([text], segmentation))
-        jobs = runs.jobs(sources_of(segmented), options, deadline)
+        self._admit(deadline)
+        pair, runs = self._pair, SentenceRuns(self._pair, options, deadline)
+        [sentences] = await runs.segment([text])
+        scored = replace(runs, wanted=pair.wanted)
         began = time.monotonic()
 
-        async def settle(number: int) -> tuple[SegmentedText, list[SegmentResult]]:
-            one = segmented.only(number)
-            found = await runs.outcomes(sources_of(one), options, deadline)
-            texts, results = await runs.with_values([one], found, options, deadline, segmentation)
-            return texts[0], results
+        async def settle(sentence: Sentence) -> list[Translated]:
+            [found] = await scored.translate([[sentence]])
+            return found
 
-        source = StreamSource(segmented, jobs, settle, QualityOptions(pair.manifest.confidence))
-        async for event in stream_segmented(source, pair.worker, pair.tokenizers, pair.wanted):
+        source = StreamSource(
+            text, sentences, runs.jobs(sentences, options), settle, QualityOptions(pair.manifest.confidence)
+        )
+        async for event in stream_sentences(source, pair.worker, pair.tokenizers, pair.wanted):
             yield event
-        pair.on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(jobs)}, self.name))
+        pair.on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(sentences)}, self.name))
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
-    ) -> list[TargetScore]:
+    ) -> list[SentenceDetail]:
         """Score given translations (source, target) without splitting them; raise the errors of `attention`."""
         self._touch()
-        return await PairScoring(self._pair).score_batch(pairs, length_penalty, deadline)
+        pair = self._pair
+        options = complete(TranslationOptions(length_penalty=length_penalty), pair.manifest.decoding)
+        forcing = Forcing(pair, options, deadline, pair.wanted)
+        size = sum(len(text) for texts in pairs for text in texts)
+        given = await pair.timed("tokenize", size, lambda: [forcing.of_text(*texts) for texts in pairs])
+        return await forcing.score(given)
+
+    def _admit(self, deadline: float | None) -> None:
+        """Raise Overloaded or NotReady before any work on the text: a refusal must cost next to nothing."""
+        self.check_room(deadline)
+        self._touch()
 
     def _touch(self) -> None:
         if self._pair.warm.is_set():
             self._last_used[:] = [time.time()]
 
-    def _is_checked(self, text: str, options: TranslationOptions) -> bool:
-        """Return whether the translation of a text, as one sentence, may not be what the search finds."""
-        if self._pair.tokenizers.source.exceeds(self._pair.manifest.limits.source_tokens, text):
-            return False  # it is refused
-        segmentation = replace(self._pair.segmentation_for(options), split=False)
-        [segmented] = SentenceRuns(self._pair).segment([text], segmentation)
-        return any(map(segmented.is_checked, range(len(segmented.segments))))
+
+def _sides(detail: SentenceDetail) -> tuple[Sequence[Token], Sequence[Token]]:
+    return detail.source_tokens, detail.target_tokens

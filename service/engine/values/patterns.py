@@ -17,7 +17,7 @@ _OTHER_DIGITS = "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\uff10-\uff
 HAS_DIGIT = re.compile(rf"[0-9{_FRACTIONS}{_OTHER_DIGITS}]")
 MAY_HOLD_VALUES = re.compile(
     rf"[\d{_FRACTIONS}{_OTHER_DIGITS}"
-    r"@#%&<{$\\/_~\u20e3\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::",
+    r"@#%&<{$\\/_~\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::",
     re.ASCII,
 )
 """A text without any of this holds no value, which is one scan to know."""
@@ -112,8 +112,9 @@ CODE = (
     r"|(?<![\w.,:/-])--?[a-z][\w-]*(?==)|(?<![\w-])--[a-z][\w-]+"
 )
 EMOJI = (
-    r"(?:[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3|[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297"
-    r"\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001faff][\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*"
+    r"(?:[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3|[\u00a9\u00ae\u203c\u2049\u2122\u2139]\ufe0f"
+    r"|[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297"
+    r"\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001faff][\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
     r"(?:\u200d[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\U0001f3fb-\U0001f3ff]*)*)+"
 )
 NUMBER = (
@@ -178,7 +179,7 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.ENTITY: re.compile("&"),
     Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w"),
     Kind.MENTION: re.compile("[@#]"),
-    Kind.EMOJI: re.compile(r"[\u20e3\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
+    Kind.EMOJI: re.compile(r"[\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
     Kind.CODE: re.compile(r"[\d_]|--|\(\)|::|->"),
 }
 """The characters without which a kind is not searched for; the other kinds need a digit."""

@@ -17,7 +17,7 @@ _COUNT = re.compile(
     r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?[diufg]"
     r"|[%$]?[({]{1,2}\s*(?:n|num|number|count|total|amount|size|quantity|\w+_(?:count|number)|num_\w+)\s*(?::[^{}]*)?[)}]{1,2}d?s?"
 )
-CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY, Kind.EMOJI})
+CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY})
 """The parts of a sentence before and after these are translated apart."""
 
 

@@ -11,7 +11,7 @@ from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption
-from service.engine.text.segmented_text import token_links
+from service.engine.text.sentence import token_links
 from service.engine.types import FloatArray, Token
 from tests.support.vocabulary import small_tokenizer
 

@@ -1,0 +1,224 @@
+"""The sentences of a text as the model reads them, and the translation that is joined from theirs.
+
+The functions have no side effects and read no clock; the translator decides when and where they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from service.bundle.alignment import Links, links, white_space_words
+from service.bundle.wrapping import Span, join
+from service.engine.attention import alignment
+from service.engine.text.respelling import respelled
+from service.engine.text.sentence_quality import QualityOptions, with_quality
+from service.engine.text.short_strings import ShortString, short_string
+from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
+from service.engine.text.valued_sentence import TermReading, ValuedSentence, valued_sentence
+from service.engine.types import (
+    FloatArray,
+    Hypothesis,
+    ScoringResult,
+    SearchTrace,
+    SentenceDetail,
+    Token,
+    Translation,
+    ValuePath,
+)
+from service.engine.values.constraints import ValueConstraints
+from service.engine.values.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A range of a text that the model translates by itself, and what it reads there."""
+
+    text: str  # of the range
+    start: int
+    ids: tuple[int, ...]  # what the model reads, the end token last
+    valued: ValuedSentence | None = None  # with its values in what is read
+    short: ShortString | None = None  # it is read in another spelling, and its translation is written in the first
+
+    @property
+    def end(self) -> int:
+        """Return the end of the range."""
+        return self.start + len(self.text)
+
+    @property
+    def is_checked(self) -> bool:
+        """Return whether what the search finds is not final: it has values, or is written in another spelling."""
+        return self.valued is not None or self.short is not None
+
+    @property
+    def values(self) -> Sequence[Value]:
+        """Return its values, at their places in it."""
+        read = () if self.valued is None else self.valued.values
+        if self.short is None:
+            return read
+        spans = [self.short.span(value.start, value.end) for value in read]
+        return [replace(value, start=start, end=end) for value, (start, end) in zip(read, spans, strict=True)]
+
+    @property
+    def constraints(self) -> ValueConstraints | None:
+        """Return the values that its translation must hold, if it has any."""
+        return None if self.valued is None else self.valued.constraints
+
+    def source_tokens(self, tokenizer: Tokenizer) -> tuple[Token, ...]:
+        """Return the tokens that the model reads, located in the whole text."""
+        shift = self.start if self.short is None else 0
+        if self.valued is not None:
+            tokens = self.valued.source_tokens(tokenizer, shift)
+        else:
+            tokens = tokenizer.tokens(self.text if self.short is None else self.short.read, shift)
+        return tokens if self.short is None else self.short.source_tokens(tokens, self.start)
+
+    def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds all of its values, none of them after its end."""
+        return self.valued is None or self.valued.is_well_placed(ids, tokenizer)
+
+    def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds all of its values."""
+        return self.valued is None or self.valued.holds_all(ids, tokenizer)
+
+    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
+        """Return the text of a translation and the range of each token; `shift` is added to every span."""
+        own = shift if self.short is None else 0
+        decoded = tokenizer.locate(ids, own) if self.valued is None else self.valued.locate(ids, tokenizer, own)
+        return decoded if self.short is None else self.short.write(decoded, shift)
+
+    def translated(self, ids: Sequence[int], tokenizer: Tokenizer) -> str:
+        """Return the text of a translation: that of `locate`."""
+        return self.locate(ids, tokenizer).text if self.is_checked else tokenizer.decode(ids)
+
+    def read_target(self, text: str, tokenizer: Tokenizer, languages: tuple[str, str]) -> Decoded:
+        """Return a given translation of the text, in the tokens that the tokenizer makes of what the model would write.
+
+        That has stand-ins where this sentence has them, and small letters in the place of capitals. `languages` are
+        those of the source and of the translation. Tokens are located in `text`.
+        """
+        valued, short, spelled = self.valued, self.short, None
+        if short is not None and (short.capitals or short.mark or short.tail):
+            read_as = short_string if short.mark or short.tail else respelled
+            held = valued.held_in(text) if valued else {}
+            spelled = read_as(text, languages[::-1], tokenizer, [*held.values()])
+        read = text if spelled is None else spelled.read
+        tokens = tokenizer.tokens(read) if valued is None else valued.target_tokens(read, tokenizer)
+        return Decoded(text, tokens if spelled is None else spelled.source_tokens(tokens))
+
+    def reading_terms(self, tokenizers: Tokenizers, terms: TermReading) -> Sentence:
+        """Return the same sentence, but the model reads something else in the places of source terms."""
+        if self.valued is None or not self.valued.has_terms:
+            return self
+        other = valued_sentence(self.valued.text, self.valued.values, tokenizers.target, terms)
+        return self if other is None else replace(self, ids=tokenizers.source.encode(other.read), valued=other)
+
+    def moved(self, by: int) -> Sentence:
+        """Return the sentence at a place that is `by` further on."""
+        return replace(self, start=self.start + by)
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A sentence and its hypotheses, best first."""
+
+    sentence: Sentence
+    hypotheses: tuple[Hypothesis, ...]
+    logprobs: tuple[float, ...]  # of the best one, from the search: the hypothesis may have those of scoring
+    weights: FloatArray | None = None  # [T, S] of the alignment head for the best one, if it was scored
+    scores: ScoringResult | None = None
+    trace: SearchTrace | None = None
+    values: ValuePath | None = None  # how its values were kept
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Return the tokens of the best hypothesis."""
+        return self.hypotheses[0].ids
+
+    def detail(self, tokenizers: Tokenizers, threshold: float | None, start: int) -> SentenceDetail:
+        """Return the sentence with all details; its translation begins at `start`."""
+        assert self.weights is not None
+        best = self.hypotheses[0]
+        source = self.sentence.source_tokens(tokenizers.source)
+        target = self.sentence.locate(best.ids, tokenizers.target, start)
+        sides = (self.sentence.text, source, self.sentence.start), (target.text, target.tokens, start)
+        return SentenceDetail(
+            source_text=self.sentence.text,
+            target_text=target.text,
+            source_start=self.sentence.start,
+            target_start=start,
+            source_tokens=source,
+            target_tokens=target.tokens,
+            score=best.score,
+            token_logprobs=best.logprobs,
+            alignment=token_links(self.weights, source, target.tokens, threshold),
+            finish_reason=best.finish_reason,
+            values=self.values,
+            word_alignment=word_links(self.weights, *sides, threshold),
+            scores=self.scores,
+        )
+
+
+def assemble(
+    text: str,
+    results: Sequence[Translated],
+    tokenizers: Tokenizers,
+    threshold: float | None,
+    alternatives: int,
+    quality: QualityOptions,
+) -> Translation:
+    """Return the best hypotheses joined with the text between them, with details of sentences that were scored.
+
+    The n-th alternative takes the n-th best hypothesis of every sentence that has one, and the best of the others.
+    """
+    best = [result.sentence.translated(result.ids, tokenizers.target) for result in results]
+    qualities = [
+        quality.judge(result.sentence.text, translation, len(result.sentence.ids), result.logprobs)
+        for result, translation in zip(results, best, strict=True)
+    ]
+    spans = [(result.sentence.start, result.sentence.end) for result in results]
+    joined = join(text, spans, [each.target_text for each in qualities])
+    details = tuple(
+        with_quality(result.detail(tokenizers, threshold, start), found)
+        for result, start, found in zip(results, joined.starts, qualities, strict=True)
+        if result.weights is not None
+    )
+    others = _alternatives(text, spans, results, best, tokenizers.target) if alternatives else []
+    placed = tuple(each.placed(start) for each, start in zip(qualities, joined.starts, strict=True))
+    others = [other for other in others if other != joined.text][:alternatives]
+    return Translation(joined.text, tuple(others), details, qualities=placed)
+
+
+def _alternatives(
+    text: str, spans: Sequence[Span], results: Sequence[Translated], best: Sequence[str], tokenizer: Tokenizer
+) -> list[str]:
+    texts: list[list[str]] = []
+    for result, first in zip(results, best, strict=True):
+        others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
+        sentence = result.sentence
+        further = (sentence.translated(ids, tokenizer) for ids in others if sentence.is_well_placed(ids, tokenizer))
+        texts.append(list(dict.fromkeys([first, *further])))
+    most = max(map(len, texts), default=0)
+    ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
+    return list(dict.fromkeys(join(text, spans, chosen).text for chosen in ranked))
+
+
+Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
+
+
+def token_links(
+    weights: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
+) -> Links:
+    """Return the links between tokens, without special ones."""
+    return links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
+
+
+def word_links(weights: FloatArray, source: Side, target: Side, threshold: float | None) -> Links:
+    """Return the links between words, which white space separates.
+
+    Weights of subwords are summed over a source word and averaged over a target word.
+    """
+    sources, targets = (
+        alignment.group(tokens, white_space_words(text), shift) for text, tokens, shift in (source, target)
+    )
+    return links(weights, sources, targets, threshold)

@@ -1,0 +1,182 @@
+"""Scores given translations with a model (forced decoding): texts, or the tokens of one path to them.
+
+A given translation belongs to one sentence, which is never split. The model reads the sentence as a translation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from service.bundle.alignment import alignment_weights
+from service.bundle.wrapping import Span
+from service.engine.attention.occlusion import Occlusion, with_occlusion
+from service.engine.attention.selection import check_size
+from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
+from service.engine.scheduling.interface import run_scoring, within
+from service.engine.search.options import normalised_score, penalty_of
+from service.engine.text.segmentation import readings
+from service.engine.text.sentence import Sentence, token_links, word_links
+from service.engine.text.tokenizer import Decoded
+from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
+    ScoringRequest,
+    ScoringResult,
+    SentenceDetail,
+    TranslationOptions,
+    WeightSelection,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPair:
+    """A sentence, and the tokens of its translation at their places in the given text."""
+
+    source_text: str
+    sentence: Sentence
+    target: Decoded
+
+    @property
+    def target_ids(self) -> tuple[int, ...]:
+        """Return the tokens of the translation."""
+        return tuple(token.id for token in self.target.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Forcing:
+    """Scores given translations."""
+
+    pair: LoadedPair
+    options: TranslationOptions  # complete
+    deadline: float | None
+    wanted: WeightSelection
+
+    def check_side(self, text: str, name: str = "text") -> tuple[int, ...]:
+        """Return the ids of a text, or of its `target_text`; raise EmptyInput or InputTooLong."""
+        model, limits, is_source = self.pair.name, self.pair.manifest.limits, name == "text"
+        tokenizer = self.pair.tokenizers.source if is_source else self.pair.tokenizers.target
+        limit = limits.source_tokens if is_source else limits.target_tokens
+        if tokenizer.exceeds(limit, text):
+            raise InputTooLong(f"{name} has more than {limit} tokens, which is the most that {model} takes here.")
+        ids = tokenizer.encode(text)
+        if not tokenizer.holds_text(ids):
+            raise EmptyInput(f"{name} is empty; send at least one character that is not white space.")
+        if len(ids) > limit:
+            raise InputTooLong(f"{name} has {len(ids)} tokens with its end token; {model} takes at most {limit} here.")
+        return ids
+
+    def given(self, text: str, target_text: str, options: AttentionOptions) -> GivenPair:
+        """Return a sentence with a given translation: the path of `target_ids`, or else the text."""
+        if options.target_ids:
+            return self.of_ids(text, options.target_ids, options.source_ids)
+        return self.of_text(text, target_text)
+
+    def of_text(self, text: str, target_text: str) -> GivenPair:
+        """Return a sentence with a given translation, in the tokenizer's own segmentation."""
+        self.check_side(text)
+        self.check_side(target_text, "target_text")
+        sentence, tokenizer = next(self._readings(text)), self.pair.tokenizers.target
+        start, end = _without(target_text, text[: sentence.start], text[sentence.end :])
+        info = self.pair.info
+        languages = info.source_language, info.target_language
+        read = sentence.read_target(target_text[start:end], tokenizer, languages)
+        tokens = tuple(replace(each, start=each.start + start, end=each.end + start) for each in read.tokens)
+        return self._checked(GivenPair(text, sentence, Decoded(target_text, tokens)))
+
+    def of_ids(self, text: str, target_ids: tuple[int, ...], source_ids: tuple[int, ...]) -> GivenPair:
+        """Return a sentence with the tokens of a path to its translation; raise InvalidOption for impossible ones."""
+        self.check_side(text)
+        tokenizer = self.pair.tokenizers.target
+        size = self.pair.manifest.vocabulary_size
+        if not all(0 <= number < size for number in target_ids) or tokenizer.eos in target_ids[:-1]:
+            raise InvalidOption(
+                f"target_ids must be tokens of {self.pair.name}, from 0 to {size - 1}, with </s> ({tokenizer.eos}) "
+                "only at the end: the ids of the target tokens of one sentence in the details of /translate."
+            )
+        sentence = next((each for each in self._readings(text) if not source_ids or each.ids == source_ids), None)
+        if sentence is None:
+            raise InvalidOption(
+                "source_ids are not what the model reads of this text: send those of the source tokens of the same "
+                "sentence, with the same values, or leave them out."
+            )
+        before, after = text[: sentence.start], text[sentence.end :]
+        target = sentence.locate(target_ids, tokenizer, len(before))
+        return self._checked(GivenPair(text, sentence, Decoded(before + target.text + after, target.tokens)))
+
+    def score_of(self, details: Sequence[SentenceDetail]) -> float:
+        """Return the score of all sentences together."""
+        logprobs = [value for detail in details for value in detail.token_logprobs]
+        return normalised_score(logprobs, penalty_of(self.options))
+
+    async def score(self, pairs: Sequence[GivenPair]) -> list[SentenceDetail]:
+        """Return given translations with their scores."""
+        if self.wanted.limit is not None:
+            for each in pairs:
+                check_size(self.wanted.limit, len(each.sentence.ids), len(each.target.tokens))
+        eos = self.pair.tokenizers.target.eos
+        closed = [ids if ids[-1:] == (eos,) else (*ids, eos) for ids in (each.target_ids for each in pairs)]
+        found = await self._run([(each.sentence.ids, ids) for each, ids in zip(pairs, closed, strict=True)])
+        return [self._detail(*each) for each in zip(pairs, found, strict=True)]
+
+    async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
+        """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
+        parts = Occlusion.of(found.source_text, scored.source_tokens, options)
+        source, target = ([token.id for token in side] for side in (scored.source_tokens, scored.target_tokens))
+        if target[-1] != (eos := self.pair.tokenizers.target.eos):
+            target.append(eos)
+        results = await self._run([(shorter, tuple(target)) for shorter in parts.sources(source)])
+        return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
+
+    async def _run(self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[ScoringResult]:
+        requests = [ScoringRequest(source, target, self.deadline, self.wanted) for source, target in pairs]
+        return await within(self.deadline, run_scoring(self.pair.worker, requests))
+
+    def _readings(self, text: str) -> Iterator[Sentence]:
+        tokenizers = self.pair.tokenizers
+        return readings(text, tokenizers.source, self.pair.segmentation_for(self.options), tokenizers.target)
+
+    def _checked(self, given: GivenPair) -> GivenPair:
+        """Return a pair that fits the model; what is read of a text may have more tokens than the text."""
+        limits = self.pair.manifest.limits
+        sides = (
+            ("text", given.sentence.ids, limits.source_tokens),
+            ("target", given.target.tokens, limits.target_tokens),
+        )
+        for name, tokens, limit in sides:
+            if len(tokens) > limit:
+                raise InputTooLong(f"The {name} has {len(tokens)} tokens as the model reads it; it takes {limit}.")
+        return given
+
+    def _detail(self, given: GivenPair, scores: ScoringResult) -> SentenceDetail:
+        source = given.sentence.source_tokens(self.pair.tokenizers.source)
+        target, threshold = given.target.tokens, self.pair.align.threshold
+        weights = alignment_weights(scores.cross_attention, self.pair.align)
+        logprobs = tuple(float(value) for value in scores.logprobs[: len(target)])
+        sides = (given.source_text, source, 0), (given.target.text, target, 0)
+        return SentenceDetail(
+            source_text=given.source_text,
+            target_text=given.target.text,
+            source_start=0,
+            target_start=0,
+            source_tokens=source,
+            target_tokens=target,
+            score=normalised_score(logprobs, penalty_of(self.options)),
+            token_logprobs=logprobs,
+            alignment=token_links(weights, source, target, threshold),
+            finish_reason="eos",
+            word_alignment=word_links(weights, *sides, threshold),
+            scores=scores,
+        )
+
+
+def _without(text: str, before: str, after: str) -> Span:
+    """Return the range of a translation that belongs to the sentence itself: what is copied around it does not."""
+    before, after = before.strip(), after.strip()
+    start = end = 0
+    if before and text.lstrip().startswith(before):
+        start = text.index(before) + len(before)
+    if after and text.rstrip().endswith(after):
+        end = len(text) - text.rindex(after)
+    return (start, len(text) - end) if text[start : len(text) - end].strip() else (0, len(text))
