@@ -9,7 +9,6 @@ from service.bundle.repository import Change
 from service.engine import (
     AttentionMap,
     AttentionOptions,
-    Glossary,
     ModelInfo,
     ModelState,
     QueueStatus,
@@ -17,7 +16,6 @@ from service.engine import (
     StreamEvent,
     Translation,
     TranslationOptions,
-    ValueHandling,
 )
 
 
@@ -57,13 +55,7 @@ class TranslatorPort(Protocol):
         """Score given translations (source, target), many at once."""
 
     def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 

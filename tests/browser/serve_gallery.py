@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from service.api.state import Service
-from service.engine import Glossary
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -25,7 +24,6 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
-    ValueHandling,
 )
 from service.logs import configure_logging
 from service.metrics import Metrics
@@ -88,13 +86,7 @@ class GalleryTranslator(DummyTranslator):
         )
 
     async def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         target = words_of(text.upper())
         weights = weights_of(len(target), len(target), 7)

@@ -105,7 +105,7 @@ async def test_a_sentence_that_is_cut_off_has_the_target_terms(translator: Trans
 
 async def test_a_stream_obeys_the_glossary(translator: Translator) -> None:
     text = "My house is big. The dog sleeps."
-    events = [event async for event in translator.stream(text, glossary=GLOSSARY)]
+    events = [event async for event in translator.stream(text, TranslationOptions(glossary=GLOSSARY))]
     end = events[-1]
     assert isinstance(end, StreamedEnd)
     [greedy] = await translator.translate([text], TranslationOptions(beam_size=1, glossary=GLOSSARY))

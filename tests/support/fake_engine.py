@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from service.bundle.repository import Change
-from service.engine import Glossary
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.events import (
     EventListener,
@@ -43,7 +42,6 @@ from service.engine.types import (
     TracedHypothesis,
     Translation,
     TranslationOptions,
-    ValueHandling,
 )
 
 MODELS = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
@@ -138,18 +136,12 @@ class DummyTranslator:
         return Translation(found.target_text, more if options.alternatives else (), details, qualities=(found,))
 
     async def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         target = self.say(text)
         yield StreamedSentence(0, text, words_of(text), "")
         for number, token in enumerate(words_of(target)):
-            await self.work([text], max_length, deadline, 1)
+            await self.work([text], options, deadline, 1)
             added = (" " if number and not token.special else "") + token.text
             weights = np.full(len(words_of(text)), 1 / len(words_of(text)), dtype=np.float32)
             yield StreamedToken(0, token, added, -0.25, weights)

@@ -28,6 +28,7 @@ from service.engine import (
     StreamedSentence,
     StreamedToken,
     StreamEvent,
+    TranslationOptions,
     stream_in_legs,
 )
 from service.logs import describe_exception, get_logger
@@ -91,11 +92,12 @@ async def stream(
     context.record_legs([leg.info for leg in legs])
     if len(legs) > 1:
         service.metrics.request_pivoted(source, target)
-    values = fields.values or service.settings.values
-    glossary = service.glossary(fields.glossary, (source, target), legs)
-    found = stream_in_legs(
-        legs, fields.q, fields.max_length, deadline=context.deadline.at, values=values, glossary=glossary
+    options = TranslationOptions(
+        max_length=fields.max_length,
+        values=fields.values or service.settings.values,
+        glossary=service.glossary(fields.glossary, (source, target), legs),
     )
+    found = stream_in_legs(legs, fields.q, options, deadline=context.deadline.at)
     first = await context.deadline.wait_for(anext(found))
     ending = _Ending(legs[-1].info, service.failure_warnings((source, target), fields.model))
     lines = _lines(first, found, ending, context)

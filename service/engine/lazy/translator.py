@@ -27,9 +27,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
-    ValueHandling,
 )
-from service.engine.values.terms import Glossary
 
 Load = Callable[[], Translator]
 GRACE_SECONDS = 1.0
@@ -230,20 +228,12 @@ class LazyTranslator:
             return await translator.attention(text, target_text, options, deadline=deadline, most_weights=most_weights)
 
     async def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
         async with (
             self._opened(deadline) as translator,
-            aclosing(
-                translator.stream(text, max_length, deadline=deadline, values=values, glossary=glossary)
-            ) as events,  # type: ignore[type-var]
+            aclosing(translator.stream(text, options, deadline=deadline)) as events,  # type: ignore[type-var]
         ):
             async for event in events:
                 yield event

@@ -29,6 +29,8 @@ from service.engine.types import (
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.value import Value
 
+Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -137,24 +139,27 @@ class Translated:
 
     def detail(self, tokenizers: Tokenizers, threshold: float | None, start: int) -> SentenceDetail:
         """Return the sentence with all details; its translation begins at `start`."""
+        target = self.sentence.locate(self.ids, tokenizers.target, start)
+        source = self.sentence.source_tokens(tokenizers.source)
+        sides = (self.sentence.text, source, self.sentence.start), (target.text, target.tokens, start)
+        return replace(self.detail_of(*sides, threshold), values=self.values)
+
+    def detail_of(self, source: Side, target: Side, threshold: float | None) -> SentenceDetail:
+        """Return the details of two texts with these tokens."""
         assert self.weights is not None
         best = self.hypotheses[0]
-        source = self.sentence.source_tokens(tokenizers.source)
-        target = self.sentence.locate(best.ids, tokenizers.target, start)
-        sides = (self.sentence.text, source, self.sentence.start), (target.text, target.tokens, start)
         return SentenceDetail(
-            source_text=self.sentence.text,
-            target_text=target.text,
-            source_start=self.sentence.start,
-            target_start=start,
-            source_tokens=source,
-            target_tokens=target.tokens,
+            source_text=source[0],
+            target_text=target[0],
+            source_start=source[2],
+            target_start=target[2],
+            source_tokens=tuple(source[1]),
+            target_tokens=tuple(target[1]),
             score=best.score,
             token_logprobs=best.logprobs,
-            alignment=token_links(self.weights, source, target.tokens, threshold),
+            alignment=token_links(self.weights, source[1], target[1], threshold),
             finish_reason=best.finish_reason,
-            values=self.values,
-            word_alignment=word_links(self.weights, *sides, threshold),
+            word_alignment=word_links(self.weights, source, target, threshold),
             scores=self.scores,
         )
 
@@ -201,9 +206,6 @@ def _alternatives(
     most = max(map(len, texts), default=0)
     ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
     return list(dict.fromkeys(join(text, spans, chosen).text for chosen in ranked))
-
-
-Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
 
 
 def token_links(

@@ -64,7 +64,8 @@ class ValuedSentence:
     def target_tokens(self, translation: str, tokenizer: Tokenizer) -> tuple[Token, ...]:
         """Return the tokens of a given translation, with this sentence's stand-ins in the places of its values."""
         held = sorted(self.held_in(translation).items(), key=lambda item: item[1].start)
-        parts = [((value.start, value.end), word) for number, value in held if (word := self.stand_ins[number])]
+        words = ((value, None if value.is_soft else self.stand_ins[number]) for number, value in held)
+        parts = [((value.start, value.end), word) for value, word in words if word is not None]
         read, replacements = replaced(translation, parts)
         return moved(tokenizer.tokens(read), inverse(replacements), translation)
 

@@ -14,14 +14,15 @@ from service.engine.attention.occlusion import Occlusion, with_occlusion
 from service.engine.attention.selection import check_size
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
 from service.engine.scheduling.interface import run_scoring, within
-from service.engine.search.options import normalised_score, penalty_of
+from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
 from service.engine.text.segmentation import readings
-from service.engine.text.sentence import Sentence, token_links, word_links
+from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Decoded
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
+    Hypothesis,
     ScoringRequest,
     ScoringResult,
     SentenceDetail,
@@ -150,25 +151,11 @@ class Forcing:
         return given
 
     def _detail(self, given: GivenPair, scores: ScoringResult) -> SentenceDetail:
-        source = given.sentence.source_tokens(self.pair.tokenizers.source)
-        target, threshold = given.target.tokens, self.pair.align.threshold
+        found = over_vocabulary(Hypothesis(given.target_ids, (), 0.0, "eos"), scores, penalty_of(self.options))
         weights = alignment_weights(scores.cross_attention, self.pair.align)
-        logprobs = tuple(float(value) for value in scores.logprobs[: len(target)])
-        sides = (given.source_text, source, 0), (given.target.text, target, 0)
-        return SentenceDetail(
-            source_text=given.source_text,
-            target_text=given.target.text,
-            source_start=0,
-            target_start=0,
-            source_tokens=source,
-            target_tokens=target,
-            score=normalised_score(logprobs, penalty_of(self.options)),
-            token_logprobs=logprobs,
-            alignment=token_links(weights, source, target, threshold),
-            finish_reason="eos",
-            word_alignment=word_links(weights, *sides, threshold),
-            scores=scores,
-        )
+        source = given.source_text, given.sentence.source_tokens(self.pair.tokenizers.source), 0
+        translated = Translated(given.sentence, (found,), found.logprobs, weights, scores)
+        return translated.detail_of(source, (given.target.text, given.target.tokens, 0), self.pair.align.threshold)
 
 
 def _without(text: str, before: str, after: str) -> Span:

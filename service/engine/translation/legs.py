@@ -25,9 +25,7 @@ from service.engine.types import (
     StreamEvent,
     Translation,
     TranslationOptions,
-    ValueHandling,
 )
-from service.engine.values.terms import Glossary
 
 
 class Leg(Protocol):
@@ -58,13 +56,7 @@ class StreamingLeg(Leg, Protocol):
         ...
 
     def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily, token by token."""
         ...
@@ -141,11 +133,9 @@ def _through(before: Translation, translation: Translation, min_quality: float |
 async def stream_in_legs(
     legs: Sequence[StreamingLeg],
     text: str,
-    max_length: int | None = None,
+    options: TranslationOptions,
     *,
     deadline: float | None = None,
-    values: ValueHandling = "localize",
-    glossary: Glossary | None = None,
 ) -> AsyncIterator[StreamedPivot | StreamEvent]:
     """Yield the events of the last leg; with two legs, the first event is the text between them.
 
@@ -157,11 +147,11 @@ async def stream_in_legs(
     if before:
         [first] = before
         check_room(legs, deadline)
-        options = TranslationOptions(beam_size=1, max_length=max_length, values=values)
-        [between] = await first.translate([text], options, deadline=deadline)
+        greedy = replace(options, beam_size=1, glossary=None)
+        [between] = await first.translate([text], greedy, deadline=deadline)
         text = between.text
         yield StreamedPivot(_pivot_text(first.info, between))
-    async with aclosing(last.stream(text, max_length, deadline=deadline, values=values, glossary=glossary)) as events:  # type: ignore[type-var]
+    async with aclosing(last.stream(text, options, deadline=deadline)) as events:  # type: ignore[type-var]
         async for event in events:
             yield event if between is None or not isinstance(event, StreamedEnd) else _ended(event, between)
 

@@ -39,10 +39,8 @@ from service.engine.types import (
     Token,
     Translation,
     TranslationOptions,
-    ValueHandling,
     WorkerState,
 )
-from service.engine.values.terms import Glossary
 
 STALLED_SECONDS = 30.0  # without a heartbeat of the worker, after which it counts as stalled
 WARM_UP = "Hello, world."
@@ -239,22 +237,13 @@ class Translator:
         return [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
 
     async def stream(
-        self,
-        text: str,
-        max_length: int | None = None,
-        *,
-        deadline: float | None = None,
-        values: ValueHandling = "localize",
-        glossary: Glossary | None = None,
+        self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
 
         If the iterator is closed, the rows are freed.
         """
-        options = complete(
-            TranslationOptions(beam_size=1, max_length=max_length, values=values, glossary=glossary),
-            self._pair.manifest.decoding,
-        )
+        options = replace(complete(options or TranslationOptions(), self._pair.manifest.decoding), beam_size=1)
         self._admit(deadline)
         pair, runs = self._pair, SentenceRuns(self._pair, options, deadline)
         [sentences] = await runs.segment([text])

@@ -84,7 +84,7 @@ async def test_both_legs_of_a_pivoted_pair_open_their_models(registry: Registry,
     assert found.pivot is not None
     assert (found.pivot.language, found.pivot.model) == ("en", "transformer-it-en")
     assert states(registry) == {DE: "closed", FR: "ready", "transformer-it-en": "ready"}
-    events = [event async for event in stream_in_legs(legs, "I lost.")]
+    events = [event async for event in stream_in_legs(legs, "I lost.", TranslationOptions())]
     assert isinstance(events[0], StreamedPivot)
     assert events[-1] == StreamedEnd("I lost.", (None,))  # a toy has no confidence
     await registry.stop(0)
