@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.bundle.load import load_bundle
-from service.engine import open_translator
+from service.engine import InvalidOption, open_translator
 from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionOptions,
@@ -122,6 +122,34 @@ async def test_attention_is_that_of_the_translation(translator: Translator) -> N
     assert found.target_text == translation.text
     words = dict.fromkeys((token.start, token.text) for token in found.source_tokens)  # a stand-in has several tokens
     assert "".join(word for _, word in words) == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["Do you use spice or K2?", "I ❤️ you", "Great job 👍", "Kabbalah is old.", "OPEN THE FILE AB-12 NOW."]
+)
+async def test_a_path_is_forced_by_its_tokens(translator: Translator, text: str) -> None:
+    [whole] = await translator.translate([text], TranslationOptions(details=True))
+    [detail] = whole.sentences
+    source, target = (tuple(token.id for token in side) for side in (detail.source_tokens, detail.target_tokens))
+    forced = await translator.attention(text, None, AttentionOptions(target_ids=target, source_ids=source))
+    assert forced.score == pytest.approx(detail.score, abs=1e-4)
+    assert (forced.target_text, forced.path) == (whole.text, "ids")
+    own = await translator.attention(text, None, AttentionOptions())
+    assert (own.target_text, own.path) == (whole.text, "search")
+    assert own.score == pytest.approx(detail.score, abs=1e-4)
+    given = await translator.attention(text, whole.text, AttentionOptions())
+    assert (given.target_text, given.path) == (whole.text, "canonical")
+    if tuple(token.id for token in given.target_tokens) == target:
+        assert given.score == pytest.approx(detail.score, abs=1e-4)
+
+
+async def test_a_path_that_no_model_took_is_refused(translator: Translator) -> None:
+    eos = translator._pair.tokenizers.target.eos
+    for ids in ((eos, eos), (10**6, eos)):
+        with pytest.raises(InvalidOption, match="target_ids must be tokens"):
+            await translator.attention("I lost.", None, AttentionOptions(target_ids=ids))
+    with pytest.raises(InvalidOption, match="source_ids are not what the model reads"):
+        await translator.attention("I lost.", None, AttentionOptions(target_ids=(eos,), source_ids=(eos,)))
 
 
 @pytest.mark.parametrize("text", ["https://example.com", "42", "%s", "3:30 pm", "🍕 12 🍕"])

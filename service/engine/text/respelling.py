@@ -1,6 +1,7 @@
-"""Sentences in capitals: the model reads them in small letters, and their translation is written in capitals.
+"""Sentences that are read in another spelling: in capitals, or in small letters or with a space before the final mark.
 
-Models have seldom seen them. The functions have no side effects.
+Models have seldom seen them. A sentence in capitals is read in small ones, and its translation is written in capitals;
+`go .` is read as `Go.`, unless the model has never seen a capital. The functions have no side effects.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from service.engine.text.replacements import replaced
 from service.engine.text.short_strings import ShortString, Words
 from service.engine.values.value import Value
 
@@ -15,6 +17,10 @@ CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
+_SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
+_MARKS = ".!?…"
+_CARELESS = re.compile(r"[ \u00a0\u202f][.!?…]|^\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
 _ENGLISH_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february april june july august september
 october november december africa african america american asia asian australia australian austria austrian
@@ -29,7 +35,7 @@ _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
 def may_be_respelled(text: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
-    return _CAPITALS.search(text) is not None
+    return _CAPITALS.search(text) is not None or _CARELESS.search(text) is not None
 
 
 def respelled(
@@ -45,17 +51,26 @@ def respelled(
         for word in _WORD.finditer(text)
         if not any(word.start() < end and start < word.end() for start, end in protected)
     ]
-    if not _is_in_capitals([word[0] for word in words], tokenizer):
-        return None
+    language = languages[0].partition("-")[0].lower()
+    capitals = _is_in_capitals([word[0] for word in words], tokenizer)
+    careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
-    for number, word in enumerate(words):
-        read = read[: word.start()] + _small(word[0], number == 0, tokenizer) + read[word.end() :]
-    if languages[0].partition("-")[0].lower() == "en":
-        read = _SMALL_I.sub("I", read)
-    if read == text:
+    if capitals or (careless and text.islower() and words and words[0].start() == 0):
+        small = [(word.span(), _small(word[0], number == 0, tokenizer)) for number, word in enumerate(words)]
+        read, _ = replaced(text, small)
+        read = _SMALL_I.sub("I", read) if language == "en" else read
+    mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
+    if read == text and mark is None:
         return None
+    read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
     kept = tuple(value.written for value in values if not value.is_soft)
-    return ShortString(text=text, read=read, replacements=(), capitals=True, kept=kept)
+    return ShortString(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+
+
+def _knows_capitals(text: str, tokenizer: Words) -> bool:
+    """Return whether the vocabulary has the first letter of a text as a capital: some are of small letters alone."""
+    first = next((letter for letter in text if letter.isalpha()), "")
+    return len(first.upper()) == 1 and len(tokenizer.word(first.upper())) == 1
 
 
 def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from service.engine.errors import EngineFailure, Overloaded
+from service.engine.types import TranslationOptions
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
@@ -49,7 +50,9 @@ async def test_the_last_event_says_if_another_model_translated_where_the_default
 async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
     answer = await client.post("/translate/stream", data={**TEXT, "model": "bahdanau", "max_length": "7"})
     assert events(answer.text)[-1][1]["model"] == "bahdanau-en-fr"
-    assert registry["bahdanau-en-fr"].calls[0][1] == 7
+    options = registry["bahdanau-en-fr"].calls[0][1]
+    assert isinstance(options, TranslationOptions)
+    assert options.max_length == 7
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sentences in capitals: what the model reads, and how their translations are written."""
+"""Sentences that are read in another spelling, and how their translations are written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NAMES = ("boston", "pdf", "nato")
 
 
 class Vocabulary:
-    """Knows words in small letters, a name, and an acronym; every other word has as many tokens as letters."""
+    """Knows small words, capitals, a name, and an acronym; every other word has as many tokens as letters."""
 
     def word(self, text: str) -> tuple[int, ...]:
-        known = text.islower() if text.lower() not in NAMES else text in ("Boston", "PDF")
+        known = text.islower() or len(text) == 1 if text.lower() not in NAMES else text in ("Boston", "PDF")
         return (0,) if known else tuple(range(max(2, len(text))))
 
 
@@ -37,6 +37,9 @@ def read(text: str, source: str = "en", target: str = "fr") -> str | None:
         ("SEE YOU ON MONDAY IN BOSTON!", "See you on Monday in Boston!"),
         ("OPEN THE PDF.", "Open the PDF."),
         ("STOP!", "Stop!"),
+        ("go .", "Go."),
+        ("i'm home .", "I'm home."),
+        ("Is it you ?", "Is it you?"),
         ("WRITE TO ANNA@EXAMPLE.COM NOW.", "Write to ANNA@EXAMPLE.COM now."),
     ],
 )
@@ -50,6 +53,21 @@ def test_other_sentences_stay(text: str) -> None:
     assert read(text) is None
 
 
+def test_french_keeps_its_space_before_a_question_mark() -> None:
+    assert read("Ça va ?", "fr", "en") is None
+    assert read("ça va .", "fr", "en") == "Ça va."
+
+
+def test_a_vocabulary_of_small_letters_gets_them() -> None:
+    text = "a dog runs ."
+    assert respelled(text, ("en", "fr"), SmallLetters()) is None
+
+
+class SmallLetters:
+    def word(self, text: str) -> tuple[int, ...]:
+        return (0,) if text.islower() else (1, 2)
+
+
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     return Translator.load(str(MODELS / "transformer-en-fr"))
@@ -61,6 +79,26 @@ def translator() -> Translator:
 )
 def test_capitals_give_the_same_translation_in_capitals(translator: Translator, text: str) -> None:
     assert translator(text.upper()).text == translator(text).text.upper()
+
+
+@pytest.mark.parametrize(
+    ("careless", "usual"), [("go .", "Go."), ("i'm home .", "I'm home."), ("he is calm .", "He is calm.")]
+)
+def test_a_small_letter_and_a_spaced_mark_do_not_matter(translator: Translator, careless: str, usual: str) -> None:
+    found, expected = translator(careless), translator(usual)
+    assert found.text == expected.text == translator.attention(careless).target
+    assert found.attention.score == pytest.approx(expected.score, abs=1e-4)
+    assert found.attention.source == careless
+    assert all(careless[token.start : token.end] == token.text for token in found.attention.columns)
+
+
+def test_a_given_translation_of_capitals_is_scored_as_it_is_translated(translator: Translator) -> None:
+    text = "WHERE IS THE NEAREST HOSPITAL?"
+    found, usual = translator(text), translator(text.capitalize())
+    score = translator.score(text, found.text)
+    assert score.score == pytest.approx(translator.score(text.capitalize(), usual.text).score, abs=1e-4)
+    assert score.score > -1
+    assert all(found.text[token.start : token.end] == token.text for token in score.tokens)
 
 
 def test_attention_of_capitals_is_in_the_own_text(translator: Translator) -> None:
