@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gzip
 import itertools
 import math
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ from benchmarks.corpora import load_corpus
 from benchmarks.load.__main__ import with_repeats
 from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.other_work import Usage
-from benchmarks.overload.client import LOST, Pool
 from benchmarks.tables import markdown, put
 
 
@@ -68,42 +64,6 @@ def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:
 def test_without_the_test_set_our_own_sentences_are_used(tmp_path: Path) -> None:
     corpus = load_corpus("some", "en-fr", 30, tmp_path)
     assert (corpus.name, len(corpus.sources), len(corpus.references)) == ("own", 30, 30)
-
-
-async def test_the_load_generator_tells_answers_from_lost_and_extra_ones() -> None:
-    answers = {
-        b"good": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        b"full": b"HTTP/1.1 503 No\r\nRetry-After: 3\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-        b"twice": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * 2,
-        b"gone": b"",
-        b"half": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
-    }
-
-    served = set[asyncio.Task[None] | None]()
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        served.add(asyncio.current_task())
-        while word := await reader.read(100):
-            for part in (answers[word][:20], answers[word][20:]):
-                writer.write(part)
-                await writer.drain()
-                await asyncio.sleep(0.005)
-            if word in (b"gone", b"half"):
-                break
-        writer.close()
-        with contextlib.suppress(ConnectionError):  # the client may have left first
-            await writer.wait_closed()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    pool = Pool(server.sockets[0].getsockname()[1])
-    for word in (b"good", b"good", b"full", b"gone", b"half", b"twice"):
-        pool.send(word, time.perf_counter())
-        await pool.close(5)
-    server.close()
-    await asyncio.gather(*(task for task in served if task is not None))
-    assert [outcome.status for outcome in pool.tally.outcomes] == [200, 200, 503, LOST, LOST, 200]
-    assert [outcome.retry_after for outcome in pool.tally.outcomes] == [False, False, True, False, False, False]
-    assert (pool.tally.sent, pool.open, pool.tally.extra) == (6, 0, 1)
 
 
 def test_a_table_is_replaced_where_it_stands(tmp_path: Path) -> None:
