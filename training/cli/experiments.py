@@ -1,8 +1,7 @@
-"""The commands ``grid``, ``report`` and ``progress``."""
+"""The commands ``grid`` and ``report``."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +11,7 @@ from training.cli.options import BeamSize, RunPath, Target, Test
 from training.cli.train import Overrides, RecipePath, Runs
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
-from training.experiments.cells import Grid, Measured, export_again, finished_cells
-from training.experiments.measure import sample_of
-from training.experiments.progress import course_of, progress_figure, progress_table
+from training.experiments.grid import Grid, Measured, export_cell, finished_cells, sample_of
 from training.experiments.report import report as report_page
 from training.experiments.summary import write_summary
 from training.experiments.variants import combinations, make_variants, parse_axis
@@ -46,7 +43,7 @@ def grid(
     edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = DEFAULT_EDGES,
     output: Annotated[
         Path | None,
-        typer.Option(help="Write OUTPUT.md, OUTPUT.json, and the curves as OUTPUT-loss.svg and -lengths.svg."),
+        typer.Option(help="Write OUTPUT.md and OUTPUT.json."),
     ] = None,
     bundles: Annotated[
         Path | None, typer.Option(help="Also write the bundle of each variant's first seed here, e.g. models/gallery.")
@@ -66,13 +63,11 @@ def grid(
         done = "kept" if kept else f"{result['training_seconds']} s"
         line = f"{number}/{len(variants)} {variant.name} seed {variant.recipe.seed}: BLEU {result['bleu']}, {done}"
         typer.echo(line, err=True)
-        sys.stderr.flush()
         if output is not None and not kept:
-            write_summary(finished_cells(folder), folder, output)
+            write_summary(finished_cells(folder), output)
         if bundles is not None and variant.recipe.seed == base.seed:
-            typer.echo(f"wrote {export_again(cells.cell(variant), result, bundles)}", err=True)
-    written = write_summary(finished_cells(folder), folder, output)
-    typer.echo(written)
+            export_cell(cells.cell(variant), result, bundles / variant.recipe.name)
+    typer.echo(write_summary(finished_cells(folder), output))
 
 
 def report(
@@ -89,19 +84,3 @@ def report(
     written.parent.mkdir(parents=True, exist_ok=True)
     written.write_text(page, encoding="utf-8")
     typer.echo(written)
-
-
-def progress(
-    runs: Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")],
-    output: Annotated[
-        Path | None, typer.Option(help="Write OUTPUT.md with the table and OUTPUT.svg with the curves.")
-    ] = None,
-) -> None:
-    """Show what was trained when, for how many tokens, and draw development BLEU over the tokens."""
-    courses = [course_of(RunFolder(run)) for run in runs]
-    table = progress_table(courses)
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.with_suffix(".md").write_text(table, encoding="utf-8")
-        output.with_suffix(".svg").write_text(progress_figure(courses), encoding="utf-8")
-    typer.echo(table, nl=False)

@@ -13,10 +13,12 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import TensorBoardLogger
 from matplotlib.figure import Figure
+from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import EOS
 from training.data.batching import Batch, collate
 from training.decoding.greedy import translate_greedy
+from training.networks.interface import Network
 from training.runs.folder import RunFolder
 from training.trainer.log import open_log
 from training.trainer.module import TranslationModule
@@ -82,21 +84,20 @@ class AttentionPictures(Callback):
         if not isinstance(trainer.logger, TensorBoardLogger) or not isinstance(module, TranslationModule):
             return
         for i, (_, source, _) in enumerate(module.development[: self._sentences]):
-            figure = draw_attention(module, source)
+            figure = draw_attention(module.network, module.tokenizer, source, module.device)
             trainer.logger.experiment.add_figure(f"attention/{i}", figure, trainer.global_step)
 
 
 @torch.no_grad()
-def draw_attention(module: TranslationModule, source: str) -> Figure:
+def draw_attention(network: Network, tokenizer: Tokenizer, source: str, device: torch.device | None = None) -> Figure:
     """Return a heatmap with target tokens as rows and source tokens as columns, the mean over layers and heads."""
-    tokenizer = module.tokenizer
     ids = tokenizer.encode(source).ids
-    translated = translate_greedy(module.network, [ids], max_length=64)[0]
+    translated = translate_greedy(network, [ids], max_length=64)[0]
     pair = [np.array([*tokens, EOS], np.uint16) for tokens in (ids, translated)]
-    batch = collate(pair[:1], pair[1:]).to(module.device)
+    batch = collate(pair[:1], pair[1:]).to(device or torch.device("cpu"))
     rows, columns = ([tokenizer.id_to_token(int(i)) or "" for i in tokens] for tokens in reversed(pair))
-    memory = module.network.encode(batch.source, batch.source_lengths)
-    weights = module.network.decode(batch.target_in, memory).cross_attention[0].mean((0, 1))  # [T, S]
+    memory = network.encode(batch.source, batch.source_lengths)
+    weights = network.decode(batch.target_in, memory).cross_attention[0].mean((0, 1))  # [T, S]
     figure = Figure(figsize=(0.4 * len(ids) + 2, 0.3 * len(translated) + 1.5))
     axes = figure.add_subplot()
     axes.imshow(weights.cpu().float().numpy(), vmin=0, vmax=1, cmap="cividis")

@@ -14,10 +14,16 @@ from service.bundle.manifest import AlignmentHead
 from training.alignment.eflomal import align_both_ways, development_text, silver, training_text
 from training.alignment.gold import AlignmentError, Gold
 from training.alignment.guided_links import make_links
+from training.alignment.head_search import rank_heads
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
+from training.data.sampling import spread
+from training.decoding.beam_search import SearchOptions
+from training.decoding.greedy import translate_greedy
+from training.decoding.translate import search
+from training.evaluation.scored_pairs import samples, score_pairs
+from training.evaluation.scores import Bucket, score, score_by_length
 from training.evaluation.test_sets import TestSet, load_development
-from training.experiments.measure import alignment, parameters, quality, serving_speed, training_speed
 from training.experiments.variants import Variant
 from training.export.bundle import ExportOptions, export_bundle
 from training.export.calibrate import calibration_pairs
@@ -35,6 +41,15 @@ CALIBRATION_PAIRS = 200
 RESULT = "cell.json"
 NOTES = "A variant of a grid, trained for a comparison of kinds of attention: not for translating text of your own."
 BUNDLE = "bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """BLEU of a test set by the recipe's search, as a whole and by the length of the source."""
+
+    bleu: float
+    signature: str
+    by_length: list[Bucket]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +95,11 @@ class Grid:
             (cell / RESULT).unlink(missing_ok=True)
         began = time.process_time()
         train(recipe, RunFolder(cell), progress=False, pictures=False)
-        seconds = time.process_time() - began
         result = {
             "variant": variant.name,
             "seed": recipe.seed,
             "recipe": _plain(recipe),
-            "training_seconds": round(seconds, 1),
+            "training_seconds": round(time.process_time() - began, 1),
             **self._measure(cell, text),
         }
         write_json(cell / RESULT, result)
@@ -95,24 +109,16 @@ class Grid:
         """Return the folder of a finished cell that differs in the search alone: its weights are the same."""
         wanted = {**_plain(variant.recipe), "search": None, "name": None}
         for found in finished_cells(self.path):
-            recipe = {**found["recipe"], "search": None, "name": None}
-            if _covers(recipe, wanted):
+            if _covers({**found["recipe"], "search": None, "name": None}, wanted):
                 return self.path / str(found["variant"]) / f"seed-{found['seed']}"
         return None
 
     def _measure(self, cell: Path, text: Path) -> dict[str, Any]:
-        folder, trained = RunFolder(cell), load_trained(cell)
+        trained = load_trained(cell)
         test = self._measured.test or load_development(cell)[0]
         found = quality(trained, test, self._measured.edges)
-        head = self._aligned(cell, text)
-        pairs = EncodedPairs.load(folder.development_pairs)
-        score = Score(test.name, "BLEU", round(found.bleu, 2), found.signature, "pytorch", 1)
-        try:
-            export_cell(trained, cell, cell / BUNDLE, score, head)
-            refused = None
-        except ParityError as error:  # a finding about this variant, which does not end the grid
-            refused = str(error)
-        return {
+        head = self._aligned(trained, text)
+        result = {
             "test_set": test.name,
             "sentences": len(test.sources),
             "bleu": round(found.bleu, 2),
@@ -120,18 +126,22 @@ class Grid:
             "by_length": [asdict(bucket) for bucket in found.by_length],
             "alignment_error": None if head is None or head.aer is None else round(head.aer, 2),
             "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
-            "parameters": parameters(trained.network),  # type: ignore[arg-type]
-            "training_tokens_per_second": round(training_speed(trained, folder)),
-            "serving_tokens_per_second": None if refused else round(serving_speed(trained, cell / BUNDLE, pairs)),
-            "bundle_bytes": None if refused else sum(file.stat().st_size for file in (cell / BUNDLE).iterdir()),
-            "not_exported": refused,
+            "parameters": sum(parameter.numel() for parameter in trained.network.parameters()),  # type: ignore[attr-defined]
+            "not_exported": None,
         }
+        try:
+            export_cell(cell, result, cell / BUNDLE)
+        except ParityError as error:  # a finding about this variant, which does not end the grid
+            result["not_exported"] = str(error)
+        return result
 
-    def _aligned(self, cell: Path, text: Path) -> AlignmentHead | None:
+    def _aligned(self, trained: Trained, text: Path) -> AlignmentHead | None:
         """Return the head that agrees best with the silver links; None without attention or without an aligner."""
-        trained, silver_links = load_trained(cell), self._silver_of(text)
-        without = getattr(trained.recipe.network, "attention", None) == "none"
-        return None if silver_links is None or without else alignment(trained, silver_links.text, silver_links.links)
+        found = self._silver_of(text)
+        if found is None or getattr(trained.recipe.network, "attention", None) == "none":
+            return None
+        # No threshold is fitted: every target word is linked to the source word with the most weight.
+        return rank_heads(samples(score_pairs(trained, *found.text), found.links), thresholds=(None,))[0]
 
     def _prepared(self, recipe: Recipe) -> Path:
         """Return a prepared folder with the text of a recipe, which variants and seeds share; guided ones need links.
@@ -157,6 +167,50 @@ class Grid:
             except AlignmentError:  # eflomal is optional
                 self._silver[text] = None
         return self._silver[text]
+
+
+def sample_of(test: TestSet, count: int) -> TestSet:
+    """Return about ``count`` sentences of a test set, spread evenly over it."""
+    chosen = spread([""] * len(test.sources), count)
+    return TestSet(test.name, [test.sources[i] for i in chosen], [test.references[i] for i in chosen])
+
+
+def quality(trained: Trained, test: TestSet, edges: Sequence[int]) -> Quality:
+    """Translate a test set by the recipe's search and return its BLEU; ``edges`` are the buckets' largest lengths.
+
+    A sentence longer than the network's limit loses its end.
+    """
+    limit = trained.recipe.max_tokens
+    sources = [trained.tokenizer.encode(text).ids[: limit - 1] for text in test.sources]
+    how = trained.recipe.search
+    if how.beam_size == 1:
+        found = translate_greedy(trained.network, sources, limit)
+    else:
+        options = SearchOptions(how.beam_size, how.length_penalty, limit, length_rule=how.length_rule)
+        found = [hypotheses[0].ids for hypotheses in search(trained.network, sources, options)]
+    texts = [trained.tokenizer.decode(ids) for ids in found]
+    whole = score(texts, test.references, "cased")[0]
+    return Quality(whole.score, whole.signature, score_by_length(test.sources, texts, test.references, edges))
+
+
+def export_cell(cell: Path, result: Mapping[str, Any], output: Path) -> None:
+    """Write the bundle of a trained cell with its results; raises ParityError if ONNX and PyTorch disagree."""
+    trained, folder, found = load_trained(cell), RunFolder(cell), result["alignment_head"]
+    head = None if found is None else AlignmentHead(**found, aer=result["alignment_error"])
+    if head is not None:
+        head = replace(head, measured_on="development data", against="silver")
+    score_ = Score(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
+    options = ExportOptions(
+        card=model_card(trained.recipe, folder, (score_,), NOTES), precisions=("int8",), alignment=head
+    )
+    calibration = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
+    export_bundle(trained.network, trained.tokenizer, trained.recipe, calibration, output, options)
+
+
+def finished_cells(path: Path) -> list[dict[str, Any]]:
+    """Return the results of all finished cells of a grid's folder, in the order in which they were made."""
+    files = sorted(path.glob(f"*/seed-*/{RESULT}"), key=lambda file: (file.stat().st_mtime_ns, str(file)))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
@@ -185,31 +239,3 @@ def _covers(before: Any, now: Any) -> bool:
     if isinstance(before, dict) and isinstance(now, dict):
         return all(key in now and _covers(value, now[key]) for key, value in before.items())
     return bool(before == now)
-
-
-def export_cell(trained: Trained, cell: Path, output: Path, score: Score, head: AlignmentHead | None) -> None:
-    """Write the bundle of a trained cell; raises ParityError if ONNX and PyTorch disagree."""
-    folder = RunFolder(cell)
-    if head is not None:
-        head = replace(head, measured_on="development data", against="silver")
-    options = ExportOptions(
-        card=model_card(trained.recipe, folder, (score,), NOTES), precisions=("int8",), alignment=head
-    )
-    calibration = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
-    export_bundle(trained.network, trained.tokenizer, trained.recipe, calibration, output, options)
-
-
-def export_again(cell: Path, result: Mapping[str, Any], bundles: Path) -> Path:
-    """Write the bundle of a finished cell into a folder of bundles, under its recipe's name; raises ParityError."""
-    trained, found = load_trained(cell), result["alignment_head"]
-    head = None if found is None else AlignmentHead(**found, aer=result["alignment_error"])
-    score = Score(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
-    output = bundles / trained.recipe.name
-    export_cell(trained, cell, output, score, head)
-    return output
-
-
-def finished_cells(path: Path) -> list[dict[str, Any]]:
-    """Return the results of all finished cells of a grid's folder, in the order in which they were made."""
-    files = sorted(path.glob(f"*/seed-*/{RESULT}"), key=lambda file: (file.stat().st_mtime_ns, str(file)))
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
