@@ -8,17 +8,13 @@ from typing import Annotated
 
 import typer
 
-from training.cli.options import Output, RunPath, show
+from training.cli.options import RunPath
 from training.cli.train import Overrides, RecipePath, Runs
-from training.sentence.baseline import bag_of_words
-from training.sentence.compare import as_table, draw
-from training.sentence.compare import compare as compare_runs
 from training.sentence.data import SentenceFolder
 from training.sentence.data import prepare as prepare_text
 from training.sentence.export import export as export_bundle
 from training.sentence.graph import Precision
 from training.sentence.recipe import load_sentence_recipe
-from training.sentence.trainer import load_trained
 from training.sentence.trainer import train as train_network
 
 app = typer.Typer(help="Sentence embeddings: structured self-attention (1703.03130).", no_args_is_help=True)
@@ -67,29 +63,3 @@ def export(
     differences = export_bundle(folder, SentenceFolder(text) if text is not None else folder, output, precision)
     for name, value in differences.items():
         typer.echo(f"{name}: differs from PyTorch by at most {value:.2g}")
-
-
-@app.command()
-def baseline(
-    run: RunPath,
-    updates: Annotated[int, typer.Option(min=1, help="Batches of the run that the baseline learns from.")] = 200,
-    text: Annotated[Path | None, typer.Option(help="The prepared run folder, if it is another one.")] = None,
-    output: Output = None,
-) -> None:
-    """Measure a bag of words (logistic regression) at the tasks of the classifiers."""
-    recipe, _ = load_trained(SentenceFolder(run))
-    found = bag_of_words(recipe, SentenceFolder(text or run), updates)
-    show(found, "\n".join(f"{name}: {value:.4f}" for name, value in found.items()), output)
-
-
-@app.command()
-def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders of the same text.")],
-    output: Output = None,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the measurements over the updates, as SVG.")] = None,
-) -> None:
-    """Compare runs with other hops, penalties and hidden layers."""
-    rows = compare_runs(runs)
-    show({"runs": rows}, as_table(rows), output)
-    if figure is not None:
-        draw(rows, figure)

@@ -15,7 +15,7 @@ from training.sentence.data import Batches, SentenceFolder
 from training.sentence.loss import losses
 from training.sentence.measures import held_out_measures
 from training.sentence.network import SentenceNetwork
-from training.sentence.recipe import SentenceNetworkConfig, SentenceOptimisation, SentenceRecipe
+from training.sentence.recipe import SentenceOptimisation, SentenceRecipe
 
 _log = logging.getLogger(__name__)
 
@@ -109,12 +109,3 @@ def load_trained(folder: SentenceFolder) -> tuple[SentenceRecipe, SentenceNetwor
     network = build(recipe, vocabulary)
     network.load_state_dict(content["network"])
     return recipe, network.eval()
-
-
-def parameters_of(config: SentenceNetworkConfig, recipe: SentenceRecipe, vocabulary: int) -> dict[str, int]:
-    """Return the numbers of parameters: of the hidden layer, and of the whole network."""
-    network = build(recipe.model_copy(update={"network": config}), vocabulary)
-    return {
-        "hidden layer": sum(parameter.numel() for parameter in network.hidden.parameters()),
-        "network": sum(parameter.numel() for parameter in network.parameters()),
-    }
