@@ -23,54 +23,13 @@ _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _FINAL = re.compile(r"\s?([.!?])$")
 _SYLLABLES = [
-    "ka",
-    "mi",
-    "ro",
-    "ten",
-    "bel",
-    "sha",
-    "vor",
-    "lin",
-    "da",
-    "gu",
-    "ster",
-    "mo",
-    "ri",
-    "zen",
-    "pa",
-    "tik",
-    "no",
-    "fer",
-    "xa",
-    "ju",
-    "wi",
-    "ham",
-    "col",
-    "bri",
-    "quo",
-    "dal",
-]
+    "ka", "mi", "ro", "ten", "bel", "sha", "vor", "lin", "da", "gu", "ster", "mo", "ri", "zen", "pa", "tik", "no",
+    "fer", "xa", "ju", "wi", "ham", "col", "bri", "quo", "dal",
+]  # fmt: skip
 _WORDS = [
-    "index",
-    "about",
-    "news",
-    "user",
-    "file",
-    "search",
-    "main",
-    "list",
-    "page",
-    "help",
-    "data",
-    "item",
-    "test",
-    "docs",
-    "login",
-    "blog",
-    "shop",
-    "video",
-    "team",
-]
+    "index", "about", "news", "user", "file", "search", "main", "list", "page", "help", "data", "item", "test",
+    "docs", "login", "blog", "shop", "video", "team",
+]  # fmt: skip
 _ENDINGS = ["com", "org", "net", "io", "fr", "de", "co.uk", "eu", "info", "dev"]
 _SUFFIXES = ["txt", "py", "pdf", "jpg", "html", "json", "csv", "conf", "sh", "log"]
 _EMOJI = ["😀", "😂", "👍", "❤️", "🎉", "🙏", "🔥", "😢", "🚀", "☕", "✅", "🐶", "🌍", "📦", "🤔"]

@@ -1,10 +1,13 @@
-"""The parallel corpora that recipes may name: their origins, licences and credits."""
+"""The parallel corpora that recipes may name: their origins, licences and credits (``corpora.yaml``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
 
 from training.data.errors import CorpusError
 
@@ -16,8 +19,15 @@ two line-aligned files that end in the languages' codes. ``lines``: two line-ali
 pairs were cut out of the named source and no archive of them is public, so only a mirror can be read. ``own``: text
 that is part of this project (``training.data.own_text``)."""
 
-OPUS = "https://object.pouta.csc.fi"
+EN_FR, EN_DE = ("en", "fr"), ("en", "de")
 MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1"
+_SPLITS = {
+    "train": "train",
+    "val": "val",
+    "test-2016": "test_2016_flickr",
+    "test-2017": "test_2017_flickr",
+    "test-coco": "test_2017_mscoco",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +48,9 @@ class Corpus:
     licence: str
     credit: str
     downloads: Mapping[Languages, tuple[Download, ...]]
-    """Files of each language pair, English first."""
-    mirror: str
-    """Path below a mirror folder; {name}, {source}, {target} and {language} (one side of two files) are filled in."""
-    note: str = ""
+    """Files of each language pair, English first; of an unpublished one, where it comes from."""
+    mirror: str = "{source}-{target}/{name}.tsv.gz"
+    """Path below a mirror folder; {language} is one side of two files."""
 
     def languages(self, source: str, target: str) -> Languages:
         """Return the pair as it is published, in either direction; raises CorpusError when there is none."""
@@ -52,213 +61,43 @@ class Corpus:
         raise CorpusError(f"corpus {self.name} has no pair {source}-{target}; it has {known}")
 
 
-def _opus(name: str, version: str, *languages: Languages) -> dict[Languages, tuple[Download, ...]]:
-    return {(s, t): (Download(f"{OPUS}/OPUS-{name}/{version}/moses/{s}-{t}.txt.zip"),) for s, t in languages}
-
-
-EN_FR, EN_DE = ("en", "fr"), ("en", "de")
-_TSV = "{source}-{target}/{name}.tsv.gz"
-_DERIVED = "The mirror's file is a cleaned copy (duplicates and test sentences removed), not the publisher's bytes."
-
-_MULTI30K_SPLITS = {
-    "train": "train",
-    "val": "val",
-    "test-2016": "test_2016_flickr",
-    "test-2017": "test_2017_flickr",
-    "test-coco": "test_2017_mscoco",
-}
+def _listed() -> Iterator[Corpus]:
+    """Yield the corpora of the list."""
+    content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("corpora.yaml").read_text(encoding="utf-8"))
+    for name, entry in content.items():
+        origin, checksum = entry.pop("origin", None), entry.pop("checksum", None)
+        addresses = entry.pop("downloads", None) or dict.fromkeys(entry.pop("pairs", ("en-fr", "en-de")), origin)
+        downloads = {
+            tuple(pair.split("-")): (Download(address, checksum),) if address else ()
+            for pair, address in addresses.items()
+        }
+        yield Corpus(name, entry.pop("format", "unpublished"), downloads=downloads, **entry)
 
 
 def _multi30k(text: str, split: str) -> Corpus:
-    """Return one split of Multi30k; ``tok`` is lowercased, punctuation-normalised, Moses-tokenised by its makers."""
-    stem = _MULTI30K_SPLITS[split]
+    """Return one split of Multi30k; ``tok`` is lowercased, punctuation-normalised, Moses-tokenised by its makers.
+
+    Do not ship models that were trained on it.
+    """
+    stem = _SPLITS[split]
     ending = ".{}.gz" if text == "raw" else ".lc.norm.tok.{}"
-    files = {
-        pair: tuple(Download(f"{MULTI30K}/{text}/{stem}{ending.format(language)}") for language in pair)
-        for pair in (EN_FR, EN_DE)
-    }
     return Corpus(
         name=f"multi30k-{text}-{split}",
         format="lines",
         licence="research use only (Flickr and MS COCO captions)",
         credit="Elliott et al. 2016 and 2017, Multi30K",
-        downloads=files,
+        downloads={
+            pair: tuple(Download(f"{MULTI30K}/{text}/{stem}{ending.format(language)}") for language in pair)
+            for pair in (EN_FR, EN_DE)
+        },
         mirror=f"multi30k/{text}/{stem}.{{language}}.gz",
-        note="Do not ship models that were trained on it.",
     )
 
 
-def _mirrored(name: str, licence: str, credit: str, origin: str, *languages: Languages, note: str = "") -> Corpus:
-    """Return a corpus that was cut out of the published work at ``origin`` and is read from a mirror."""
-    return Corpus(
-        name=name,
-        format="unpublished",
-        licence=licence,
-        credit=credit,
-        downloads={pair: (Download(origin),) for pair in languages or (EN_FR, EN_DE)},
-        mirror=_TSV,
-        note=note,
-    )
-
-
-_GUTENBERG = "https://www.gutenberg.org"
-_BOOKS = "Project Gutenberg (via GITenberg); titles in docs/credits.md"
-_BIBLES = "World English Bible; {fr}; {de} (midvash/bible-data)"
-
-_MIRRORED = (
-    _mirrored(
-        "books_a",
-        "public domain in the USA",
-        _BOOKS,
-        _GUTENBERG,
-        note="Close translations of novels, tales, essays and plays; French without the passé simple.",
-    ),
-    _mirrored("books_a_literary", "public domain in the USA", _BOOKS, _GUTENBERG, EN_FR, note="In the passé simple."),
-    _mirrored("books_b", "public domain in the USA", _BOOKS, _GUTENBERG, note="Freer translations."),
-    _mirrored("books_b_literary", "public domain in the USA", _BOOKS, _GUTENBERG, EN_FR, note="In the passé simple."),
-    _mirrored(
-        "bible",
-        "public domain",
-        _BIBLES.format(fr="Segond 1910", de="Luther 1912"),
-        "https://github.com/midvash/bible-data",
-    ),
-    _mirrored(
-        "bible_alt",
-        "public domain",
-        _BIBLES.format(fr="Darby", de="Elberfelder 1905"),
-        "https://github.com/midvash/bible-data",
-        note="The English of `bible` with other translations.",
-    ),
-    _mirrored(
-        "idioms_proverbs",
-        "public domain in the USA",
-        "M. B. Lambert; de V. Payen-Payne; H. G. Bohn",
-        _GUTENBERG,
-    ),
-    _mirrored(
-        "storybooks",
-        "CC BY",
-        "African Storybook and Global Storybooks, their authors and translators",
-        "https://globalstorybooks.net",
-    ),
-    _mirrored("refugee_phrasebook", "CC0", "Refugee Phrasebook", "https://www.refugeephrasebook.de"),
-    _mirrored("digital_canada", "MIT", "Canadian Digital Service", "https://digital.canada.ca", EN_FR),
-    _mirrored(
-        "gov_web",
-        "MIT, Open Government Licence – Canada, W3C",
-        "Government of Canada; W3C WAI",
-        "https://www.canada.ca",
-        EN_FR,
-    ),
-    _mirrored(
-        "gov_apps",
-        "Apache-2.0, MPL-2.0",
-        "Canadian Digital Service; Corona-Warn-App; SwissCovid",
-        "https://github.com/corona-warn-app",
-    ),
-    _mirrored(
-        "android_apps",
-        "Apache-2.0, MPL-2.0",
-        "Wikipedia, DuckDuckGo, Thunderbird and AOSP apps",
-        "https://github.com/wikimedia/apps-android-wikipedia",
-    ),
-    _mirrored("games", "MPL-2.0", "A Dark Room; Evolve", "https://github.com/doublespeakgames/adarkroom"),
-    _mirrored("mozilla_www", "MPL-2.0", "Mozilla and its localisers", "https://github.com/mozilla-l10n/www-l10n"),
-    _mirrored("firefox", "MPL-2.0", "Mozilla and its localisers", "https://github.com/mozilla-l10n/firefox-l10n"),
-    _mirrored("scratch", "BSD-3-Clause", "Scratch Foundation", "https://github.com/scratchfoundation/scratch-l10n"),
-    _mirrored("home_assistant", "Apache-2.0", "Home Assistant", "https://github.com/home-assistant/frontend"),
-    _mirrored("libreoffice_help", "MPL-2.0", "LibreOffice contributors", "https://github.com/LibreOffice/translations"),
-    _mirrored("hf_course", "Apache-2.0", "Hugging Face course", "https://github.com/huggingface/course"),
-    _mirrored(
-        "eu_cpv",
-        "reuse with attribution (Commission Decision 2011/833/EU)",
-        "EU Common Procurement Vocabulary",
-        "https://ted.europa.eu",
-    ),
-    _mirrored("concepticon", "CC BY 4.0", "Concepticon", "https://concepticon.clld.org"),
-    _mirrored("cldr", "Unicode-3.0", "Unicode CLDR", "https://github.com/unicode-org/cldr-json"),
-    _mirrored("osm", "ISC", "OpenStreetMap iD tagging schema", "https://github.com/openstreetmap/id-tagging-schema"),
-)
-
-_LISTED = (
-    Corpus(
-        name="everyday",
-        format="own",
-        licence="CC0-1.0",
-        credit="written for this project: training/text",
-        downloads={EN_FR: (), EN_DE: (), ("fr", "de"): ()},
-        mirror="",
-        note="Everyday text by topic, in three languages.",
-    ),
-    Corpus(
-        name="tatoeba",
-        format="columns",
-        licence="CC BY 2.0 FR",
-        credit="tatoeba.org and manythings.org/anki",
-        downloads={
-            EN_FR: (Download("https://www.manythings.org/anki/fra-eng.zip"),),
-            EN_DE: (Download("https://www.manythings.org/anki/deu-eng.zip"),),
-        },
-        mirror=_TSV,
-        note=f"The archive grows: a download has more pairs than the mirror's 2018/2019 edition. {_DERIVED}",
-    ),
-    Corpus(
-        name="tatoeba_d2l",
-        format="columns",
-        licence="CC BY 2.0 FR",
-        credit="tatoeba.org and manythings.org/anki; frozen by the authors of Dive into Deep Learning",
-        downloads={
-            EN_FR: (
-                Download(
-                    "https://d2l-data.s3-accelerate.amazonaws.com/fra-eng.zip",
-                    "sha1:94646ad1522d915e7b0f9296181140edcf86a4f5",
-                ),
-            )
-        },
-        mirror="{source}-{target}/tatoeba.tsv.gz",
-        note=f"The edition of the classic teaching example: it never changes. {_DERIVED}",
-    ),
-    Corpus(
-        name="php_docs",
-        format="moses",
-        licence="CC BY 3.0 or later",
-        credit="the PHP Documentation Group; OPUS (Tiedemann 2012)",
-        downloads=_opus("PHP", "v1", EN_FR, EN_DE),
-        mirror=_TSV,
-        note=f"OPUS's edition of the manual is older and smaller than the mirror's. {_DERIVED}",
-    ),
-    Corpus(
-        name="tldr",
-        format="moses",
-        licence="CC BY 4.0",
-        credit="tldr-pages; OPUS (Tiedemann 2012)",
-        downloads=_opus("tldr-pages", "v2023-08-29", EN_FR, EN_DE),
-        mirror=_TSV,
-        note=_DERIVED,
-    ),
-    Corpus(
-        name="python_docs",
-        format="unpublished",
-        licence="CC0 (translation); English side © Python Software Foundation",
-        credit="AFPy translators; Python Software Foundation",
-        downloads={EN_FR: (Download("https://github.com/python/python-docs-fr"),)},
-        mirror=_TSV,
-        note="Message pairs of the gettext catalogues.",
-    ),
-    Corpus(
-        name="ca_laws",
-        format="unpublished",
-        licence="Open Government Licence – Canada",
-        credit="Government of Canada, Department of Justice",
-        downloads={EN_FR: (Download("https://github.com/justicecanada/laws-lois-xml"),)},
-        mirror=_TSV,
-        note="Sentences of Acts and regulations, aligned by their XML sections.",
-    ),
-    *_MIRRORED,
-    *(_multi30k(text, split) for text in ("raw", "tok") for split in _MULTI30K_SPLITS),
-)
-
-CORPORA: Mapping[str, Corpus] = {corpus.name: corpus for corpus in _LISTED}
+CORPORA: Mapping[str, Corpus] = {
+    corpus.name: corpus
+    for corpus in (*_listed(), *(_multi30k(text, split) for text in ("raw", "tok") for split in _SPLITS))
+}
 
 
 def find_corpus(name: str) -> Corpus:
