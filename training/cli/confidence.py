@@ -12,8 +12,8 @@ from service.bundle.load import load_bundle
 from service.bundle.manifest import MANIFEST_NAME
 from service.bundle.write import write_manifest
 from training.evaluation import confidence as of
+from training.evaluation.confidence import draw
 from training.evaluation.domains import public_sets
-from training.evaluation.reliability import draw
 
 Bundle = Annotated[Path, typer.Argument(help="A bundle's folder, e.g. models/transformer-en-fr.")]
 

@@ -7,16 +7,31 @@ The teachers are bundles and translate through the command line, as the service 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
+from service.bundle import SERVICE
 from training.data.reading import read_lines
-from training.data.teachers import ask
 
 _KEY = re.compile(r"[^\w]+")
+
+
+class TeacherError(ValueError):
+    """A teacher could not translate; the message is its own."""
+
+
+def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
+    """Run ``translucent translate`` with a bundle over a file; raises TeacherError with its error message."""
+    command = [sys.executable, "-m", SERVICE, "translate", "--model", str(teacher), "--input", str(sentences)]
+    command.append("--no-split-sentences")  # each line is one sentence
+    result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")
 
 
 class Distilled(NamedTuple):

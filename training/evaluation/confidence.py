@@ -10,22 +10,24 @@ import json
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 from sacrebleu.metrics.chrf import CHRF
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from service.bundle.confidence import SIGNALS, VERSION, Confidence
+from training.data.distillation import ask
 from training.data.reading import read_lines
 from training.data.split import sentence_hash
-from training.data.teachers import ask
 from training.evaluation.test_sets import TestSet, load_test
 from training.runs.folder import RunFolder
 
@@ -234,3 +236,27 @@ def section(confidence: Confidence, trained: Sequence[JudgedSet], tests: Sequenc
 
 def _as_dict(figure: Measured) -> dict[str, Any]:
     return {name: getattr(figure, name) for name in ("test_set", "sentences", "usable", "auc", "ece")}
+
+
+def draw(curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:
+    """Write an SVG with one line for each curve: (mean quality, share of usable translations, count) of each bin.
+
+    The same curves give the same bytes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "translucent", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
+    ):
+        figure = Figure(figsize=(5.4, 4.6), layout="constrained")
+        axes = figure.add_subplot()
+        axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="perfect")
+        for marker, (name, points) in zip("osD^vP*X" * len(curves), curves.items(), strict=False):
+            axes.plot(
+                [point[0] for point in points], [point[1] for point in points], marker=marker, markersize=4, label=name
+            )
+        axes.set_xlabel("quality")
+        axes.set_ylabel("share of usable translations")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        axes.legend(frameon=False)
+        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})

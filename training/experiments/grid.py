@@ -17,7 +17,7 @@ from training.alignment.guided_links import make_links
 from training.alignment.head_search import rank_heads
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
-from training.data.sampling import spread
+from training.data.split import spread
 from training.decoding.beam_search import SearchOptions
 from training.decoding.greedy import translate_greedy
 from training.decoding.translate import search

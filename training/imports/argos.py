@@ -18,8 +18,7 @@ from typing import Any
 
 from training.imports import ctranslate2
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
-from training.imports.errors import ImportRefused
-from training.imports.files import read_object
+from training.imports.files import ImportRefused, read_object
 from training.imports.source import ImportedModel
 
 METADATA, PIECES = "metadata.json", "sentencepiece.model"

@@ -17,7 +17,7 @@ from training.export.card import DataCredit, ImportedCard
 from training.export.description import ModelDescription, Subwords
 from training.export.parity import ParityLimits
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
 from training.imports.source import ImportedModel
 from training.networks.build import build_network

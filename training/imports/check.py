@@ -24,7 +24,7 @@ from service.bundle.write import write_manifest
 from training.export.card import readme
 from training.export.manifest import README
 from training.export.sessions import open_session, run
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.source import ImportedModel
 
 Ids = Sequence[int]

@@ -15,12 +15,9 @@ import numpy as np
 
 from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
-from training.imports.ctranslate2_file import ModelFile, read_model_file
-from training.imports.ctranslate2_names import ctranslate2_state
-from training.imports.errors import ImportRefused
-from training.imports.files import checksums, read_optional_object
-from training.imports.languages import language_tag
-from training.imports.licences import stated_licence
+from training.imports.checkpoint import Array
+from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
+from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -29,7 +26,6 @@ from training.imports.sentencepiece_file import (
 )
 from training.imports.source import ImportedModel, Origin, TextSide, only
 from training.imports.subwords import library_tokenizer
-from training.imports.tensors import Array
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config

@@ -1,13 +1,22 @@
-"""The files of an imported model: JSON objects, checksums."""
+"""What every import reads of a model's folder: JSON objects, checksums, language tags, the licence; and its error."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import langcodes
+import yaml
+from langcodes.tag_parser import LanguageTagError
+
 from service.bundle.checksums import checksum_of
-from training.imports.errors import ImportRefused
+
+
+class ImportRefused(ValueError):
+    """A model cannot be imported; the message has the file, what was found, and what is accepted."""
+
 
 _READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md")
 
@@ -34,3 +43,72 @@ def checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a model's folder that an import may read, by name."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix in _READ]
     return {path.name: checksum_of(path) for path in files}
+
+
+_TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+
+
+def language_tag(code: str, where: str) -> str:
+    """Return the shortest BCP 47 tag of a language code: ``fra`` is ``fr``, ``cmn_Hans`` is ``zh-Hans``.
+
+    Raises ImportRefused for anything else.
+    """
+    code = code.strip()
+    if not _TAG.fullmatch(code):
+        raise ImportRefused(f"{where}: {code!r} is no language code; give it as --source or --target, e.g. fr or pt-BR")
+    try:
+        return langcodes.standardize_tag(code, macro=True)
+    except LanguageTagError as error:
+        raise ImportRefused(
+            f"{where}: {code!r} is no language code ({error}); give it as --source or --target, e.g. fr or pt-BR"
+        ) from error
+
+
+OPUS_LICENCE = "CC-BY-4.0"
+_TEMPLATE = "apache-2.0"
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
+
+
+def opus_licence(folder: Path, given: str | None) -> str:
+    """Return the licence of an OPUS-MT model.
+
+    The hub's converter wrote ``apache-2.0`` into every card, while OPUS-MT publishes its models under CC BY 4.0: if
+    the card states the former or nothing, the caller has to give the licence. Raises ImportRefused.
+    """
+    if given:
+        return given
+    stated = card_licence(folder / "README.md")
+    if stated is None:
+        raise ImportRefused(f"{folder}: it does not state a licence; find it out and give it as --licence")
+    if stated.lower() == _TEMPLATE:
+        raise ImportRefused(
+            f"{folder}: its card says {stated}, which the hub's converter wrote into every card, but OPUS-MT publishes "
+            f"its models under {OPUS_LICENCE}; give the licence that you follow as --licence {OPUS_LICENCE}"
+        )
+    return stated
+
+
+def stated_licence(folder: Path, given: str | None) -> str:
+    """Return the licence that the caller gives, or that a model's card states; raises ImportRefused without either."""
+    licence = given or card_licence(folder / "README.md")
+    if licence is None:
+        raise ImportRefused(f"{folder}: it does not state a licence; find it out and give it as --licence")
+    return licence
+
+
+def card_licence(path: Path) -> str | None:
+    """Return the licence in the front matter of a hub card; None if there is none."""
+    if not path.is_file():
+        return None
+    match = _FRONT_MATTER.match(path.read_text(encoding="utf-8", errors="replace"))
+    try:
+        content = yaml.safe_load(match[1]) if match else None
+    except yaml.YAMLError:
+        return None
+    licence = content.get("license") if isinstance(content, dict) else None
+    return str(licence) if licence else None
+
+
+def non_commercial(licence: str) -> bool:
+    """Return whether a licence forbids commercial use."""
+    return bool(re.search(r"\bnc\b|non-?commercial", licence, re.IGNORECASE))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from service.bundle.checksums import checksum_of
 from training.imports.checkpoint import PICKLE, SAFETENSORS, SAFETENSORS_INDEX
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SMALL = ("*.json", "*.spm", "README.md")

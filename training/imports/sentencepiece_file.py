@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 
 SPACE = "▁"
 

@@ -19,7 +19,7 @@ from training.data.dataset import EncodedPairs, encoded_side
 from training.data.subwords import UNREACHABLE
 from training.export.shortlist import Shortlist, Sizes, TargetTokens, Tokens, learn_shortlist
 from training.imports.calibration import encode_sources, translate_rows
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.source import ImportedModel
 from training.networks.interface import Network
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.sentencepiece_file import SentencePieceModel
 
 UNK = 3

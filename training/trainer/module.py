@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.data.batching import Batch
-from training.data.sampling import spread
+from training.data.split import spread
 from training.decoding.greedy import translate_greedy
 from training.networks.attention import valid_positions
 from training.networks.build import build_network

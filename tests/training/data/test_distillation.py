@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.data.distillation import Distilled, choose, distil, most_confident, unseen
-from training.data.teachers import TeacherError
+from training.data.distillation import Distilled, TeacherError, choose, distil, most_confident, unseen
 from training.export.card_inputs import data_credit
 from training.recipe import CorpusConfig, load_recipe
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from training.data.sampling import shares, spread
+from training.data.split import shares, spread
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from service.bundle.confidence import SIGNALS
 from service.bundle.load import load_bundle
 from training.__main__ import app
-from training.data.teachers import ask
+from training.data.distillation import ask
 from training.evaluation.confidence import ConfidenceError, JudgedSet, fit, group, measure, nonsense, reliability
 from training.evaluation.test_sets import TestSet
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
+from training.data.distillation import TeacherError
 from training.data.prepare import prepare
-from training.data.teachers import TeacherError
 from training.evaluation.domains import public_sets, translated
 from training.export.card_inputs import read_scores
 from training.recipe import load_recipe

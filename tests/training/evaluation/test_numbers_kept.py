@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from training.data.number_templates import TESTING, number_pairs
-from training.evaluation.numbers_kept import count_kept, keeps_numbers
+from training.evaluation.domains import count_kept, keeps_numbers
 
 
 @pytest.mark.parametrize(

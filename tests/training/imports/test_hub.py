@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.imports.hub_server import Hub, hub_with
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.hub import fetch_model
 
 NAME = "Helsinki-NLP/opus-mt-en-fr"

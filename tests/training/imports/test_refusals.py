@@ -21,7 +21,7 @@ from tests.training.imports.marian_models import ENGLISH, MarianShape, write_mod
 from tests.training.imports.opennmt_models import opennmt_folder
 from training.imports.argos import installed_packages, read_argos
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
 
 Spoil = Callable[[Path], Any]

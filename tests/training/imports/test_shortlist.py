@@ -12,7 +12,7 @@ from service.bundle.shortlist import read_shortlist
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
 from tests.training.imports.opennmt_models import opennmt_folder
 from training.imports.bundle import ImportOptions, import_bundle, network_of
-from training.imports.errors import ImportRefused
+from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.shortlist import learn_import_shortlist, target_tokens
 
