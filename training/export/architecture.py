@@ -8,14 +8,14 @@ from typing import Protocol
 from torch import nn
 
 from training.export.bahdanau_graphs import BahdanauGraphs
-from training.export.bahdanau_parameters import bahdanau_parameters, bahdanau_state
 from training.export.graph import GraphBuilder
 from training.export.graph_blocks import Arrays
+from training.export.layouts import layout_of
 from training.export.output_layer import OutputLayer
-from training.export.parameters import Parameters, StateArrays
+from training.export.parameters import POSITIONS, Parameters, StateArrays
 from training.export.precision import Arithmetic
 from training.export.transformer_graphs import TransformerGraphs
-from training.export.transformer_parameters import transformer_parameters, transformer_state
+from training.networks.transformer import sinusoidal_positions
 from training.recipe import BahdanauConfig, TransformerConfig
 
 NetworkConfig = BahdanauConfig | TransformerConfig
@@ -57,18 +57,17 @@ def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
 
 
 def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> Parameters:
-    """Return a trained network's parameters in the layout of the graphs."""
+    """Return a trained network's parameters in the layout of the graphs; ``positions``: rows of their table."""
     state: StateArrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in network.state_dict().items()}
+    parameters = layout_of(config).parameters(state)
     if isinstance(config, TransformerConfig):
-        return transformer_parameters(config, state, positions)
-    return bahdanau_parameters(config, state)
+        parameters.vectors[POSITIONS] = sinusoidal_positions(positions, config.width, config.positions).numpy()
+    return parameters
 
 
 def state_of(config: NetworkConfig, parameters: Parameters) -> StateArrays:
     """Return the inverse of ``parameters_of``: arrays under the network's own names."""
-    if isinstance(config, TransformerConfig):
-        return transformer_state(config, parameters)
-    return bahdanau_state(config, parameters)
+    return layout_of(config).state(parameters)
 
 
 def attention_sizes(config: NetworkConfig) -> dict[str, dict[str, int] | None]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from service.bundle.vocabulary import BOS
-from training.export.bahdanau_parameters import SOURCE, STATE, TARGET, TRANSITION
 from training.export.graph import Axes, GraphBuilder
 from training.export.graph_blocks import (
     FLOAT,
@@ -19,6 +18,7 @@ from training.export.graph_blocks import (
     forced_outputs,
     valid_positions,
 )
+from training.export.layouts import SOURCE, STATE, TARGET, TRANSITION
 from training.export.output_layer import SITE, OutputLayer
 from training.export.precision import Arithmetic, Operand
 from training.export.recurrent_attention_graphs import Attention, Source

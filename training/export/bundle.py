@@ -23,7 +23,6 @@ from service.bundle.manifest import (
     Precision,
 )
 from service.bundle.shortlist import SHORTLIST_NAME
-from service.bundle.vocabulary import BOS, PAD
 from service.bundle.write import write_manifest
 from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.calibrate import IdPair, sample_sites
@@ -208,7 +207,7 @@ def _with_bias(parameters: Parameters, bias: npt.NDArray[np.float32] | None) -> 
     """Return the parameters with another output bias; None: as they are."""
     if bias is None:
         return parameters
-    return replace(parameters, vectors={**parameters.vectors, OUTPUT_BIAS: suppressed_bias(bias, (PAD, BOS))})
+    return replace(parameters, vectors={**parameters.vectors, OUTPUT_BIAS: suppressed_bias(bias)})
 
 
 def _write(

@@ -21,10 +21,10 @@ from training.export.graph_blocks import (
     valid_mask,
     valid_positions,
 )
+from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
 from training.export.output_layer import SITE, OutputLayer
 from training.export.parameters import POSITIONS
 from training.export.precision import Arithmetic, Norm
-from training.export.transformer_parameters import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
 from training.recipe import TransformerConfig
 
 
