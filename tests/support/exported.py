@@ -14,13 +14,12 @@ from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
-from training.export.calibrate import IdPair, sample_sites
 from training.export.card import DataCredit, ModelCard, Score
+from training.export.compare import ParityLimits
 from training.export.graph import GraphBuilder
 from training.export.parameters import Parameters
-from training.export.parity import ParityLimits
 from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
-from training.export.quantise import float_store, make_plan, quantised_store
+from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.sessions import Stepper, open_session, run
 from training.recipe import BahdanauConfig, Recipe, TransformerConfig, parse_recipe
 

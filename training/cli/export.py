@@ -11,8 +11,8 @@ import typer
 from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, export_bundle, require_replaceable
-from training.export.calibrate import calibration_pairs
 from training.export.card_inputs import read_alignment, read_scores
+from training.export.quantise import calibration_pairs
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.recipe import Recipe
 from training.runs.folder import RunFolder

@@ -11,7 +11,7 @@ from service.bundle.load import load_bundle
 from service.bundle.manifest import Precision
 from training.cli.export import next_version
 from training.data.reading import read_pairs
-from training.export.check_table import check_table
+from training.export.card import check_table
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions, import_bundle
 from training.imports.check import Checked, compare, write_verdict

@@ -8,10 +8,9 @@ from typing import Protocol
 from torch import nn
 
 from training.export.bahdanau_graphs import BahdanauGraphs
+from training.export.blocks import Arrays, OutputLayer
 from training.export.graph import GraphBuilder
-from training.export.graph_blocks import Arrays
 from training.export.layouts import layout_of
-from training.export.output_layer import OutputLayer
 from training.export.parameters import POSITIONS, Parameters, StateArrays
 from training.export.precision import Arithmetic
 from training.export.transformer_graphs import TransformerGraphs

@@ -7,23 +7,23 @@ from collections.abc import Mapping
 import numpy as np
 
 from service.bundle.vocabulary import BOS
-from training.export.graph import Axes, GraphBuilder
-from training.export.graph_blocks import (
+from training.export.blocks import (
     FLOAT,
     INT32,
     INT64,
+    SITE,
     Arrays,
     Hidden,
+    OutputLayer,
     Target,
     forced_outputs,
     valid_positions,
 )
+from training.export.graph import Axes, GraphBuilder
 from training.export.layouts import SOURCE, STATE, TARGET, TRANSITION
-from training.export.output_layer import SITE, OutputLayer
 from training.export.precision import Arithmetic, Operand
 from training.export.recurrent_attention_graphs import Attention, Source
-from training.export.recurrent_cells import Cell, advance
-from training.export.recurrent_encoder_graphs import encode
+from training.export.recurrent_encoder_graphs import Cell, advance, encode
 from training.recipe import BahdanauConfig
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any, Protocol
 
+import jinja2
 import yaml
 
-from training.export.check_table import check_table
 from training.recipe import Recipe
 from training.tables import markdown
 
@@ -122,85 +122,34 @@ _ARCHITECTURES = {
     "transformer": "Transformer (Vaswani et al. 2017, arXiv 1706.03762)",
     "bahdanau": "RNN encoder–decoder with attention (Bahdanau et al. 2015, arXiv 1409.0473)",
 }
-
-_INTENDED = """\
-## Intended use
-
-This model translates sentences of everyday text from {source} to {target} and shows its attention. It is a small
-model: read its translations before you rely on them, and do not use it where a wrong translation can do harm
-(medicine, law, safety).
-
-## Limits
-
-- At most {source_tokens} source and {target_tokens} target tokens in a sentence; longer sentences are cut in two first.
-- Each sentence is translated by itself, so a pronoun cannot refer to the sentence before.
-- Names, numbers and rare words can be wrong. Text unlike the training data, such as long news sentences, is
-  translated much worse than the scores below.
-- It repeats the biases of its training data, such as the gender it assumes for a profession.
-- Attention shows where the model looked, which is not always why it chose a word.
-"""
-
-
-_INTENDED_FOR_TEACHING = """\
-## Intended use
-
-This model is for looking at attention. It was trained for seconds on sentences of a made-up grammar of a hundred words
-({source} to {target}) and knows no others, so it must not translate text of your own.
-
-## Limits
-
-- At most {source_tokens} source and {target_tokens} target tokens in a sentence; longer sentences are cut in two first.
-- Each sentence is translated by itself.
-- Attention shows where the model looked, which is not always why it chose a word.
-"""
-
-
-_INTENDED_OF_IMPORTS = """\
-## Intended use
-
-Translating from {source} to {target}, and looking at how attention does it. The model was trained by others and
-imported: its quality is theirs, and `python -m training import check` compares it with the original.
-
-## Limits
-
-- At most {source_tokens} source and {target_tokens} target tokens a sentence; longer ones are cut in two first.
-- Each sentence is translated by itself: what a pronoun in the next one refers to is lost.
-- It repeats the biases of its training data.
-- Attention shows where the model looked, which is not always why it chose a word.
-"""
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.PackageLoader(__package__, "."), trim_blocks=True, keep_trailing_newline=True,
+    undefined=jinja2.ChainableUndefined,
+)  # fmt: skip
 
 
 def readme(manifest: dict[str, Any]) -> str:
     """Return the bundle's README.md, from its manifest."""
-    card, limits = manifest["card"], manifest["limits"]
+    card = manifest["card"]
     sources = manifest.get("source_languages") or [manifest["source_language"]]
     targets = [target["language"] for target in manifest.get("targets", ())] or [manifest["target_language"]]
-    source, target = " and ".join(sources), " and ".join(targets)
-    parts = [
-        f"# {manifest['name']}, version {manifest['version']}\n",
-        f"{_ARCHITECTURES[manifest['architecture']]}, {source} → {target}, {card['parameters']:,} parameters, "
-        f"{manifest['vocabulary_size']:,} subwords. Precisions: {', '.join(manifest['graphs'])}.\n",
-        "This file is generated from `manifest.json`.\n",
-        _intended(card, source, target, limits),
-        "## Scores\n",
-        _table(card["scores"], ("test_set", "metric", "score", "precision", "beam_size", "signature")),
-        _alignment(manifest["attention"]["align"]),
-        "## Training data\n",
-        _table(card["data"], ("name", "pairs", "licence", "credit")),
-        _imported(card["imported"]) if "imported" in card else _training(card),
-    ]
-    if card["notes"]:
-        parts.append(f"## Notes\n\n{card['notes']}\n")
-    return "\n".join(part for part in parts if part)
-
-
-def _intended(card: dict[str, Any], source: str, target: str, limits: dict[str, int]) -> str:
-    template = _INTENDED
-    if "imported" in card:
-        template = _INTENDED_OF_IMPORTS
-    elif _is_made_up(card["recipe"]):
-        template = _INTENDED_FOR_TEACHING
-    return template.format(source=source, target=target, **limits)
+    imported, stages = card.get("imported"), card.get("legs", [])
+    began = stages[0].get("began_from") if stages else None
+    return _TEMPLATES.get_template("readme.md.j2").render(
+        manifest,
+        architectures=_ARCHITECTURES,
+        source=" and ".join(sources),
+        target=" and ".join(targets),
+        made_up=imported is None and _is_made_up(card["recipe"]),
+        align=manifest["attention"]["align"],
+        imported=imported,
+        checked=imported and imported.get("checked"),
+        stages=stages if len(stages) > 1 or began else [],  # otherwise the recipe says it all
+        began=began,
+        number="{:,}".format,
+        table=_table,
+        check_table=check_table,
+    )
 
 
 def _is_made_up(recipe: str) -> bool:
@@ -210,54 +159,11 @@ def _is_made_up(recipe: str) -> bool:
     return bool(corpora) and all(corpus.get("made_up_grammar", False) for corpus in corpora)
 
 
-def _training(card: dict[str, Any]) -> str:
-    return (
-        f"## Training\n\nSeed {card['seed']}, revision `{card['git_revision']}`, recipe:\n\n"
-        f"```yaml\n{card['recipe'].strip()}\n```\n\n" + _stages(card.get("legs", []))
-    ).rstrip("\n") + "\n"
-
-
-def _imported(imported: dict[str, Any]) -> str:
-    files = "\n".join(f"- `{name}`: `{checksum}`" for name, checksum in imported["files"].items())
-    from_where = f"## Import\n\nFrom {imported['name']} ({imported['format']}); the files that were read:\n\n{files}\n"
-    return _checked(imported.get("checked")) + from_where
-
-
-def _checked(checked: dict[str, Any] | None) -> str:
-    """Return what ``import check`` found, as a table with a verdict."""
-    if checked is None:
-        return "## Check\n\nNot compared with the original yet: `python -m training import check`.\n\n"
-    verdict = "does" if checked["passed"] else "does NOT do"
-    into = f" into {checked['target']}" if "target" in checked else ""
-    return (
-        f"## Check\n\nCompared with {checked['with']} over {checked['sentences']:,} sentences{into}: this bundle "
-        f"{verdict} what the original does.\n\n{check_table(checked['figures'])}\n\n"
-    )
-
-
-def _stages(stages: list[dict[str, Any]]) -> str:
-    """Return the stages of training as a list; nothing if the recipe above is complete."""
-    began = stages[0].get("began_from") if stages else None
-    if len(stages) < 2 and began is None:
-        return ""
-    lines = ["The model was trained in stages; the recipe is that of the last stage.\n"]
-    if began is not None:
-        what = f"bundle {began['bundle']}, version {began['version']}" if "bundle" in began else f"run {began['run']}"
-        lines.append(f"- Training began with the parameters of {what}.")
-    for stage in stages:
-        changed = "; ".join(f"{key}: {value}" for key, value in stage["changed"].items())
-        lines.append(
-            f"- Updates {stage['from_update']:,} to {stage['to_update'] or 0:,}, {stage['precision']}, revision "
-            f"`{stage['git_revision']}`" + (f", changed: {changed}" if changed else "")
-        )
-    return "\n".join(lines) + "\n"
-
-
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
     if not rows:
-        return "None recorded.\n"
+        return "None recorded."
     head = [column.replace("_", " ") for column in columns]
-    return markdown(head, ([_cell(row.get(column)) for column in columns] for row in rows)) + "\n"
+    return markdown(head, ([_cell(row.get(column)) for column in columns] for row in rows))
 
 
 def _cell(value: Any) -> str:
@@ -268,13 +174,29 @@ def _cell(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def _alignment(align: dict[str, Any]) -> str:
-    where = f"Words are aligned by cross-attention layer {align['layer']}, head {align['head']}, read at the step that "
-    where += f"{align['step']}s a token"
-    if align["aer"] is not None:
-        where += f": alignment error rate {align['aer']:.1f} on {align['measured_on']}"
-        if align.get("against") == "silver":
-            where += " (silver: how well the head imitates a statistical aligner)"
-    if align.get("gold") and align.get("against") != "gold":
-        where += f"; {align['gold']['aer']:.1f} against links from people, {align['gold']['measured_on']}"
-    return where + ".\n"
+Entry = Mapping[str, Any]
+"""A comparison as the manifest has it: ``what``, ``value``, optionally ``precision``, ``at_most`` or ``at_least``."""
+
+
+def check_table(figures: Sequence[Entry]) -> str:
+    """Return a Markdown table with a row for each comparison and a column for each precision.
+
+    A comparison without a precision concerns all of them, and has the same value in every column.
+    """
+    precisions = list(dict.fromkeys(entry["precision"] for entry in figures if "precision" in entry)) or ["value"]
+    cells = {(entry["what"], entry.get("precision")): _limited(entry) for entry in figures}
+    rows = [
+        [what, *(cells.get((what, precision), cells.get((what, None), "–")) for precision in precisions)]
+        for what in dict.fromkeys(entry["what"] for entry in figures)
+    ]
+    return markdown(["what", *precisions], rows, aligned=True)
+
+
+def _limited(entry: Entry) -> str:
+    """Return a value with its limit, if it has one, and whether it keeps the limit."""
+    value = f"{entry['value']:.4g}"
+    for key, sign in (("at_most", "≤"), ("at_least", "≥")):
+        if key in entry:
+            kept = entry["value"] <= entry[key] if key == "at_most" else entry["value"] >= entry[key]
+            return f"{value} ({'ok' if kept else 'FAIL'}: {sign} {entry[key]:g})"
+    return value

@@ -1,7 +1,9 @@
-"""Measures the difference between the attention of two networks."""
+"""Measures how far exported graphs are from their network, and which differences are accepted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,75 @@ from service.bundle.manifest import AlignmentHead
 from training.data.batching import Batch
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParityLimits:
+    """The largest differences that are accepted."""
+
+    exact: float = 1e-4
+    """fp32: largest difference of a log-probability or of an attention weight."""
+    attention: float = 0.05
+    """fp16 and int8: the total variation of the worst head of each kind of attention, the mean over sentences."""
+    links: float = 0.9
+    """fp16 and int8: the least share of target tokens that the alignment head links to the same source token."""
+    logprobs: float = 0.1
+    """fp16 and int8: the mean difference of forced log-probabilities, in nats."""
+    agreement: float = 0.95
+    """int8: the least share of greedy tokens that PyTorch chooses, too, after the same tokens."""
+    alone: float = 1e-5
+    """The largest difference between a row alone and the same row in a batch."""
+    steps: float = 2e-3
+    """Between step-by-step and forced log-probabilities: the largest difference for fp32, the mean for int8 (the last
+    bit of a float may decide how an activation is rounded, which moves single tokens by a hundredth)."""
+    pairs: int = 48
+    """The number of pairs that are compared."""
+    longest: int = 512
+    """The longest sentences that are compared, in tokens; large vocabularies make long ones slow."""
+
+
+class ParityError(RuntimeError):
+    """The exported graphs differ from the network; the message is a table of all comparisons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measured number and its limit."""
+
+    precision: str
+    what: str
+    value: float
+    limit: float
+    at_least: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the manifest's entry."""
+        bound = "at_least" if self.at_least else "at_most"
+        return {"precision": self.precision, "what": self.what, "value": float(f"{self.value:.4g}"), bound: self.limit}
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the number is within the limit; NaN never is."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def __str__(self) -> str:
+        verdict, sign = "ok  " if self.passed else "FAIL", "≥" if self.at_least else "≤"
+        return f"{verdict} {self.precision:5} {self.what:66} {self.value:9.3g} ({sign} {self.limit:g})"
+
+
+def parity_table(results: Sequence[Comparison]) -> str:
+    """Return a line for each comparison."""
+    return "\n".join(str(result) for result in results)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """PyTorch's results for a batch."""
+
+    logprobs: Array  # [B, T]
+    attention: dict[str, Array]
+    best: Array  # [B, T]: the token that it would choose at each position
+    vocabulary: int
 
 
 class HeadDistance(NamedTuple):
@@ -65,3 +136,48 @@ def same_links(ours: Array, theirs: Array, batch: Batch, read: AlignmentHead) ->
         linked = expected.max(-1, initial=0.0) >= (read.threshold or 0.0)
         agree.append((own.argmax(-1) == expected.argmax(-1))[linked])
     return np.concatenate(agree)
+
+
+class Seen:
+    """The results of forced decoding over all batches."""
+
+    def __init__(self, read: AlignmentHead) -> None:
+        self._read = read
+        self.logprobs: list[Array] = []
+        self.largest: list[float] = []
+        self._distances: dict[str, list[Array]] = {}
+        self._links: list[Array] = []
+
+    def add(self, reference: Reference, result: Mapping[str, Array], batch: Batch) -> None:
+        """Compare one batch's log-probabilities and every kind of attention."""
+        self.logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid_targets(batch)])
+        for kind, weights in reference.attention.items():
+            self._distances.setdefault(kind, []).append(total_variations(kind, result[kind], weights, batch))
+            for row, lengths in enumerate(sentence_lengths(batch)):
+                queries, keys = row_lengths(kind, *lengths)
+                difference = result[kind][row, ..., :queries, :keys] - weights[row, ..., :queries, :keys]
+                self.largest.append(float(np.abs(difference).max()))
+        cross = "cross_attention"
+        self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
+
+    def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
+        """Return the comparisons for a precision that rounds."""
+        mean = float(np.concatenate(self.logprobs).mean())
+        results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
+        for kind, distances in self._distances.items():
+            worst = worst_head(np.concatenate(distances))
+            name = kind.replace("_", " ")
+            what = f"total variation of {name}, worst head ({worst.layer}, {worst.head})"
+            results.append(Comparison(precision, what, worst.distance, limits.attention))
+        agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
+        if len(agreed):
+            what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as PyTorch has them"
+            results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
+        return results
+
+
+def valid_targets(batch: Batch) -> npt.NDArray[np.bool_]:
+    """Return which target positions are within their sentence, bool [B, T]."""
+    places = np.arange(batch.target_out.shape[1])[None]
+    valid: npt.NDArray[np.bool_] = places < batch.target_lengths.numpy()[:, None]
+    return valid

@@ -1,17 +1,51 @@
-"""The manifest of an exported network."""
+"""The description of a model for export, which comes from a recipe or an import, and its manifest."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from onnx import TensorProto, helper
+from tokenizers import Tokenizer
 
-from service.bundle.manifest import TARGET_TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision
+from service.bundle.manifest import TARGET_TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision, TargetLanguage
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.export.architecture import GRAPH_KINDS, Graphs, attention_sizes
-from training.export.description import ModelDescription, Subwords
+from training.export.architecture import GRAPH_KINDS, Graphs, NetworkConfig, attention_sizes
+from training.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """Names, languages and sizes of a model."""
+
+    name: str
+    source_languages: tuple[str, ...]
+    targets: tuple[TargetLanguage, ...]
+    network: NetworkConfig
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subwords:
+    """The tokenizers of a model."""
+
+    source: Tokenizer
+    size: int
+    """The size of the vocabulary."""
+    target: Tokenizer | None = None
+    """For the target's text; None: the source's."""
+    unknown: int | None = None
+    """The id for text without a subword; None: no text is unknown."""
+    source_end: bool = True
+    """Whether a source ends with </s>."""
+
+
+def describe(recipe: Recipe) -> ModelDescription:
+    """Return the description of a trained model."""
+    targets = (TargetLanguage(recipe.target_language),)
+    return ModelDescription(recipe.name, recipe.source_languages, targets, recipe.network, recipe.max_tokens)
+
 
 WEIGHTS, README = "weights.bin", "README.md"
 DEVICES: dict[Precision, str] = {"int8": "cpu", "fp16": "cuda", "fp32": "any"}

@@ -21,47 +21,16 @@ from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.batching import Batch, collate
 from training.data.dataset import Ids
 from training.export.architecture import make_graphs
-from training.export.calibrate import IdPair
-from training.export.compare import (
-    row_lengths,
-    same_links,
-    sentence_lengths,
-    total_variations,
-    worst_head,
-)
-from training.export.description import ModelDescription
+from training.export.compare import Comparison, ParityError, ParityLimits, Reference, Seen, parity_table, valid_targets
+from training.export.manifest import ModelDescription
 from training.export.parameters import SUPPRESSED
 from training.export.precision import Arithmetic
+from training.export.quantise import IdPair
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens
 from training.networks.interface import Network
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ParityLimits:
-    """The largest differences that are accepted."""
-
-    exact: float = 1e-4
-    """fp32: largest difference of a log-probability or of an attention weight."""
-    attention: float = 0.05
-    """fp16 and int8: the total variation of the worst head of each kind of attention, the mean over sentences."""
-    links: float = 0.9
-    """fp16 and int8: the least share of target tokens that the alignment head links to the same source token."""
-    logprobs: float = 0.1
-    """fp16 and int8: the mean difference of forced log-probabilities, in nats."""
-    agreement: float = 0.95
-    """int8: the least share of greedy tokens that PyTorch chooses, too, after the same tokens."""
-    alone: float = 1e-5
-    """The largest difference between a row alone and the same row in a batch."""
-    steps: float = 2e-3
-    """Between step-by-step and forced log-probabilities: the largest difference for fp32, the mean for int8 (the last
-    bit of a float may decide how an activation is rounded, which moves single tokens by a hundredth)."""
-    pairs: int = 48
-    """The number of pairs that are compared."""
-    longest: int = 512
-    """The longest sentences that are compared, in tokens; large vocabularies make long ones slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +45,6 @@ class Exported:
     """The tokens that int8 steps score for every sentence; the lists of this comparison have all other tokens."""
     float_bias: npt.NDArray[np.float32] | None = None
     """The output bias of fp32 graphs; None: the network's own."""
-
-
-class ParityError(RuntimeError):
-    """The exported graphs differ from the network; the message is a table of all comparisons."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One measured number and its limit."""
-
-    precision: str
-    what: str
-    value: float
-    limit: float
-    at_least: bool = False
-
-    def document(self) -> dict[str, Any]:
-        """Return the manifest's entry."""
-        bound = "at_least" if self.at_least else "at_most"
-        return {"precision": self.precision, "what": self.what, "value": float(f"{self.value:.4g}"), bound: self.limit}
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the number is within the limit; NaN never is."""
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
-
-    def __str__(self) -> str:
-        verdict, sign = "ok  " if self.passed else "FAIL", "≥" if self.at_least else "≤"
-        return f"{verdict} {self.precision:5} {self.what:66} {self.value:9.3g} ({sign} {self.limit:g})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Reference:
-    """PyTorch's results for a batch."""
-
-    logprobs: Array  # [B, T]
-    attention: dict[str, Array]
-    best: Array  # [B, T]: the token that it would choose at each position
-    vocabulary: int
 
 
 def check_parity(
@@ -170,7 +100,7 @@ def _half(
     if provider is None:
         return []
     session = open_session(folder / "forced.fp16.onnx", provider)
-    seen = _Seen(read)
+    seen = Seen(read)
     for batch in batches:
         seen.add(torch_reference(network, batch), force(session, batch), batch)
     return seen.rounded_comparisons("fp16", limits)
@@ -196,12 +126,7 @@ def _as_served(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
     return replace(batch, source=functional.pad(batch.source, (0, missing), value=PAD))
 
 
-def parity_table(results: Sequence[Comparison]) -> str:
-    """Return a line for each comparison."""
-    return "\n".join(str(result) for result in results)
-
-
-def torch_reference(network: Network, batch: Batch) -> _Reference:
+def torch_reference(network: Network, batch: Batch) -> Reference:
     """Return forced decoding by the network, without the tokens that the graphs never produce."""
     chosen, best, vocabulary = [], [], 0
     with torch.no_grad():
@@ -220,45 +145,7 @@ def torch_reference(network: Network, batch: Batch) -> _Reference:
         "decoder_attention": decoded.decoder_attention,
     }
     arrays = {kind: weights.numpy() for kind, weights in attention.items() if weights is not None}
-    return _Reference(torch.stack(chosen).numpy(), arrays, torch.stack(best).numpy(), vocabulary)
-
-
-class _Seen:
-    """The results of forced decoding over all batches."""
-
-    def __init__(self, read: AlignmentHead) -> None:
-        self._read = read
-        self.logprobs: list[Array] = []
-        self.largest: list[float] = []
-        self._distances: dict[str, list[Array]] = {}
-        self._links: list[Array] = []
-
-    def add(self, reference: _Reference, result: Mapping[str, Array], batch: Batch) -> None:
-        """Compare one batch's log-probabilities and every kind of attention."""
-        self.logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[_valid(batch)])
-        for kind, weights in reference.attention.items():
-            self._distances.setdefault(kind, []).append(total_variations(kind, result[kind], weights, batch))
-            for row, lengths in enumerate(sentence_lengths(batch)):
-                queries, keys = row_lengths(kind, *lengths)
-                difference = result[kind][row, ..., :queries, :keys] - weights[row, ..., :queries, :keys]
-                self.largest.append(float(np.abs(difference).max()))
-        cross = "cross_attention"
-        self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
-
-    def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
-        """Return the comparisons for a precision that rounds."""
-        mean = float(np.concatenate(self.logprobs).mean())
-        results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
-        for kind, distances in self._distances.items():
-            worst = worst_head(np.concatenate(distances))
-            name = kind.replace("_", " ")
-            what = f"total variation of {name}, worst head ({worst.layer}, {worst.head})"
-            results.append(Comparison(precision, what, worst.distance, limits.attention))
-        agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
-        if len(agreed):
-            what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as PyTorch has them"
-            results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
-        return results
+    return Reference(torch.stack(chosen).numpy(), arrays, torch.stack(best).numpy(), vocabulary)
 
 
 def force(session: onnxruntime.InferenceSession, batch: Batch) -> dict[str, Array]:
@@ -292,10 +179,10 @@ class _Gate:
 
     def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
         """Return all comparisons over all batches, the worst of each."""
-        seen, alone, steps, agreed = _Seen(self._read), [], [], []
+        seen, alone, steps, agreed = Seen(self._read), [], [], []
         for batch in batches:
             reference, result = torch_reference(self._network, batch), force(self._forced, batch)
-            valid = _valid(batch)
+            valid = valid_targets(batch)
             seen.add(reference, result, batch)
             stepped, best = self._step(batch)
             steps.append(np.abs(stepped - result["logprobs"])[valid])
@@ -340,9 +227,3 @@ class _Gate:
             cross = result["cross_attention"][row, ..., :target, :source]
             yield float(np.abs(own["cross_attention"][0, ..., :source] - cross).max())
             yield float(np.abs(self._step(single)[0][0] - stepped[row, :target]).max())
-
-
-def _valid(batch: Batch) -> npt.NDArray[np.bool_]:
-    places = np.arange(batch.target_out.shape[1])[None]
-    valid: npt.NDArray[np.bool_] = places < batch.target_lengths.numpy()[:, None]
-    return valid

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from training.export.architecture import Graphs
-from training.export.output_layer import SHORTLIST
+from training.export.blocks import SHORTLIST
 
 Array = npt.NDArray[Any]
 

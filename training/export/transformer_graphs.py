@@ -9,20 +9,21 @@ from typing import NamedTuple
 import numpy as np
 
 from service.bundle.vocabulary import BOS
-from training.export.graph import MICROSOFT, Axes, GraphBuilder
-from training.export.graph_blocks import (
+from training.export.blocks import (
     FLOAT,
     INT32,
     INT64,
+    SITE,
     Arrays,
     Hidden,
+    OutputLayer,
     Target,
     forced_outputs,
     valid_mask,
     valid_positions,
 )
+from training.export.graph import MICROSOFT, Axes, GraphBuilder
 from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
-from training.export.output_layer import SITE, OutputLayer
 from training.export.parameters import POSITIONS
 from training.export.precision import Arithmetic, Norm
 from training.recipe import TransformerConfig

@@ -12,10 +12,10 @@ from torch import nn
 
 from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
-from training.export.calibrate import IdPair
 from training.export.card import DataCredit, ImportedCard
-from training.export.description import ModelDescription, Subwords
-from training.export.parity import ParityLimits
+from training.export.compare import ParityLimits
+from training.export.manifest import ModelDescription, Subwords
+from training.export.quantise import IdPair
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
 from training.imports.files import ImportRefused
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist

@@ -11,7 +11,7 @@ from torch import Tensor
 from service.bundle.vocabulary import EOS, PAD
 from training.decoding.batches import evaluating, length_groups
 from training.decoding.greedy import greedy
-from training.export.calibrate import IdPair
+from training.export.quantise import IdPair
 from training.imports.source import ImportedModel
 from training.networks.interface import Network
 

@@ -30,8 +30,9 @@ from training.data.subwords import train_tokenizer
 from training.export import parity
 from training.export.bundle import ExportOptions, export_bundle, require_replaceable
 from training.export.card import recipe_text
+from training.export.compare import ParityError
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
-from training.export.parity import ParityError, half_provider, torch_reference
+from training.export.parity import half_provider, torch_reference
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig, parse_recipe
 

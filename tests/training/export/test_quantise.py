@@ -10,12 +10,12 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
-from training.export.calibrate import RowSample
 from training.export.graph import GraphBuilder
 from training.export.parameters import Floats, Matrix, Parameters
 from training.export.precision import Arithmetic, Int8Arithmetic, Operand, Plan, Range
 from training.export.quantise import (
     WEIGHT_LIMIT,
+    RowSample,
     choose_range,
     make_plan,
     quantise_weight,
