@@ -7,34 +7,18 @@ import os
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import align, confidence, distil, evaluate, experiments, imports, sentence
-from training.cli.attribution import attribution
+from training.cli import align, attention, confidence, distil, evaluate, experiments, imports, sentence
 from training.cli.export import export
-from training.cli.pooling import pooling
 from training.cli.text import text
 from training.cli.train import prepare, train
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
-
-app.command()(prepare)
-app.command()(train)
-app.command()(evaluate.evaluate)
-app.command()(evaluate.domains)
-app.command()(align.align)
-app.command()(align.links)
-app.command()(distil.unseen)
-app.command()(distil.distil)
-app.command()(align.silver)
-app.command()(align.eflomal)
-app.command()(evaluate.lengths)
-app.command()(export)
-app.command()(text)
-app.command()(pooling)
-app.command()(attribution)
-app.command()(experiments.grid)
-app.command()(experiments.report)
-app.command()(confidence.confidence)
-app.command()(confidence.reliability)
+for command in (
+    prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
+    align.silver, align.eflomal, evaluate.lengths, export, text, attention.pooling, attention.attribution,
+    experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
+):  # fmt: skip
+    app.command()(command)
 app.add_typer(imports.app, name="import")
 app.add_typer(sentence.app, name="sentence")
 

@@ -13,9 +13,16 @@ from service.bundle.limits import WRAP_TOKENS
 from training.cli.options import BeamSize, FamilyOption, Output, Penalty, Rule, RunPath, Target, Test, show
 from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
-from training.evaluation.by_length import plot, table
 from training.evaluation.domains import report as domain_report
-from training.evaluation.evaluate import Result, as_text, evaluate_lines, evaluate_teaching, report, translate_all
+from training.evaluation.evaluate import (
+    Result,
+    as_text,
+    evaluate_lines,
+    evaluate_teaching,
+    length_table,
+    report,
+    translate_all,
+)
 from training.evaluation.evaluate import evaluate as evaluate_test
 from training.evaluation.scores import Family, score_by_length
 from training.evaluation.test_sets import load_development, load_test
@@ -97,7 +104,6 @@ def lengths(
     systems: Annotated[list[str], typer.Argument(help="NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS, at least one.")],
     test: Annotated[Path, typer.Option(help="TSV, or the source file; .gz too.")],
     target: Target = None,
-    stem: Annotated[Path, typer.Option(help="Plots are written to STEM.png and STEM.svg.")] = Path("bleu-by-length"),
     edges: Annotated[str, typer.Option(help="Largest length of each bucket except the last.")] = "10,20,30",
     beam_size: BeamSize = 4,
     family: FamilyOption = "cased",
@@ -107,7 +113,7 @@ def lengths(
     wrap_tokens: Wrap = WRAP_TOKENS,
     output: Output = None,
 ) -> None:
-    """Compare BLEU by sentence length of several systems on the same test set, as a table and a plot."""
+    """Compare BLEU by sentence length of several systems on the same test set, as a table."""
     loaded = load_test(test, target)
     bounds = [int(edge) for edge in edges.split(",")]
     curves = {}
@@ -122,7 +128,5 @@ def lengths(
         else:
             translated = read_lines(Path(path))
         curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family, resamples)
-    for written in plot(curves, stem):
-        typer.echo(f"wrote {written}", err=True)
     content = {"test_set": loaded.name, "systems": {name: [asdict(b) for b in own] for name, own in curves.items()}}
-    show(content, table(curves), output)
+    show(content, length_table(curves), output)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import sacrebleu
 
-from training.evaluation.by_length import plot, table
+from training.evaluation.evaluate import length_table
 from training.evaluation.scores import Bucket, bigram_bleu, score, score_by_length, score_teaching, teaching_tokens
 
 REFERENCES = ["Le chat est assis sur le tapis rouge.", "Il pleut depuis ce matin à Paris."]
@@ -81,7 +79,7 @@ def test_the_interval_is_wider_where_the_sentences_differ_more() -> None:
 
 
 def test_the_table_has_the_intervals_it_is_given() -> None:
-    lines = table({"plain": [Bucket(1, 10, 50, 40.0, 2.25), Bucket(11, None, 40, 30.0, 1.0)]}).splitlines()
+    lines = length_table({"plain": [Bucket(1, 10, 50, 40.0, 2.25), Bucket(11, None, 40, 30.0, 1.0)]}).splitlines()
     assert lines[2] == "| plain | 40.0 ± 2.2 | 30.0 ± 1.0 | 10.0 | 10.0 |"
 
 
@@ -92,7 +90,7 @@ CURVES = {
 
 
 def test_the_table_says_what_long_sentences_lose() -> None:
-    lines = table(CURVES).splitlines()
+    lines = length_table(CURVES).splitlines()
     columns = "1–10 (50) | 11–20 (40) | over 20 (30) | longest loses, from the best | from the shortest"
     assert lines[0] == f"| words in the source | {columns} |"
     assert lines[2] == "| plain | 40.0 | 30.0 | 10.0 | 30.0 | 30.0 |"
@@ -101,12 +99,4 @@ def test_the_table_says_what_long_sentences_lose() -> None:
 
 def test_a_bucket_without_sentences_is_not_taken_for_the_longest() -> None:
     empty = {"plain": [*CURVES["plain"][:2], Bucket(21, None, 0, None)]}
-    assert table(empty).splitlines()[2] == "| plain | 40.0 | 30.0 |  |  |  |"
-
-
-def test_plots_are_written_and_the_same_every_time(tmp_path: Path) -> None:
-    first = [path.read_bytes() for path in plot(CURVES, tmp_path / "new" / "lengths")]
-    assert first[0].startswith(b"\x89PNG")
-    assert b"<svg" in first[1]
-    assert b"attention" in first[1]
-    assert [path.read_bytes() for path in plot(CURVES, tmp_path / "new" / "lengths")] == first
+    assert length_table(empty).splitlines()[2] == "| plain | 40.0 | 30.0 |  |  |  |"

@@ -16,7 +16,7 @@ from service.engine.model.device import CPU, ModelSettings, place_among
 from tests.training.imports.marian_models import ENGLISH, FRENCH
 from tests.training.imports.toy_marian import train_toy
 from training.__main__ import app
-from training.export.check_table import check_table
+from training.export.card import check_table
 from training.imports.check import Figure
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
