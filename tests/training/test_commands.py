@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from service.bundle.manifest import GoldRate
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
+from training.cli.export import next_version
 from training.data.prepare import prepare
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
@@ -261,3 +262,13 @@ def test_a_recipe_that_holds_nothing_out_is_refused_in_one_line(tmp_path: Path, 
         run("prepare", recipe, "--runs", tmp_path / "runs")
 
     assert not (tmp_path / "runs" / "toy").exists()
+
+
+def test_versions_count(tmp_path: Path) -> None:
+    assert next_version(tmp_path) == "1"
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"version": "9"}')
+    assert next_version(tmp_path) == "10"
+    manifest.write_text('{"version": "2026-b"}')
+    with pytest.raises(ValueError, match="version '2026-b', which is not a whole number: give --version"):
+        next_version(tmp_path)

@@ -13,6 +13,7 @@ import sentencepiece
 import torch
 from transformers.models.marian.configuration_marian import MarianConfig
 from transformers.models.marian.modeling_marian import MarianMTModel
+from transformers.models.marian.tokenization_marian import MarianTokenizer
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.tsv"
 PAIRS = [tuple(line.split("\t")) for line in TOY.read_text(encoding="utf-8").splitlines()]
@@ -151,3 +152,9 @@ def write_files(folder: Path, model: Any, pickled: bool = False) -> None:
         json.dumps({"source_lang": "eng", "target_lang": "fra", "tokenizer_class": "MarianTokenizer"})
     )
     (folder / "README.md").write_text(CARD)
+
+
+def hub_tokenizer(folder: Path) -> Any:
+    """Return transformers' tokenizer of a model."""
+    source, target, vocabulary = (str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))
+    return MarianTokenizer(source, target, vocabulary, source_lang="eng", target_lang="fra")

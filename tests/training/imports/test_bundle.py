@@ -12,25 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers.models.marian.tokenization_marian import MarianTokenizer
 from typer.testing import CliRunner
 
 from service.bundle.limits import SPARE_TOKENS
 from service.bundle.load import load_bundle
 from service.engine.loader import open_translator
-from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TranslationOptions
-from tests.robustness import inputs
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
+from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
 from tests.training.imports.toy_marian import train_toy
 from training.__main__ import app
 from training.imports.bundle import ImportOptions, import_bundle
 from training.imports.marian import MarianOptions, read_marian
 from training.recipe import RecipeError
 from training.runs.fingerprint import PreparedError
-
-ODD = tuple(text for kind in inputs.KINDS.values() for text in kind)
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
@@ -65,11 +60,6 @@ async def translator(bundle: Path) -> AsyncIterator[Translator]:
     await translator.start()
     yield translator
     await translator.stop(5)
-
-
-def hub_tokenizer(folder: Path) -> Any:
-    source, target, vocabulary = (str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))
-    return MarianTokenizer(source, target, vocabulary, source_lang="eng", target_lang="fra")
 
 
 async def test_a_beam_search_never_finds_a_lower_score_than_transformers(
@@ -287,45 +277,3 @@ def test_the_command_check_compares_with_the_original_and_writes_it_down(
     references.write_text("one\n", encoding="utf-8")
     refused = CliRunner().invoke(app, ["import", "check", *arguments])
     assert "30 sentences and 1 references" in str(refused.exception)
-
-
-def joins_unknown(pieces: Any, text: str) -> bool:
-    """Return whether SentencePiece makes one unknown piece of several characters, whose own tokens we keep."""
-    return any(
-        len(piece) > 1 and pieces.piece_to_id(piece) == pieces.unk_id() for piece in pieces.encode(text, out_type=str)
-    )
-
-
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_a_character_that_only_the_other_language_has_keeps_its_own_token(algorithm: str, tmp_path: Path) -> None:
-    folder = tmp_path / "opus-mt-en-fr"
-    write_model(folder, MarianShape(algorithm))
-    model, hub = read_marian(folder, MarianOptions("imported", opus_text=False)), hub_tokenizer(folder)
-    pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-    foreign = [piece for piece in pieces if len(piece) == 1 and piece.isalpha() and piece not in "".join(ENGLISH)]
-    assert foreign
-    for letter in foreign:
-        text = f"the {letter} {ENGLISH[0]}"
-        found = model.source.tokenizer.encode(text, add_special_tokens=False)
-        assert letter in found.tokens
-        assert model.rows[0][found.ids].tolist() == hub(text)["input_ids"][:-1]
-
-
-@pytest.mark.parametrize("byte_fallback", [True, False])
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_tokens_are_those_of_transformers(algorithm: str, byte_fallback: bool, tmp_path: Path) -> None:
-    folder = tmp_path / "opus-mt-en-fr"
-    write_model(folder, MarianShape(algorithm, byte_fallback, left_out=7))
-    model = read_marian(folder, MarianOptions("imported", opus_text=False))
-    made = import_bundle(model, tmp_path / "imported", ImportOptions(precisions=("fp32",)))
-    tokenizers, hub = load_tokenizers(load_bundle(made)), hub_tokenizer(folder)
-    texts = [*ENGLISH[::3], *FRENCH[::3], *(text for text in ODD if "<0x" not in text and "</s>" not in text)]
-    for side, ours in enumerate((tokenizers.source, tokenizers.target)):
-        different, pieces = [], (hub.spm_source, hub.spm_target)[side]
-        for text in texts:
-            if joins_unknown(pieces, text):
-                continue
-            wanted = (hub(text_target=text) if side else hub(text))["input_ids"]
-            if model.rows[side][list(ours.encode(text))].tolist() != wanted:
-                different.append(text)
-        assert len(different) <= 0.02 * len(texts), different[:10]  # stray marks, which Unicode composes otherwise
