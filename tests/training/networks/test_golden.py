@@ -38,10 +38,7 @@ def test_positions_are_those_of_the_paper() -> None:
     expected = [[math.sin(2), math.cos(2), math.sin(2 / 100), math.cos(2 / 100)]]
     torch.testing.assert_close(table[:1], torch.tensor([[0.0, 1.0, 0.0, 1.0]]))
     torch.testing.assert_close(table[2:], torch.tensor(expected))
-
-
-def test_an_odd_width_has_positions_too() -> None:
-    assert sinusoidal_positions(5, 7).shape == (5, 7)
+    assert sinusoidal_positions(5, 7).shape == (5, 7)  # an odd width
 
 
 def test_multi_head_attention_is_pytorchs() -> None:
@@ -188,13 +185,11 @@ def test_hard_attention_looks_at_one_position() -> None:
 def test_hard_attention_has_a_gradient() -> None:
     torch.manual_seed(0)
     attention = RecurrentAttention(bahdanau(attention="hard"), 10).train()
-    memory = torch.randn(4, 6, 10)
-    lengths = torch.tensor([6, 3, 2, 4])
+    memory, lengths = torch.randn(4, 6, 10), torch.tensor([6, 3, 2, 4])
     context, _ = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths, torch.zeros(4))
     context.square().sum().backward()
-    assert all(
-        p.grad is not None and p.grad.abs().sum() > 0 and p.grad.isfinite().all() for p in attention.parameters()
-    )
+    gradients = [parameter.grad for parameter in attention.parameters()]
+    assert all(each is not None and each.abs().sum() > 0 and each.isfinite().all() for each in gradients)
 
 
 def test_without_attention_the_context_is_what_both_directions_end_in() -> None:
@@ -219,10 +214,8 @@ def test_the_decoder_starts_from_the_backward_state() -> None:
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_copied_states_are_the_final_ones_of_the_same_layer(cell: str) -> None:
-    config = bahdanau(
-        cell=cell, bidirectional=False, encoder_hidden=10, encoder_layers=2, decoder_layers=2, start="copy"
-    )
-    net = network(config)
+    layers = {"encoder_layers": 2, "decoder_layers": 2}
+    net = network(bahdanau(cell=cell, bidirectional=False, encoder_hidden=10, start="copy", **layers))
     assert isinstance(net, Bahdanau)
     source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
     _, final = net.encoder.rnn(net.source_embedding(source))  # type: ignore[operator]
