@@ -230,8 +230,7 @@ def test_copied_states_are_the_final_ones_of_the_same_layer(cell: str) -> None:
 def test_a_linear_output_reads_the_state_alone() -> None:
     net = network(bahdanau(output="linear"))
     assert isinstance(net, Bahdanau)
-    source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
-    memory = net.encode(source, lengths)
+    memory = net.encode(torch.tensor([[5, 6, 2]]), torch.tensor([3]))
     logits, state, _ = net.step(torch.tensor([1]), net.start(memory), memory)
     torch.testing.assert_close(logits, state[0] @ net.output.weight.T + net.output.bias)
 
