@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from service.bundle.load import load_bundle
-from service.bundle.manifest import Precision
 from training.cli.export import next_version
 from training.data.reading import read_pairs
 from training.export.card import check_table
@@ -53,14 +53,6 @@ TargetLanguages = Annotated[
 ]
 
 
-class Wanted(NamedTuple):
-    """The texts of the user, and the precisions of the bundle."""
-
-    calibration: Path | None
-    shortlist: tuple[Path, Path] | None
-    precisions: tuple[Precision, ...]
-
-
 @app.command("opus-mt")
 def opus_mt(
     source: Annotated[str, typer.Argument(help="A folder, or a name on the hub: Helsinki-NLP/opus-mt-en-fr.")],
@@ -81,11 +73,11 @@ def opus_mt(
     ] = False,
 ) -> None:
     """Import a MarianMT model of the Hugging Face hub."""
-    options = MarianOptions(
+    known = MarianOptions(
         output.name, _codes(source_languages), _codes(target_languages), positions, not plain_text, licence
     )
-    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
-    _write(read_marian(fetch_model(source, revision), options), output, wanted)
+    options = _options(text, shortlist_text, with_fp32, faithful)
+    _write(read_marian(fetch_model(source, revision), known), output, options)
 
 
 @app.command()
@@ -104,11 +96,11 @@ def ctranslate2(
     credit: Annotated[str | None, typer.Option(help="Whom to credit.")] = None,
 ) -> None:
     """Import a Transformer that CTranslate2 converted."""
-    options = Ctranslate2Options(
+    known = Ctranslate2Options(
         output.name, _codes(source_languages), _codes(target_language), spm, target_spm, licence, credit
     )
-    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
-    _write(read_ctranslate2(folder, options), output, wanted)
+    options = _options(text, shortlist_text, with_fp32, faithful)
+    _write(read_ctranslate2(folder, known), output, options)
 
 
 @app.command()
@@ -127,43 +119,40 @@ def argos(
     """Import packages of Argos Translate: LibreTranslate's own models."""
     if installed == (package is not None) or output is None:
         raise ImportRefused("give one package and --output, or --installed and --output FOLDER for all of them")
-    wanted = Wanted(text, shortlist_text, _precisions(with_fp32, faithful, shortlist_text))
+    options = _options(text, shortlist_text, with_fp32, faithful)
     if package is not None:
-        _write(read_argos(package, output.name, licence), output, wanted)
+        _write(read_argos(package, output.name, licence), output, options)
         return
     if shortlist_text is not None:
         raise ImportRefused("--shortlist-text is for one language pair: import the packages one by one")
     for each in installed_packages():
         model = read_argos(each, None, licence)
-        _write(model, output / model.name, wanted)
+        _write(model, output / model.name, options)
 
 
 def _codes(codes: str | None) -> tuple[str, ...]:
     return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
 
 
-def _precisions(with_fp32: bool, faithful: bool, shortlist: object) -> tuple[Precision, ...]:
-    """Return the precisions of the graphs; raise ImportRefused for options that exclude each other."""
-    if not faithful:
-        return ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16")
-    if shortlist is not None:
+def _options(
+    text: Path | None, shortlist_text: tuple[Path, Path] | None, with_fp32: bool, faithful: bool
+) -> ImportOptions:
+    """Return what the options say; raise ImportRefused for those that exclude each other, and for an empty text."""
+    if faithful and shortlist_text is not None:
         raise ImportRefused("--faithful writes float graphs, which score every token: leave out --shortlist-text")
-    return ("fp32",)
-
-
-def _write(model: ImportedModel, output: Path, wanted: Wanted) -> None:
-    text, pairs = wanted.calibration, wanted.shortlist
     lines = () if text is None else tuple(text.read_text(encoding="utf-8").splitlines())
     if text is not None and not lines:
-        raise ImportRefused(f"{text}: it is empty; a sentence of {model.source_languages[0]} a line is needed")
-    options = ImportOptions(
+        raise ImportRefused(f"{text}: it is empty; a sentence of the source language a line is needed")
+    return ImportOptions(
         lines,
-        next_version(output),
-        wanted.precisions,
-        shortlist_text=() if pairs is None else tuple(read_pairs(*pairs)),
+        precisions=("fp32",) if faithful else ("int8", "fp16", "fp32") if with_fp32 else ("int8", "fp16"),
+        shortlist_text=() if shortlist_text is None else tuple(read_pairs(*shortlist_text)),
         say=typer.echo,
     )
-    import_bundle(model, output, options)
+
+
+def _write(model: ImportedModel, output: Path, options: ImportOptions) -> None:
+    import_bundle(model, output, replace(options, version=next_version(output)))
     targets = ", ".join(target.language for target in model.targets)
     typer.echo(
         f"{output}: {model.origin.name}, {', '.join(model.source_languages)} → {targets}, {model.origin.licence}"

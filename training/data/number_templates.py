@@ -31,39 +31,20 @@ _CURRENCIES = ("$", "€", "£")
 
 
 def _translated(lines: str) -> tuple[Value, ...]:
-    """Return one value for each line, whose words are in the order of ``LANGUAGES``."""
-    return tuple(dict(zip(LANGUAGES, line.split(), strict=True)) for line in lines.strip().splitlines())
+    """Return the values between commas, whose words are in the order of ``LANGUAGES``."""
+    return tuple(dict(zip(LANGUAGES, value.split(), strict=True)) for value in lines.split(","))
 
 
-_MONTHS = _translated("""
-January janvier Januar
-February février Februar
-March mars März
-April avril April
-May mai Mai
-June juin Juni
-July juillet Juli
-August août August
-September septembre September
-October octobre Oktober
-November novembre November
-December décembre Dezember
-""")
-_CURRENCY_NAMES = _translated("""
-euros euros Euro
-dollars dollars Dollar
-pounds livres Pfund
-francs francs Franken
-""")
-_DAYS = _translated("""
-Monday lundi Montag
-Tuesday mardi Dienstag
-Wednesday mercredi Mittwoch
-Thursday jeudi Donnerstag
-Friday vendredi Freitag
-Saturday samedi Samstag
-Sunday dimanche Sonntag
-""")
+_MONTHS = _translated(
+    "January janvier Januar, February février Februar, March mars März, April avril April, May mai Mai, "
+    "June juin Juni, July juillet Juli, August août August, September septembre September, "
+    "October octobre Oktober, November novembre November, December décembre Dezember"
+)
+_CURRENCY_NAMES = _translated("euros euros Euro, dollars dollars Dollar, pounds livres Pfund, francs francs Franken")
+_DAYS = _translated(
+    "Monday lundi Montag, Tuesday mardi Dienstag, Wednesday mercredi Mittwoch, Thursday jeudi Donnerstag, "
+    "Friday vendredi Freitag, Saturday samedi Samstag, Sunday dimanche Sonntag"
+)
 
 
 def number_pairs(

@@ -11,7 +11,7 @@ import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -229,13 +229,9 @@ def section(confidence: Confidence, trained: Sequence[JudgedSet], tests: Sequenc
         qualities = [each.qualities(confidence) for each in known]
         together = np.concatenate([each.usable for each in known]), np.concatenate(qualities)
         figures = [measure(each.name, each.usable, own) for each, own in zip(known, qualities, strict=True)]
-        document["measured"] = [_as_dict(each) for each in (*figures, measure("all", *together))]
+        document["measured"] = [asdict(each) for each in (*figures, measure("all", *together))]
         document["reliability"] = [list(point) for point in reliability(*together)]
     return document
-
-
-def _as_dict(figure: Measured) -> dict[str, Any]:
-    return {name: getattr(figure, name) for name in ("test_set", "sentences", "usable", "auc", "ece")}
 
 
 def draw(curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 from torch import nn
 
 from training.export.bahdanau_graphs import BahdanauGraphs
-from training.export.blocks import Arrays, OutputLayer
-from training.export.graph import GraphBuilder
 from training.export.layouts import layout_of
 from training.export.parameters import POSITIONS, Parameters, StateArrays
 from training.export.precision import Arithmetic
@@ -21,31 +16,11 @@ NetworkConfig = BahdanauConfig | TransformerConfig
 GRAPH_KINDS = ("encoder", "decoder", "forced")
 
 
-class Graphs(Protocol):
-    """The three graphs of one network in one precision."""
-
-    arithmetic: Arithmetic
-    output: OutputLayer
-    state_kind: str
-    paddings: Mapping[str, float]
-    """The value of a memory array after a sentence's own positions, for arrays where it matters."""
-
-    @property
-    def memory(self) -> Arrays:
-        """Return the arrays that the encoder passes to every step."""
-
-    @property
-    def state(self) -> Arrays:
-        """Return the arrays that a step passes to the next one."""
-
-    def encoder(self, graph: GraphBuilder) -> None:
-        """Build the encoder: source → memory and initial states."""
-
-    def decoder(self, graph: GraphBuilder) -> None:
-        """One step."""
-
-    def forced(self, graph: GraphBuilder) -> None:
-        """Build forced decoding: source and target → log-probabilities, ranks, attention."""
+Graphs = TransformerGraphs | BahdanauGraphs
+"""The three graphs of one network in one precision: ``encoder`` (source → memory and initial states), ``decoder`` (one
+step) and ``forced`` (source and target → log-probabilities, ranks, attention). ``memory``: the arrays that the encoder
+passes to every step, ``paddings``: their values after a sentence's own positions, where that matters; ``state``: the
+arrays that a step passes to the next one."""
 
 
 def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:

@@ -69,30 +69,20 @@ _TEMPLATE = "apache-2.0"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
 
 
-def opus_licence(folder: Path, given: str | None) -> str:
-    """Return the licence of an OPUS-MT model.
+def stated_licence(folder: Path, given: str | None, opus: bool = False) -> str:
+    """Return the licence that the caller gives, or that a model's card states; raises ImportRefused without either.
 
-    The hub's converter wrote ``apache-2.0`` into every card, while OPUS-MT publishes its models under CC BY 4.0: if
-    the card states the former or nothing, the caller has to give the licence. Raises ImportRefused.
+    The hub's converter wrote ``apache-2.0`` into every card of an ``opus`` model, while OPUS-MT publishes its models
+    under CC BY 4.0: there the caller has to give the licence.
     """
-    if given:
-        return given
-    stated = card_licence(folder / "README.md")
-    if stated is None:
-        raise ImportRefused(f"{folder}: it does not state a licence; find it out and give it as --licence")
-    if stated.lower() == _TEMPLATE:
-        raise ImportRefused(
-            f"{folder}: its card says {stated}, which the hub's converter wrote into every card, but OPUS-MT publishes "
-            f"its models under {OPUS_LICENCE}; give the licence that you follow as --licence {OPUS_LICENCE}"
-        )
-    return stated
-
-
-def stated_licence(folder: Path, given: str | None) -> str:
-    """Return the licence that the caller gives, or that a model's card states; raises ImportRefused without either."""
     licence = given or card_licence(folder / "README.md")
     if licence is None:
         raise ImportRefused(f"{folder}: it does not state a licence; find it out and give it as --licence")
+    if opus and not given and licence.lower() == _TEMPLATE:
+        raise ImportRefused(
+            f"{folder}: its card says {licence}, which the hub's converter wrote into every card, but OPUS-MT "
+            f"publishes its models under {OPUS_LICENCE}; give the licence that you follow as --licence {OPUS_LICENCE}"
+        )
     return licence
 
 

@@ -25,9 +25,9 @@ from training.imports.files import (
     ImportRefused,
     checksums,
     language_tag,
-    opus_licence,
     read_object,
     read_optional_object,
+    stated_licence,
 )
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, Positions, TextSide, only
@@ -91,7 +91,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         origin=Origin(
             "opus-mt",
             str(config.get("_name_or_path") or folder.resolve().name),
-            opus_licence(folder, options.licence),
+            stated_licence(folder, options.licence, opus=True),
             CREDIT,
             checksums(folder),
             options.positions,
