@@ -9,8 +9,9 @@ a line `sentencex` decides, except that no sentence ends inside a word. The func
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 import sentencex
 
@@ -25,6 +26,7 @@ _NUMBER_FOLLOWS = re.compile(
     r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
 )
 _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
+LONGEST = 4000  # characters that `sentencex` reads at once: it takes a time that grows with their square
 
 
 def split_sentences(text: str, language: str, values: Sequence[Value] | None = None) -> list[Span]:
@@ -49,36 +51,60 @@ def list_marker(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def _sentences_of_line(text: str, line_span: Span, language: str, values: Sequence[Value] | None) -> list[Span]:
-    start, end = line_span
-    line = text[start:end]
-    parts = sentencex.segment(language, line) if line.strip() else []
-    if "".join(parts) != line:  # not known to happen; but a lost character would be worse than a long sentence
-        parts = [line]
+    begin, end = line_span
     spans: list[Span] = []
-    begin = position = start
-    for part in parts:
-        position += len(part)
-        if position == end or (_may_end(text, begin, position) and not _is_inside(position, values)):
+    while begin < end:
+        stop = _end_of_window(text, begin, end, values)
+        ends = _ends(text, (begin, stop), language, values)
+        for position in ends if ends and stop < end else [*ends, stop]:
             spans.extend(outside(text, begin, position, _left_alone(text, begin, position, values)))
             begin = position
     return spans
+
+
+def _end_of_window(text: str, begin: int, end: int, values: Sequence[Value] | None) -> int:
+    """Return the end of the next LONGEST characters of a line: between words if it has any, and outside of values."""
+    stop = begin + LONGEST
+    if stop >= end:
+        return end
+    stop = max(text.rfind(" ", begin, stop), begin + LONGEST // 2 - 1) + 1
+    for value in _overlapping(values or (), stop, stop):
+        stop = value.end
+    return stop
+
+
+def _ends(text: str, span: Span, language: str, values: Sequence[Value] | None) -> list[int]:
+    """Return the places in a part of a line at which sentences end, without the end of the part."""
+    begin, end = span
+    line = text[begin:end]
+    parts = sentencex.segment(language, line) if line.strip() else []
+    if "".join(parts) != line:  # not known to happen; but a lost character would be worse than a long sentence
+        return []
+    ends: list[int] = []
+    for position in list(accumulate(map(len, parts), initial=begin))[1:-1]:
+        if _may_end(text, ends[-1] if ends else begin, position) and not _overlapping(values or (), position, position):
+            ends.append(position)
+    return ends
 
 
 def _start(value: Value) -> int:
     return value.start
 
 
-def _is_inside(position: int, values: Sequence[Value] | None) -> bool:
-    return any(value.start < position < value.end for value in values or ())
+def _overlapping(values: Sequence[Value], start: int, end: int) -> Sequence[Value]:
+    """Return the values that have a character on both sides of `start` or of `end`, or lie between them."""
+    first = bisect_right(values, start, key=lambda value: value.end)
+    return values[first : bisect_left(values, end, key=_start)]
 
 
 def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None) -> list[Span]:
     """Return the parts that stay as they are: addresses, and words with too many combining marks in a row."""
+    part = text[start:end]
     if values is None:
-        links = [link.span() for link in LINK.finditer(text, start, end)] if may_hold_link(text) else []
+        links = [link.span() for link in LINK.finditer(text, start, end)] if may_hold_link(part) else []
     else:
-        links = [(v.start, v.end) for v in values if v.kind in CUT_KINDS and start <= v.start and v.end <= end]
-    if not has_long_run(text[start:end]):
+        links = [(v.start, v.end) for v in _overlapping(values, start, end) if v.kind in CUT_KINDS and start <= v.start]
+    if not has_long_run(part):
         return links
     words = [word.span() for word in WORD.finditer(text, start, end) if has_long_run(word[0])]
     within = [link for link in links if not any(word[0] <= link[0] < word[1] for word in words)]
@@ -87,6 +113,6 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
 
 def _may_end(text: str, begin: int, position: int) -> bool:
     """Return whether a sentence may end before `position`: not inside a word, not before the number of "Vol. 3"."""
-    if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, begin, position):
+    if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, max(begin, position - 40), position):
         return False
     return text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS

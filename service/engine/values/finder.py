@@ -15,6 +15,7 @@ from service.engine.values.value import Kind, Value
 _MAGNITUDE = re.compile(
     r"[ \u00a0\u202f-]?(?:thousand|million|billion|trillion|mill?iard|mio|mrd|bn|[mk])\w{0,3}\b", re.I
 )
+WINDOW = 4000  # characters that are searched at once, in which no other thread runs; and the next ones, for their ends
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z]\w*\s$")
 
 
@@ -29,19 +30,31 @@ class ValueRules:
 
 def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
     """Return the values of a text, in order; they do not overlap."""
-    if not MAY_HOLD_VALUES.search(text) and not may_be_spoken(text, rules.source):
-        return ()
-    return tuple(_values(text, rules))
+    found: list[Value] = []
+    begin, size, spoken = 0, WINDOW, may_be_spoken(text, rules.source)
+    while begin < len(text) and (spoken or MAY_HOLD_VALUES.search(text, begin)):
+        first, stop, end = begin, begin + size, min(begin + 2 * size, len(text))
+        begin, size = stop, WINDOW
+        for value in _values(text, (first, end), rules):
+            if value.start >= stop:
+                break
+            if value.end == end < len(text):  # it may continue
+                begin, size = value.start, 2 * (end - value.start)
+                break
+            found.append(value)
+            begin = max(begin, value.end)
+    return tuple(found)
 
 
-def _values(text: str, rules: ValueRules) -> Iterator[Value]:
-    has_digit = HAS_DIGIT.search(text) is not None
+def _values(text: str, part: tuple[int, int], rules: ValueRules) -> Iterator[Value]:
+    """Yield the values of a part of a text."""
+    has_digit = HAS_DIGIT.search(text, *part) is not None
     patterns = [
         (kind, pattern)
         for kind, pattern in scanner(rules.source).items()
-        if (TRIGGERS[kind].search(text) if kind in TRIGGERS else has_digit)
+        if (TRIGGERS[kind].search(text, *part) if kind in TRIGGERS else has_digit)
     ]
-    coming: list[re.Match[str] | None] = [pattern.search(text) for _, pattern in patterns]
+    coming: list[re.Match[str] | None] = [pattern.search(text, *part) for _, pattern in patterns]
     while True:
         ranked = [(match.start(), rank, match) for rank, match in enumerate(coming) if match is not None]
         if not ranked:
@@ -50,14 +63,14 @@ def _values(text: str, rules: ValueRules) -> Iterator[Value]:
         kind = patterns[rank][0]
         value = _value(kind, match, rules)
         if value is None:
-            coming[rank] = patterns[rank][1].search(text, match.end())
+            coming[rank] = patterns[rank][1].search(text, match.end(), part[1])
             continue
         yield value
         end = value.end
         for number, (_, pattern) in enumerate(patterns):
             waiting = coming[number]
             if waiting is not None and (waiting.start() < end or number == rank):
-                coming[number] = pattern.search(text, end)
+                coming[number] = pattern.search(text, end, part[1])
 
 
 def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
@@ -115,7 +128,7 @@ def _number(match: re.Match[str], rules: ValueRules) -> str:
         written = _FACTOR.sub(lambda factor: number_in(factor[0], rules.source, rules.target), match["product"])
         return percent_in(written, rules.target) if match["percent"] else written
     digits = match["signed"] or match["number"]
-    before = match.string[: match.start()]
+    before = match.string[max(match.start() - 64, 0) : match.start()]
     as_it_is = not match["percent"] and "." in digits and (_NUMBERED_WORD.search(before) or _NAME.search(before))
     written = digits if as_it_is else number_in(digits, rules.source, rules.target)
     written = (match["sign"] or "") + written
