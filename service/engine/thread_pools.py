@@ -46,6 +46,13 @@ class BoundedPool:
 
 TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # segmentation, tokenisation, joining
 
+MANY = 64  # sentences; what is done with more of them is done in a thread
+
+
+async def if_many(sentences: int, work: Callable[[], Result]) -> Result:
+    """Do work on sentences, on many in a thread, so that the event loop keeps responding."""
+    return await TEXT_POOL.run(work) if sentences > MANY else work()
+
 
 async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
     """Do work that may never end in a daemon thread of its own, so that no other work waits for it.

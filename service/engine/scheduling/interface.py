@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Coroutine, Sequence
@@ -12,6 +13,7 @@ from typing import Protocol, TypeVar
 from service.engine.errors import DeadlineExceeded
 from service.engine.events import CallStage
 from service.engine.scheduling.admission import QueueStatus
+from service.engine.thread_pools import if_many
 from service.engine.time_limit import TimeLimit
 from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
 
@@ -72,7 +74,7 @@ class SentenceWorker(Protocol):
 
 async def run_sentences(worker: SentenceWorker, jobs: Sequence[SentenceJob]) -> list[SentenceResult]:
     """Translate all sentences; cancellation, or the failure of one, cancels the others."""
-    return await _finish(worker.submit_all(jobs))
+    return await _finish(await if_many(len(jobs), lambda: worker.submit_all(jobs)))
 
 
 async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:
@@ -124,34 +126,41 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
 
 
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
-    if all(future.done() for future in futures):  # from the cache: no turn of the event loop is needed
-        return [future.result() for future in futures]
     try:
-        if len(futures) == 1:  # the usual case, without the bookkeeping of several
-            await _done(futures[0])
-            return [futures[0].result()]
-        return list(await asyncio.gather(*(asyncio.wrap_future(future) for future in futures)))
+        if not all(future.done() for future in futures):  # from the cache: no turn of the event loop is needed
+            await _done(futures)
+        return [future.result() for future in futures]
     except BaseException:
         _give_up(futures)
         raise
 
 
-async def _done(future: Future[Result]) -> None:
-    """Wait until a future is done; the event loop needs no signal if it is done in the loop's own thread."""
+async def _done(futures: Sequence[Future[Result]]) -> None:
+    """Wait until all futures are done, or raise the error of the first that fails.
+
+    One signal wakes the event loop, however many futures there are; none does if its own thread resolves the last.
+    """
     loop, thread = asyncio.get_running_loop(), threading.get_ident()
     waiter: asyncio.Future[None] = loop.create_future()
+    done_before = itertools.count(1)
 
-    def wake() -> None:
-        if not waiter.done():
-            waiter.set_result(None)
+    def wake(failed: Future[Result] | None) -> None:
+        if waiter.done():
+            return
+        error = None if failed is None or failed.cancelled() else failed.exception()
+        waiter.set_result(None) if error is None else waiter.set_exception(error)
 
-    def done(_future: Future[Result]) -> None:
+    def done(future: Future[Result]) -> None:
+        failed = future if future.cancelled() or future.exception() is not None else None
+        if next(done_before) < len(futures) and failed is None:
+            return
         if threading.get_ident() == thread:
-            wake()
+            wake(failed)
         elif not loop.is_closed():
-            loop.call_soon_threadsafe(wake)
+            loop.call_soon_threadsafe(wake, failed)
 
-    future.add_done_callback(done)
+    for future in futures:
+        future.add_done_callback(done)
     await waiter
 
 

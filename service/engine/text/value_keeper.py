@@ -16,6 +16,7 @@ from service.engine.text.segmentation import SegmentationOptions, cut_at_values
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.valued_sentence import TermReading
+from service.engine.thread_pools import if_many
 from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
 
 WIDER = 4  # times the beam of the first search, up to the widest
@@ -42,7 +43,9 @@ class ValueKeeper:
     async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
         """Return for each result one in which every value has its place; several if the sentence was cut for that."""
         kept = [replace(result, values="search") if result.sentence.valued else result for result in results]
-        wrong = [number for number, result in enumerate(kept) if not self._is_well_placed(result)]
+        wrong = await if_many(
+            len(kept), lambda: [number for number, result in enumerate(kept) if not self._is_well_placed(result)]
+        )
         if not wrong:
             return [[result] for result in kept]
         # A model copies a target term that it reads to its place, so its second search needs no wider beam.

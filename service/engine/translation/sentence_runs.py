@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
-from service.engine.errors import InvalidOption
+from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import CoverageMeasured, QualityMeasured, ValuesKept
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
@@ -18,8 +18,11 @@ from service.engine.text.segmentation import segment_text
 from service.engine.text.sentence import Sentence, Translated, assemble
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.value_keeper import ValueKeeper
+from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.types import Search, SentenceJob, Translation, TranslationOptions, WeightSelection
+from service.engine.types import Search, SentenceJob, SentenceResult, Translation, TranslationOptions, WeightSelection
+
+MOST_SENTENCES = 8192  # of one request: as many as may wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,22 @@ class SentenceRuns:
     split: bool = True  # whether texts are cut into sentences
 
     async def segment(self, texts: Sequence[str]) -> list[list[Sentence]]:
-        """Return the sentences of texts."""
+        """Return the sentences of texts; raise InputTooLong if they are too many for one request."""
         tokenizers, segmentation = self.pair.tokenizers, self.pair.segmentation_for(self.options, self.split)
-        return await self.pair.timed(
-            "tokenize",
-            sum(map(len, texts)),
-            lambda: [segment_text(text, tokenizers.source, segmentation, tokenizers.target) for text in texts],
-        )
+
+        def cut() -> list[list[Sentence]]:
+            found: list[list[Sentence]] = []
+            count = 0
+            for text in texts:
+                found.append(segment_text(text, tokenizers.source, segmentation, tokenizers.target))
+                count += len(found[-1])
+                if count > MOST_SENTENCES:
+                    raise InputTooLong(
+                        f"The request has more than {MOST_SENTENCES} sentences; send several requests, or a document."
+                    )
+            return found
+
+        return await self.pair.timed("tokenize", sum(map(len, texts)), cut)
 
     async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place."""
@@ -81,20 +93,21 @@ class SentenceRuns:
         if not sentences:
             return []
         pair, began = self.pair, time.monotonic()
-        results = await run_sentences(pair.worker, self.jobs(sentences, options))
+        jobs = await if_many(len(sentences), lambda: self.jobs(sentences, options))
+        results = await run_sentences(pair.worker, jobs)
         if pair.traced:
             for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
                 pair.on_event(stage)
-        found = []
-        for sentence, result in zip(sentences, results, strict=True):
-            best, *others = result.hypotheses
-            weights, logprobs = None, best.logprobs
-            if result.scores is not None:
-                best = over_vocabulary(best, result.scores, penalty_of(options))
-                weights = alignment_weights(result.scores.cross_attention, pair.align)
-                pair.report(CoverageMeasured(pair.name, coverage(weights)))
-            found.append(Translated(sentence, (best, *others), logprobs, weights, result.scores, result.trace))
-        return found
+        return await if_many(len(results), lambda: [*map(self._translated, sentences, results, repeat(options))])
+
+    def _translated(self, sentence: Sentence, result: SentenceResult, options: TranslationOptions) -> Translated:
+        pair, (best, *others) = self.pair, result.hypotheses
+        weights, logprobs = None, best.logprobs
+        if result.scores is not None:
+            best = over_vocabulary(best, result.scores, penalty_of(options))
+            weights = alignment_weights(result.scores.cross_attention, pair.align)
+            pair.report(CoverageMeasured(pair.name, coverage(weights)))
+        return Translated(sentence, (best, *others), logprobs, weights, result.scores, result.trace)
 
     def search_of(self, results: Sequence[Translated]) -> Search:
         """Return the search that found the translation of a text; raise InvalidOption if no single one did."""
