@@ -104,11 +104,13 @@ class Segment:
     def write(self, fragment: str) -> None:
         """Replace the runs by those of a translated fragment."""
         olds = [element for item in self.items for element in _elements(item)]
-        place = self.holder.index(olds[0])
+        place = etree.Element("place")  # a place by its number would be counted from the start for each element
+        olds[0].addprevious(place)
         for old in olds:
             self.holder.remove(old)
-        for number, new in enumerate(self._written(parse(fragment), self.base)):
-            self.holder.insert(place + number, new)
+        for new in self._written(parse(fragment), self.base):
+            place.addprevious(new)
+        self.holder.remove(place)
         self._mend_ranges()
 
     def _written(self, pieces: Sequence[Piece], properties: Element | None) -> list[Element]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -56,6 +58,33 @@ def _spaced(node: Node, text: str, place: int, within: Extent) -> tuple[int, str
     return place, " " * left, " " * right
 
 
+WRITTEN, WORDS = re.compile(r"\S+"), re.compile(r"[^\W_]+")
+
+
+class _Runs:
+    """The runs of some kind of character in a text: a place in it is found without a walk through the text."""
+
+    def __init__(self, kind: re.Pattern[str], text: str) -> None:
+        spans = [found.span() for found in kind.finditer(text)]
+        self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
+
+    def following(self, place: int) -> int:
+        """Return the first place from here on that has such a character; an endless one if there is none."""
+        run = bisect_right(self._ends, place)
+        return max(self._starts[run], place) if run < len(self._starts) else sys.maxsize
+
+    def before(self, place: int) -> int:
+        """Return the last place up to here that follows such a character; 0 if there is none."""
+        run = bisect_left(self._starts, place) - 1
+        return min(self._ends[run], place) if run >= 0 else 0
+
+    def around(self, place: int) -> Extent:
+        """Return the run that this place divides, or the place itself if it divides none."""
+        run = bisect_left(self._starts, place) - 1
+        inside = run >= 0 and place < self._ends[run]
+        return (self._starts[run], self._ends[run]) if inside else (place, place)
+
+
 class _Places:
     """Maps ranges of the source to ranges of the target, by the links between their tokens."""
 
@@ -72,6 +101,8 @@ class _Places:
         self.reached = list(accumulate((target[1] for _, target in self.links), max, initial=0))
         firsts = accumulate((target[0] for _, target in reversed(self.links)), min, initial=len(target))
         self.ahead = list(firsts)[::-1]
+        self.written, self.target_written = _Runs(WRITTEN, source), _Runs(WRITTEN, target)
+        self.target_words = _Runs(WORDS, target)
 
     def of(self, node: Node, source: Extent, within: Extent) -> Extent:
         """Return the target extent of a node, inside the extent of its parent."""
@@ -80,7 +111,7 @@ class _Places:
         if node.start == node.end:
             place = self._point(node.start, source, within)
             return place, place
-        if not self.source[source[0] : node.start].strip() and not self.source[node.end : source[1]].strip():
+        if self.written.following(source[0]) >= node.start and self.written.following(node.end) >= source[1]:
             return within
         first, last = bisect_right(self.ends, node.start), bisect_left(self.starts, node.end)
         found = [target for _, target in self.links[first:last]]
@@ -92,31 +123,28 @@ class _Places:
         """Return the range of a node without links: the words between those from before it and those from after it."""
         start = self.reached[bisect_right(self.ends, node.start)]
         end = self.ahead[bisect_left(self.starts, node.end)]
-        words = self.target[start:end].strip()
-        if not words:
+        start, end = self.target_written.following(start), self.target_written.before(end)
+        if start >= end:
             place = self._point(node.start, source, within)
             return place, place
-        start = self.target.index(words, start)
-        return self._shaped(node, start, start + len(words), within)
+        return self._shaped(node, start, end, within)
 
     def _shaped(self, node: Node, start: int, end: int, within: Extent) -> Extent:
-        text = self.target
-        while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum():
-            start -= 1
-        while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
-            end += 1
+        words = self.target_words
+        if start < end:
+            start = words.around(start)[0]
+        end = words.around(end)[1]
         if self.source[node.end - 1].isalnum():
-            while end > start + 1 and not text[end - 1].isalnum():
-                end -= 1
+            end = max(words.before(end), min(end, start + 1))
         low, high = within
         start = min(max(start, low), high)
         return start, min(max(end, start), high)
 
     def _point(self, place: int, source: Extent, within: Extent) -> int:
         low, high = within
-        if not self.source[source[0] : place].strip():
+        if self.written.following(source[0]) >= place:
             return low
-        if not self.source[place : source[1]].strip():
+        if self.written.following(place) >= source[1]:
             return high
         after = bisect_left(self.starts, place)
         return min(max(self.links[after][1][0], low), high) if after < len(self.links) else high

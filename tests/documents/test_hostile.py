@@ -21,7 +21,7 @@ from service.documents.errors import (
     UnsupportedDocument,
 )
 from service.documents.limits import MIB, Limits
-from tests.support.documents import through
+from tests.support.documents import ODT_TEXT, through
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
@@ -116,11 +116,6 @@ def twice() -> bytes:
 LAUGHS = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 OUTSIDE = '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
 ODT = {"mimetype": b"application/vnd.oasis.opendocument.text"}
-ODF = "urn:oasis:names:tc:opendocument:xmlns"
-ODT_TEXT = (
-    f'<office:document-content xmlns:office="{ODF}:office:1.0" xmlns:text="{ODF}:text:1.0" '
-    'xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>%s</office:body></office:document-content>'
-)
 EPUB = {
     "mimetype": b"application/epub+zip",
     "META-INF/container.xml": b'<container xmlns="c"><rootfile full-path="a.opf"/></container>',

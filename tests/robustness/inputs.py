@@ -178,6 +178,51 @@ ADVERSARIAL: dict[str, str] = {
 }
 """Texts as long as a request may be, made to take a time that grows with the square of their length."""
 
+SIZE = 100_000
+
+
+def _repeated(part: str, start: str = "", end: str = "") -> str:
+    return start + part * ((SIZE - len(start) - len(end)) // len(part)) + end
+
+
+ATTACKS: dict[str, str] = {
+    "name in a tag": _repeated("a-", "<a"),
+    "translate=no": _repeated("translate=no ", "<a "),
+    "class of a tag": _repeated("notranslate ", "<a class='"),
+    "blanks": _repeated(" ", "Hello", "there."),
+    "zeros": _repeated("0", "%"),
+    "tags": "<i>" * (SIZE // 7) + "</b>" * (SIZE // 7),
+    "nines": _repeated("9", "&#", ";"),
+    "dashes": _repeated("- a\n"),
+    "unclosed tags": _repeated("<p>Hello <b "),
+    "closed tags": _repeated("<b>a</b>"),
+    "open tags": _repeated("<b>a "),
+    "stars": _repeated("*a "),
+    "underscores": _repeated("_a "),
+    "brackets": _repeated("["),
+    "links": _repeated("[a]("),
+    "backticks": _repeated("`"),
+    "quotes": _repeated('"'),
+    "quoted lines": _repeated("> ", "", "x"),
+    "angles": _repeated("<"),
+    "one word": _repeated("a"),
+    "words": _repeated("a "),
+    "initials": _repeated("A. "),
+    "lines": _repeated("a\n"),
+    "digits": _repeated("1"),
+    "numbers": _repeated("1.5 "),
+    "addresses": _repeated("a@"),
+    "slashes": _repeated("@/", "", "^"),
+    "placeholders": _repeated("%("),
+    "braces": _repeated("{a"),
+    "comments": _repeated("<!--"),
+    "marked": _repeated("<dnt>"),
+    "references": _repeated("&amp;"),
+    "marks": ADVERSARIAL["marks out of order"][:SIZE],
+    "faces": _repeated("\u200d\U0001f44d"),
+}
+"""100 kB each: what has held a server up, and its relatives."""
+
 EXPECTED: dict[str, tuple[str, ...]] = {
     "numbers": tuple(number for _ in _NUMBERED for number in _NUMBERS),
     "addresses": tuple(address for _ in _LINKED for address in _ADDRESSES),

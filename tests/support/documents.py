@@ -10,6 +10,11 @@ from service.documents.limits import Limits, check_segments
 from service.documents.registry import format_of
 
 TAG = re.compile(r"(<[^>]*>|&\w+;)")
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+ODT_TEXT = (
+    f'<office:document-content xmlns:office="{ODF}:office:1.0" xmlns:text="{ODF}:text:1.0" '
+    'xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>%s</office:body></office:document-content>'
+)
 KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
 
 

@@ -1,0 +1,193 @@
+"""100 kB of each adversarial text, by every route and format: answered or refused soon, and nobody else waits."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+from xml.sax.saxutils import escape
+
+import httpx
+import pytest
+from docx import Document
+from pptx import Presentation
+
+from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.values.finder import ValueRules
+from tests.robustness.inputs import ATTACKS
+from tests.support.documents import ODT_TEXT, through, upper
+from tests.support.server import ServerProcess, running
+from tests.support.toy_onnx import write_speaking_bundle
+from tests.support.vocabulary import small_tokenizer
+
+PAIR = {"source": "en", "target": "fr"}
+CUE = "00:00:01,000 --> 00:00:02,000"
+SECONDS = 10  # one on a quiet machine; some took minutes
+LATE = 0.5  # seconds of a probe beside it; a tenth of that on a quiet machine, and as long as the request before
+EPUB = {
+    "mimetype": "application/epub+zip",
+    "META-INF/container.xml": '<container xmlns="c"><rootfile full-path="a.opf"/></container>',
+    "a.opf": '<package xmlns="p"><item href="a.xhtml" media-type="application/xhtml+xml"/></package>',
+}
+XLIFF = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" source-language="en" '
+    'target-language="fr" datatype="plaintext"><body><trans-unit id="1"><source>%s</source></trans-unit></body></file>'
+    "</xliff>"
+)
+
+
+def packed(files: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def word(text: str) -> bytes:
+    out = io.BytesIO()
+    document = Document()
+    document.add_paragraph().add_run().text = text
+    document.save(out)
+    return out.getvalue()
+
+
+def slides(text: str) -> bytes:
+    out = io.BytesIO()
+    presentation = Presentation()
+    presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text = text.replace("\n", " ")
+    presentation.save(out)
+    return out.getvalue()
+
+
+def catalogue(text: str) -> bytes:
+    written = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'msgid "{written}"\nmsgstr ""\n'.encode()
+
+
+DOCUMENTS: dict[str, Callable[[str], bytes]] = {
+    "txt": str.encode,
+    "md": str.encode,
+    "html": lambda text: f"<html><p>{text}</p></html>".encode(),
+    "csv": lambda text: 'a,b\nx,"{}"\n'.format(text.replace('"', '""')).encode(),
+    "srt": lambda text: f"1\n{CUE}\n{text}\n".encode(),
+    "vtt": lambda text: f"WEBVTT\n\n{CUE.replace(',', '.')}\n{text}\n".encode(),
+    "po": catalogue,
+    "xlf": lambda text: (XLIFF % escape(text)).encode(),
+    "docx": word,
+    "pptx": slides,
+    "odt": lambda text: packed(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": ODT_TEXT % f"<text:p>{escape(text)}</text:p>",
+        }
+    ),
+    "epub": lambda text: packed({**EPUB, "a.xhtml": f"<html><p>{text}</p></html>"}),
+}
+ROUTES: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
+    "translate": lambda text: ("/translate", {"json": {"q": text, **PAIR}}),
+    "form": lambda text: ("/translate", {"data": {"q": text, **PAIR}}),
+    "html": lambda text: ("/translate", {"json": {"q": text, "format": "html", **PAIR}}),
+    "list": lambda text: (
+        "/translate",
+        {"json": {"q": [text[at : at + 2000] for at in range(0, 100_000, 2000)], **PAIR}},
+    ),
+    "detection": lambda text: ("/translate", {"json": {"q": text, **PAIR, "source": "auto"}}),
+    "terms": lambda text: ("/translate", {"json": {"q": text, "glossary": [{"source": "a a", "target": "b"}], **PAIR}}),
+    "glossary": lambda text: (
+        "/translate",
+        {"json": {"q": "Go.", "glossary": [{"source": text, "target": "b"}], **PAIR}},
+    ),
+    "attention": lambda text: ("/attention", {"json": {"text": text, **PAIR}}),
+    "given": lambda text: ("/attention", {"json": {"text": "Go.", "target_text": text, **PAIR}}),
+    "detect": lambda text: ("/detect", {"json": {"q": text}}),
+    "suggest": lambda text: ("/suggest", {"json": {"q": text, "s": text, **PAIR}}),
+    "pooling": lambda text: ("/pooling", {"json": {"text": text}}),
+    "infer": lambda text: (
+        "/v2/models/transformer-en-fr/infer",
+        {"json": {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": [text]}]}},
+    ),
+}
+
+
+def asked(route: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Return the path of a request, and its other arguments."""
+    if route in ROUTES:
+        return ROUTES[route](text)
+    return "/translate_file", {"data": PAIR, "files": {"file": (f"a.{route}", DOCUMENTS[route](text))}}
+
+
+WORST = [
+    *(
+        (route, attack)
+        for route in ("translate", "html", "txt")
+        for attack in ("name in a tag", "blanks", "dashes", "lines")
+    ),
+    *(("translate", attack) for attack in ("backticks", "comments", "closed tags", "initials")),
+    *((route, "tags") for route in ("srt", "po", "docx")),
+]
+EVERY = [(route, attack) for route in (*ROUTES, *DOCUMENTS) for attack in ATTACKS if (route, attack) not in WORST]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("models")
+    write_speaking_bundle(folder / "transformer-en-fr")
+    environment = {"TRANSLUCENT_MODELS_DIR": str(folder), "TRANSLUCENT_CACHE_MB": "64"}
+    with running("-m", "service", "serve", "--device", "cpu", **environment) as server:
+        server.wait_for("ready")
+        httpx.get(f"{server.url}/health/live")  # the first call prepares the route
+        yield server
+
+
+class Probe(threading.Thread):
+    """Asks whether a server lives, again and again, and remembers the longest wait."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(daemon=True)
+        self.worst, self._url, self._over = 0.0, url, threading.Event()
+
+    def run(self) -> None:
+        with httpx.Client(base_url=self._url, timeout=60) as client:
+            while not self._over.wait(0.005):
+                begun = time.monotonic()
+                assert client.get("/health/live").status_code == 200
+                self.worst = max(self.worst, time.monotonic() - begun)
+
+    def __enter__(self) -> Probe:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()
+
+
+@pytest.mark.parametrize(
+    ("route", "attack"), [*WORST, *(pytest.param(*each, marks=pytest.mark.slow) for each in EVERY)]
+)
+def test_nobody_waits_for_a_hostile_text(server: ServerProcess, route: str, attack: str) -> None:
+    path, request = asked(route, ATTACKS[attack])
+    with httpx.Client(base_url=server.url, timeout=60) as client, Probe(server.url) as probe:
+        begun = time.monotonic()
+        answer = client.post(path, **request)
+        took = time.monotonic() - begun
+    assert answer.status_code in (200, 400, 404, 413), answer.text
+    assert took < SECONDS
+    assert probe.worst < LATE
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_text_is_cut_in_linear_time(attack: str) -> None:
+    begun = time.process_time()
+    segment_text(ATTACKS[attack], small_tokenizer(), SegmentationOptions("en", 128, 256, values=ValueRules("en", "fr")))
+    assert time.process_time() - begun < 2  # half a second; lines, dashes and backticks took three to six
+
+
+def test_a_paragraph_of_many_runs_and_line_breaks_is_written_in_linear_time() -> None:
+    begun = time.process_time()
+    through("a.docx", word("- a\n" * 12_000), upper)
+    assert time.process_time() - begun < 6  # two; by the number of each run in its paragraph fifteen
