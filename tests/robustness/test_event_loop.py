@@ -25,7 +25,7 @@ from tests.support.vocabulary import small_tokenizer
 
 PAIR = {"source": "en", "target": "fr"}
 CUE = "00:00:01,000 --> 00:00:02,000"
-SECONDS = 10  # one on a quiet machine; some took minutes
+SECONDS = 30  # one or two on a quiet machine; some took minutes
 LATE = 0.5  # seconds of a probe beside it; a tenth of that on a quiet machine, and as long as the request before
 EPUB = {
     "mimetype": "application/epub+zip",
