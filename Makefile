@@ -100,7 +100,7 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
 	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,png]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,png]'
 	@touch $@
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import typer
 
 from service.bundle.errors import BundleError
-from training.cli import align, attention, confidence, distil, evaluate, experiments, imports, sentence
-from training.cli.export import export
-from training.cli.text import text
-from training.cli.train import prepare, train
+
+try:
+    from training.cli import align, attention, confidence, distil, evaluate, experiments, imports, sentence
+    from training.cli.export import export
+    from training.cli.text import text
+    from training.cli.train import prepare, train
+except ModuleNotFoundError as error:  # what `make serve` installs has no libraries for training
+    sys.exit(
+        f"error: training needs {error.name}, which is not installed. In the checkout: "
+        f"{sys.executable} -m pip install -c constraints.txt -e '.[training]'"
+    )
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (

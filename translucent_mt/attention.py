@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from service.engine import AttentionMap, FloatArray, InvalidOption, Selector, Token
+from service.engine import AttentionMap, FloatArray, InvalidOption, Search, Selector, Token
 from service.figures import exports
 from service.figures.figure import Naming, column_tokens, compare, contrast, one, row_tokens
 from service.figures.labels import labels
 from service.figures.theme import ThemeName
 from translucent_mt.backend import Model
+from translucent_mt.checks import check_choice
 from translucent_mt.drawing import Picture
 from translucent_mt.tables import data_frame
 
@@ -100,11 +101,20 @@ class Attention:
         """Return the digest of the model that computed it."""
         return self._map.digest
 
+    @property
+    def search(self) -> Search:
+        """Return the search that found the translation: every hypothesis that it considered, and what became of it."""
+        if self._map.search is None:
+            raise InvalidOption("The search was not recorded: use translator.attention(text, view='steps').")
+        return self._map.search
+
     def plot(self, view: Literal["heatmap", "lines"] = "heatmap", theme: ThemeName = "light") -> Picture:
         """Return a picture: a heatmap, one small map for each layer and head, or lines between tokens.
 
-        Raise InvalidOption if it would be too large to read.
+        Raise InvalidOption for another view, or if it would be too large to read.
         """
+        check_choice("view", view, ("heatmap", "lines"))
+        check_choice("theme", theme, get_args(ThemeName))
         return Picture(one(self._map, view, self._naming()), theme)
 
     def compare(self, other: Attention, theme: ThemeName = "light") -> Picture:

@@ -55,6 +55,7 @@ class AttentionOptions(TypedDict, total=False):
     head: Selector
     tokens: Literal["subword", "word"]
     specials: Literal["keep", "drop", "renormalise"]
+    view: Literal["steps"]  # also the search that found the translation: Attention.search
     beam_size: int
     length_penalty: float
     max_length: int

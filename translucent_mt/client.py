@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -106,7 +107,7 @@ def _client(options: ServerOptions) -> httpx.AsyncClient:
     try:
         import httpx
     except ImportError:
-        raise ImportError("connect needs httpx: pip install 'translucent-mt[client]'.") from None
+        raise ImportError(f"connect needs httpx: {sys.executable} -m pip install httpx") from None
     headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
     return httpx.AsyncClient(base_url=options.url.rstrip("/") + "/", timeout=options.timeout, headers=headers)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, SentenceDetail, Token
+from service.engine import AttentionMap, Search, SearchTrace, SentenceDetail, Token, TracedHypothesis
 from translucent_mt.backend import Model, Pair, Translated
 
 Json = Mapping[str, Any]
@@ -76,7 +76,27 @@ def attention_of(value: Json) -> AttentionMap:
         column_tokens=tuple(map(token_of, value["columns"])) if value.get("columns") else (),
         step=value["step"],
         path=value.get("path", "search"),
+        search=search_of(value["search"]) if value.get("search") else None,
     )
+
+
+def search_of(value: Json) -> Search:
+    """Return the search of an answer with `view=steps`."""
+    found = value["hypotheses"]
+    hypotheses = tuple(
+        TracedHypothesis(
+            parent=-1 if each["parent"] is None else each["parent"],
+            token=each["id"],
+            logprob=each["logprob"],
+            total=each["total"],
+            outcome=each["outcome"],
+            following=tuple((token["id"], token["logprob"]) for token in each.get("next") or ()),
+        )
+        for each in found
+    )
+    pieces = {token["id"]: token["piece"] for each in found for token in (each, *(each.get("next") or ()))}
+    trace = SearchTrace(hypotheses, tuple(value["best"]))
+    return Search(trace, pieces, value["beam_size"], value["length_penalty"], value["shortlist"])
 
 
 def model_of(value: Json, pair: Pair) -> Model:

@@ -73,10 +73,11 @@ class LocalBackend:
         """Return the attention of a sentence and its own translation, or of the given one."""
         shown = {name: value for name, value in options.items() if name in _SHOWN}
         shown |= {name: tuple(shown[name]) for name in ("source_ids", "target_ids") if name in shown}  # type: ignore[arg-type]
-        search = {name: value for name, value in options.items() if name not in _SHOWN}
+        search = {name: value for name, value in options.items() if name not in {*_SHOWN, "view"}}
         default = "align" if options.get("kind", "cross") == "cross" else "mean"
         wanted = engine.AttentionOptions(
             **{"layer": default, "head": default, **shown},  # type: ignore[arg-type]
+            trace=options.get("view") == "steps",
             translation=engine.TranslationOptions(**search),  # type: ignore[arg-type]
         )
         return await self._translator.attention(text, target_text, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,5 +14,5 @@ def data_frame(rows: Any, **options: Any) -> DataFrame:
     try:
         import pandas
     except ImportError:
-        raise ImportError("to_pandas needs pandas: pip install pandas.") from None
+        raise ImportError(f"to_pandas needs pandas: {sys.executable} -m pip install pandas") from None
     return pandas.DataFrame(rows, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
@@ -12,6 +12,7 @@ from service.engine import AttentionMap, InvalidOption
 from translucent_mt import event_loop
 from translucent_mt.attention import Attention
 from translucent_mt.backend import AttentionOptions, Backend, ConnectOptions, LoadOptions, Model, TranslationOptions
+from translucent_mt.checks import check_options, listed
 from translucent_mt.client import HttpBackend, ServerOptions
 from translucent_mt.local import LocalBackend, LocalOptions
 from translucent_mt.results import Attend, Score, Sentence, Translation, Translations
@@ -30,8 +31,10 @@ class _Calls(Generic[AnyBackend]):
     def __init__(self, backend: AnyBackend) -> None:
         self.backend = backend
 
-    async def translate(self, texts: Sequence[str], options: TranslationOptions, attend: Attend) -> Translations:
+    async def translate(self, texts: Iterable[str], options: TranslationOptions, attend: Attend) -> Translations:
         """Return the translations of a list of texts."""
+        check_options(options, TranslationOptions)
+        texts = listed(texts)
         found = await self.backend.translate(texts, options)
         return Translations(Translation.of(text, each, attend) for text, each in zip(texts, found, strict=True))
 
@@ -39,6 +42,7 @@ class _Calls(Generic[AnyBackend]):
         self, text: Text, target: str | None, options: AttentionOptions, source: str | None = None
     ) -> Attention:
         """Return the attention of a sentence and its own translation, or of the given one."""
+        check_options(options, AttentionOptions)
         if not isinstance(text, str):
             if target is not None:
                 raise InvalidOption("A translation already has its target; give the source as a text.")
@@ -86,11 +90,13 @@ class Translator:
 
         Raise EngineError, for example BundleMissing. It needs the extra `cpu` or `gpu`.
         """
+        check_options(options, LoadOptions)
         return cls(event_loop.run(LocalBackend.load(LocalOptions(model, **options))))
 
     @classmethod
     def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
         """Use a model of a server, such as http://localhost:8000; raise EngineError. It needs the extra `client`."""
+        check_options(options, ConnectOptions)
         return cls(event_loop.run(HttpBackend.connect(ServerOptions(url, **options))))
 
     @property
@@ -102,9 +108,9 @@ class Translator:
     def __call__(self, text: str, **options: Unpack[TranslationOptions]) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, text: Sequence[str], **options: Unpack[TranslationOptions]) -> Translations: ...
+    def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
 
-    def __call__(self, text: str | Sequence[str], **options: Unpack[TranslationOptions]) -> Translation | Translations:
+    def __call__(self, text: str | Iterable[str], **options: Unpack[TranslationOptions]) -> Translation | Translations:
         """Translate a text, or a list of texts, each cut into sentences; raise EngineError."""
         if isinstance(text, str):
             return self._run(self._calls.translate([text], options, self._attend))[0]
@@ -163,11 +169,13 @@ class AsyncTranslator:
     @classmethod
     async def load(cls, model: str | None = None, **options: Unpack[LoadOptions]) -> Self:
         """Load a model into this process; see Translator.load."""
+        check_options(options, LoadOptions)
         return cls(await LocalBackend.load(LocalOptions(model, **options)))
 
     @classmethod
     async def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
         """Use a model of a server; see Translator.connect."""
+        check_options(options, ConnectOptions)
         return cls(await HttpBackend.connect(ServerOptions(url, **options)))
 
     @property
@@ -179,10 +187,10 @@ class AsyncTranslator:
     async def __call__(self, text: str, **options: Unpack[TranslationOptions]) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    async def __call__(self, text: Sequence[str], **options: Unpack[TranslationOptions]) -> Translations: ...
+    async def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
 
     async def __call__(
-        self, text: str | Sequence[str], **options: Unpack[TranslationOptions]
+        self, text: str | Iterable[str], **options: Unpack[TranslationOptions]
     ) -> Translation | Translations:
         """Translate a text, or a list of texts; see Translator. If the task is cancelled, so is the work."""
         if isinstance(text, str):

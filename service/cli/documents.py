@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from service.documents.registry import extension_of, format_of, known_extensions
 from service.documents.translating import Translated, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
+_PATH = re.compile(r"\.{0,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]")
+_FILE_NAME = re.compile(r"[^\s@:]*\w\.[A-Za-z][A-Za-z0-9]{1,4}|\S*\w\.markdown", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentOptions:
@@ -37,14 +41,21 @@ def are_documents(arguments: Sequence[str]) -> bool:
     """
     found = [extension_of(each) in known_extensions() and Path(each).is_file() for each in arguments]
     for name, is_document in zip(arguments, found, strict=True):
-        if not is_document and not any(map(str.isspace, name)):
-            if extension_of(name) in known_extensions() and Path(name).stem:
-                raise InvalidOption(f"There is no file {name}.")
-            if "." in name[1:-1] and Path(name).is_file():
-                format_of(name)
+        if not is_document and Path(name).is_file() and "." in name[1:-1]:
+            format_of(name)
+        if not is_document and _names_a_file(name) and not Path(name).is_file():
+            raise InvalidOption(f"There is no file {name}. A text that looks like a file's name is read from --input.")
     if any(found) and not all(found):
         raise InvalidOption("Give documents or texts, not both.")
     return bool(found) and all(found)
+
+
+def _names_a_file(text: str) -> bool:
+    """Return whether an argument can only be meant as a file: a word with an extension, or a path of a folder."""
+    folder = Path(text).expanduser().parent
+    if _PATH.match(text):
+        return "." in Path(text).name[1:-1] or (" " not in text and folder.is_dir())
+    return _FILE_NAME.fullmatch(text) is not None or ("/" in text and " " not in text and folder.is_dir())
 
 
 def run(options: BulkOptions, own: DocumentOptions) -> None:

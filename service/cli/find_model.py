@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ class OptionNames(NamedTuple):
     model: str = "--model"
 
 
+_HUB_NAME = re.compile(r"[\w-]+/[\w.-]+", re.ASCII)
 COMMAND_LINE = OptionNames()
 
 
@@ -66,6 +68,11 @@ def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> 
             pairs = ", ".join(" → ".join(pair) for pair in info.pairs)
             raise UnsupportedPair(f"{info.name} translates {pairs}.")
         return [LegBundle(named, pair_of(info, wanted))]
+    if wanted.model and _HUB_NAME.fullmatch(wanted.model) and not Path(wanted.model).parent.is_dir():
+        raise BundleMissing(
+            f"{wanted.model} is a name on the Hugging Face hub; import that model once (docs/import.md): "
+            f"python -m training import opus-mt {wanted.model} --output models/{wanted.model.partition('/')[2]}"
+        )
     if wanted.model and not wanted.target:
         raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
     bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}

@@ -95,6 +95,7 @@ from service.engine.types import ScoringRequest as ScoringRequest
 from service.engine.types import ScoringResult as ScoringResult
 from service.engine.types import Search as Search
 from service.engine.types import SearchOptions as SearchOptions
+from service.engine.types import SearchTrace as SearchTrace
 from service.engine.types import Selector as Selector
 from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceJob as SentenceJob
@@ -108,6 +109,7 @@ from service.engine.types import StreamEvent as StreamEvent
 from service.engine.types import TargetPath as TargetPath
 from service.engine.types import Token as Token
 from service.engine.types import TokenListener as TokenListener
+from service.engine.types import TracedHypothesis as TracedHypothesis
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
 from service.engine.types import ValueHandling as ValueHandling

@@ -30,6 +30,17 @@ def test_files_are_documents_and_anything_else_is_text(tmp_path: Path) -> None:
         are_documents([str(file), "I lost."])
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.tar.gz", "a.xyz", "./a", "../a.docx", "~/a.txt", "tests/a", "./a b.docx"])
+def test_no_spelling_of_a_missing_file_is_translated(name: str) -> None:
+    with pytest.raises(InvalidOption, match="There is no file"):
+        are_documents([name])
+
+
+def test_texts_with_stops_and_slashes_are_texts() -> None:
+    texts = ["e.g.", "and/or", "3.30", "U.S.", "Open my report.docx.", "He/she left.", "bob@example.com", "..."]
+    assert not are_documents(texts)
+
+
 def test_a_missing_file_or_an_unknown_type_is_an_error_and_not_a_text(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match=r"There is no file report\.docx"):
         are_documents(["report.docx"])

@@ -2,10 +2,11 @@
 
 import asyncio
 import math
+import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,69 @@ def test_errors_are_the_same_classes_with_a_sentence(translator: Translator) -> 
         translator(TEXT, beam_size=99)
     with pytest.raises(InvalidInput, match="tokens"):
         translator.attention("word " * 2000)
+
+
+def test_any_iterable_of_texts_is_translated(translator: Translator) -> None:
+    assert [each.text for each in translator(text for text in (TEXT, TEXT))] == [GERMAN, GERMAN]
+    for wrong in (None, 7, [TEXT, None]):
+        with pytest.raises(InvalidInput, match="text"):
+            translator(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one(TEXT, beams=4), "There is no option 'beams'; did you mean beam_size?"),
+        (lambda one: one(TEXT, values="kept"), "values cannot be 'kept'; did you mean keep?"),
+        (lambda one: one.attention(TEXT, kind="cros"), "kind cannot be 'cros'; did you mean cross?"),
+        (lambda one: one.attention(TEXT, tokens="letters"), "tokens cannot be 'letters'; it must be one of subword"),
+        (lambda one: one.attention(TEXT, alternatives=2), "There is no option 'alternatives'"),
+        (lambda one: one.attention(TEXT).plot(view="heads"), "view cannot be 'heads'; it must be one of heatmap"),
+        (lambda one: one.attention(TEXT).plot(theme="drak"), "theme cannot be 'drak'; did you mean dark?"),
+        (lambda one: one.attention(TEXT, TEXT).search, "view='steps'"),
+    ],
+)
+def test_a_misspelt_option_is_named_with_the_nearest_one(
+    translator: Translator, call: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        call(translator)
+
+
+def test_the_search_is_recorded_with_the_view_of_steps(local: Translator, remote: Translator) -> None:
+    here, there = (one.attention(TEXT, view="steps", beam_size=2).search for one in (local, remote))
+    assert here.beam_size == there.beam_size == 2
+    assert [step.token for step in here.trace.hypotheses] == [step.token for step in there.trace.hypotheses]
+    assert (here.trace.best, dict(here.pieces)) == (there.trace.best, there.pieces)
+    assert {"live", "finished", "pruned"} >= {step.outcome for step in here.trace.hypotheses}
+    written = [here.pieces[here.trace.hypotheses[place].token] for place in here.trace.best[1:]]
+    assert "".join(written).replace("▁", " ").removesuffix("</s>").strip() == GERMAN
+
+
+def test_an_unknown_model_or_option_says_what_to_do() -> None:
+    with pytest.raises(EngineError, match="python -m training import opus-mt Helsinki-NLP/opus-mt-en-fr"):
+        Translator.load("Helsinki-NLP/opus-mt-en-fr")
+    with pytest.raises(EngineError, match=r"There is no option 'devise'; did you mean device\?"):
+        Translator.load(NAME, devise="cpu")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("missing", "code"),
+    [
+        ("httpx", "from translucent_mt import Translator; Translator.connect('http://localhost:1')"),
+        ("pandas", "from translucent_mt.results import Translations; Translations().to_pandas()"),
+        ("torch", "import runpy; runpy.run_module('training', run_name='__main__')"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(missing: str, code: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.modules[{missing!r}] = None; {code}"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode != 0
+    last = found.stderr.strip().splitlines()[-1]
+    assert missing in last
+    assert f"{sys.executable} -m pip install" in last
 
 
 def test_tables_and_pictures(translator: Translator, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from service.bundle.vocabulary import APOSTROPHES, INVISIBLE, SPACES
@@ -20,23 +21,29 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).translate(_TABLE).split())
 
 
-def clean(pairs: Iterable[Pair], config: CleaningConfig, max_words: int) -> Iterator[Pair]:
-    """Yield normalised pairs, without empty, overlong, lopsided and repeated ones."""
+def clean(
+    pairs: Iterable[Pair], config: CleaningConfig, max_words: int, left_out: Counter[str] | None = None
+) -> Iterator[Pair]:
+    """Yield normalised pairs; `left_out` counts the others by what is wrong with them."""
     seen: set[Pair] = set()
     for source, target in pairs:
         pair = (normalise(source), normalise(target))
-        if pair in seen or not is_usable(pair, config, max_words):
-            continue
-        seen.add(pair)
-        yield pair
+        fault = "repeated" if pair in seen else fault_of(pair, config, max_words)
+        if fault is None:
+            seen.add(pair)
+            yield pair
+        elif left_out is not None:
+            left_out[fault] += 1
 
 
-def is_usable(pair: Pair, config: CleaningConfig, max_words: int) -> bool:
-    """Return whether a normalised pair is kept for training."""
+def fault_of(pair: Pair, config: CleaningConfig, max_words: int) -> str | None:
+    """Return why a normalised pair is not trained on; None if it is."""
     source, target = pair
     if not source or not target:
-        return False
+        return "empty"
+    if "\0" in source or "\0" in target:
+        return "with NUL"
     if max(source.count(" "), target.count(" ")) + 1 > max_words:
-        return False
+        return "too many words"
     longer, shorter = max(len(source), len(target)), min(len(source), len(target))
-    return longer < config.ratio_from or longer <= config.max_ratio * shorter
+    return None if longer < config.ratio_from or longer <= config.max_ratio * shorter else "lopsided"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -72,7 +73,8 @@ def fingerprint_of(folder: RunFolder) -> Fingerprint:
 def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
     """Write vocabulary, pairs, recipe and statistics into an empty folder."""
     texts = [corpus for corpus in recipe.corpora if corpus.origin is None]
-    corpora = [_clean_corpus(corpus, recipe, mirror, cache) for corpus in texts]
+    left_out: dict[str, Counter[str]] = {corpus.name: Counter() for corpus in recipe.corpora}
+    corpora = [_clean_corpus(corpus, recipe, (mirror, cache), left_out[corpus.name]) for corpus in texts]
     chosen = [held_out(pairs, c.development) for c, pairs in zip(texts, corpora, strict=True)]
     everywhere = set().union(*chosen)
     training: dict[str, list[Pair]] = {}
@@ -93,24 +95,26 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
         elif corpus.same_pairs_as is not None:
             training[corpus.name] = training[corpus.same_pairs_as]
     tokenizer.save(str(folder.tokenizer))
-    counts = _write_pairs(training, development, tokenizer, recipe, folder)
+    counts = _write_pairs(training, development, tokenizer, recipe, folder, left_out)
     folder.save_recipe(recipe)
     write_json(folder.environment, {"python": platform.python_version(), "torch": torch.__version__})
     write_json(folder.statistics, counts)
     return counts
 
 
-def _clean_corpus(config: CorpusConfig, recipe: Recipe, mirror: Path | None, cache: Path) -> list[Pair]:
+def _clean_corpus(
+    config: CorpusConfig, recipe: Recipe, places: tuple[Path | None, Path], left_out: Counter[str]
+) -> list[Pair]:
     name, language = config.corpus or config.name, recipe.language_of(config)
     rule = next((make for key, make in _BY_RULE.items() if getattr(config, key)), None)
     if rule is not None and config.max_pairs is not None:
         pairs = rule(language, recipe.target_language, config.max_pairs, recipe.seed)
     elif config.path is None:
-        pairs = read_corpus(name, language, recipe.target_language, mirror, cache)
+        pairs = read_corpus(name, language, recipe.target_language, *places)
     else:
-        pairs = read_pairs(config.path, config.target_path)
+        pairs = read_pairs(config.path, config.target_path, left_out=left_out)
     pairs = islice(pairs, config.first_pairs)
-    cleaned = list(clean(pairs, recipe.cleaning, recipe.cleaning.longest(config.max_words)))
+    cleaned = list(clean(pairs, recipe.cleaning, recipe.cleaning.longest(config.max_words), left_out))
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
     return subset(cleaned, config.max_pairs)
@@ -147,12 +151,14 @@ def _write_pairs(
     tokenizer: Tokenizer,
     recipe: Recipe,
     folder: RunFolder,
+    left_out: dict[str, Counter[str]],
 ) -> dict[str, object]:
     counts: dict[str, object] = {}
     for config in recipe.corpora:
         encoded = encode_pairs(training[config.name], tokenizer, recipe.max_tokens, config.subword_dropout)
         encoded.save(folder.corpus(config.name))
-        counts[config.name] = _count(encoded, config)
+        left_out[config.name]["too many subwords"] = len(training[config.name]) - len(encoded)
+        counts[config.name] = _count(encoded, config) | {"left_out": dict(+left_out[config.name])}
     fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]
     if not fitting:
         raise PreparedError(f"no held-out sentence has fewer than {recipe.max_tokens} subwords: raise max_tokens")
@@ -164,7 +170,7 @@ def _write_pairs(
     return counts
 
 
-def _count(encoded: EncodedPairs, config: CorpusConfig) -> dict[str, float]:
+def _count(encoded: EncodedPairs, config: CorpusConfig) -> dict[str, object]:
     return {
         "pairs": len(encoded),
         "weight": config.weight,

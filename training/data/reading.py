@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -44,14 +45,14 @@ def read_corpus(
     return ((second, first) for first, second in pairs)
 
 
-def read_pairs(path: Path, target_path: Path | None = None) -> Iterator[Pair]:
+def read_pairs(path: Path, target_path: Path | None = None, *, left_out: Counter[str] | None = None) -> Iterator[Pair]:
     """Yield the pairs of a local TSV (source, tab, target) or of two line-aligned files; ``.gz`` too.
 
     Raises CorpusError with file and line for missing files, text that is not UTF-8, a line without a tab, unequal
-    numbers of lines, and files without pairs.
+    numbers of lines, and files without pairs. Columns after the second are not read; `left_out` counts their lines.
     """
     if target_path is None:
-        return _not_empty(_split_columns(_lines(str(path), _open(path)), str(path)), str(path))
+        return _not_empty(_split_columns(_lines(str(path), _open(path)), str(path), left_out), str(path))
     source = _lines(str(path), _open(path))
     target = _lines(str(target_path), _open(target_path))
     return _not_empty(_zipped(source, target, (str(path), str(target_path))), f"{path} and {target_path}")
@@ -127,13 +128,15 @@ def _lines(name: str, stream: IO[bytes]) -> Iterator[str]:
         raise CorpusError(f"{name} is damaged or not compressed: {error}") from error
 
 
-def _split_columns(lines: Iterable[str], name: str) -> Iterator[Pair]:
+def _split_columns(lines: Iterable[str], name: str, left_out: Counter[str] | None = None) -> Iterator[Pair]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         columns = line.split("\t")
         if len(columns) < 2:
             raise CorpusError(f"{name}, line {number}: no tab between source and target")
+        if left_out is not None and any(map(str.strip, columns[2:])):
+            left_out["columns after the second"] += 1
         yield columns[0], columns[1]
 
 

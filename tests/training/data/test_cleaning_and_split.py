@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import pytest
+import typer.main
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training.__main__ import app
 from training.data.cleaning import clean, normalise
 from training.data.split import held_out, sentence_hash, split, subset
 from training.recipe import CleaningConfig
 
+TOY = Path(__file__).parents[3] / "training/recipes/toy.yaml"
+main = typer.main.get_command(app)
 PAIRS = [(f"Sentence number {i // 3}.", f"Phrase {i}.") for i in range(90)]
 """Each English sentence three times, as Tatoeba has it."""
 
@@ -34,6 +41,27 @@ def test_long_pairs_are_left_out() -> None:
 def test_lopsided_pairs_are_left_out_but_short_ones_are_not_judged() -> None:
     short, lopsided, long = ("Go.", "Vas-y, maintenant !"), ("Yes.", "x" * 60), ("y" * 60, "x" * 70)
     assert cleaned(short, lopsided, long) == [short, long]
+
+
+def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    recipe = yaml.safe_load(TOY.read_text("utf-8"))
+    toy = (TOY.parent / recipe["corpora"][0]["path"]).read_text("utf-8")
+    lines = {
+        "a " * 500 + "\tb": "too many words",
+        "a\0b\tc": "with NUL",
+        "x\t": "empty",
+        "Yes.\t" + "x" * 90: "lopsided",
+        "One.\tUn.\tsource\t7": "columns after the second",
+        "One.\tUn.": "repeated",
+        "w" * 3000 + "\t" + "v" * 3000: "too many subwords",
+    }
+    (tmp_path / "pairs.tsv").write_text(toy + "\n".join(lines) + "\n", "utf-8")
+    recipe["corpora"][0]["path"] = str(tmp_path / "pairs.tsv")
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
+    main(["prepare", str(tmp_path / "toy.yaml"), "--runs", str(tmp_path / "runs")], standalone_mode=False)
+    printed = capfd.readouterr().out
+    for reason in lines.values():
+        assert f"'{reason}': 1" in printed, printed
 
 
 @given(st.text(max_size=40))

@@ -1,0 +1,43 @@
+"""What a caller gave, checked before a model or a server sees it; errors are one sentence with the nearest name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from service.engine import InvalidOption, InvalidText
+
+
+def check_options(given: Mapping[str, Any], kind: type) -> None:
+    """Raise InvalidOption if an option is none of a TypedDict's, or has none of the words that it may have."""
+    hints = get_type_hints(kind)
+    for name, value in given.items():
+        if name not in hints:
+            raise InvalidOption(f"There is no option {name!r}{_instead(name, list(hints))}")
+        choices = [choice for choice in get_args(hints[name]) if get_origin(choice) is Literal] or [hints[name]]
+        words = [word for choice in choices if get_origin(choice) is Literal for word in get_args(choice)]
+        if isinstance(value, str) and words and str not in get_args(hints[name]):
+            check_choice(name, value, words)
+
+
+def check_choice(name: str, value: object, words: Sequence[str]) -> None:
+    """Raise InvalidOption if a value is none of the words."""
+    if value not in words:
+        raise InvalidOption(f"{name} cannot be {value!r}{_instead(str(value), words)}")
+
+
+def listed(texts: object) -> list[str]:
+    """Return texts as a list, which may come from any iterable; raise InvalidText."""
+    if not isinstance(texts, Iterable):
+        raise InvalidText(f"Give a text or a list of texts, not {texts!r}.")
+    found = list(texts)
+    for text in found:
+        if not isinstance(text, str):
+            raise InvalidText(f"Each text must be a str, not {type(text).__name__}.")
+    return found
+
+
+def _instead(given: str, words: Sequence[str]) -> str:
+    close = difflib.get_close_matches(given, words, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; it must be one of {', '.join(words)}."
