@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from service.engine import InvalidOption, SentenceDetail, Token
 from translucent_mt import display
 from translucent_mt.attention import Attention
-from translucent_mt.backend import Translated
+from translucent_mt.backend import AttentionOptions, Translated, TranslationOptions
 from translucent_mt.tables import data_frame
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ Attend = Callable[["Sentence"], Attention] | None
 class Sentence:
     """One translated sentence: tokens, scores and alignment. Places are in the whole text and translation."""
 
-    def __init__(self, detail: SentenceDetail, language: str, attend: Attend) -> None:
-        self._detail, self._attend = detail, attend
+    def __init__(
+        self, detail: SentenceDetail, language: str, attend: Attend, options: TranslationOptions | None = None
+    ) -> None:
+        """Set the details of a translation with these options."""
+        self._detail, self._attend, self._options = detail, attend, options or {}
         self.language = language
 
     @property
@@ -83,6 +86,15 @@ class Sentence:
             raise InvalidOption("An AsyncTranslator is awaited: use `await translator.attention(sentence)`.")
         return self._attend(self)
 
+    @property
+    def path(self) -> AttentionOptions:
+        """Return the options with which `attention` shows exactly this path; after a glossary, that of its text."""
+        options: AttentionOptions = {"values": self._options["values"]} if "values" in self._options else {}
+        if "glossary" not in self._options:  # what is read of a term is not known without it
+            options["source_ids"] = [token.id for token in self.source_tokens]
+            options["target_ids"] = [token.id for token in self.tokens]
+        return options
+
     def to_pandas(self) -> DataFrame:
         """Return one row for each written token, with its probability and the source tokens aligned with it."""
         return data_frame(self.rows())
@@ -123,9 +135,11 @@ class Translation:
     language: str  # of the source
 
     @classmethod
-    def of(cls, source: str, found: Translated, attend: Attend) -> Translation:
-        """Return what a backend found."""
-        sentences = tuple(Sentence(each, found.source, attend) for each in found.sentences)
+    def of(
+        cls, source: str, found: Translated, attend: Attend, options: TranslationOptions | None = None
+    ) -> Translation:
+        """Return what a backend found with these options."""
+        sentences = tuple(Sentence(each, found.source, attend, options) for each in found.sentences)
         return cls(source, found.text, sentences, found.alternatives, found.quality, found.source)
 
     @property

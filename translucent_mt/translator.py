@@ -36,7 +36,9 @@ class _Calls(Generic[AnyBackend]):
         check_options(options, TranslationOptions)
         texts = listed(texts)
         found = await self.backend.translate(texts, options)
-        return Translations(Translation.of(text, each, attend) for text, each in zip(texts, found, strict=True))
+        return Translations(
+            Translation.of(text, each, attend, options) for text, each in zip(texts, found, strict=True)
+        )
 
     async def attention(
         self, text: Text, target: str | None, options: AttentionOptions, source: str | None = None
@@ -47,9 +49,8 @@ class _Calls(Generic[AnyBackend]):
             if target is not None:
                 raise InvalidOption("A translation already has its target; give the source as a text.")
             one = text if isinstance(text, Sentence) else text._only("attention")
-            text, source = one.source, one.language
-            read, written = ([token.id for token in side] for side in (one.source_tokens, one.tokens))
-            options = {**options, "source_ids": read, "target_ids": written}
+            text, target, source = one.source, one.text, one.language
+            options = {**one.path, **options}
         found: AttentionMap = await self.backend.attention(text, target, options, source)
         return Attention(found, self.backend.model)
 

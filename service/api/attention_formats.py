@@ -93,12 +93,8 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         check_steps(fields, form)
     if fields.source_ids and not fields.target_ids:
         raise invalid("source_ids belong to target_ids; send both, or neither", param="source_ids")
-    if fields.target_ids and (fields.target_text is not None or fields.view in SEVERAL_MAPS):
-        raise invalid(
-            "target_ids are the tokens of one translation by one model; leave out target_text, and use view=heatmap or "
-            "lines",
-            param="target_ids",
-        )
+    if fields.target_ids and fields.view in SEVERAL_MAPS:
+        raise invalid("target_ids are tokens of one model; use view=heatmap or lines", param="target_ids")
     if fields.cell is not None and (fields.stage != "scores" or form != "json"):
         raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
     return Drawing(

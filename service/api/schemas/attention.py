@@ -91,8 +91,8 @@ class AttentionRequest(Decoding):
         "`target_ids` forces those",
     )
     target_ids: Ids = Field(
-        None, description="Instead of `target_text`: the ids of the target's tokens, as the details of /translate have "
-        "them. Exactly this path to the translation is scored, so the score is that of the search"
+        None, description="The ids of the target's tokens, as the details of /translate have them. Exactly this path "
+        "is scored, so the score is that of the search; `target_text`, if it is sent too, must be what they write"
     )  # fmt: skip
     source_ids: Ids = Field(
         None, description="With `target_ids`: the ids of the source's tokens in the same answer. If the model would "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, whole_text, wrap
+from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, wrap
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmenter import list_marker, split_sentences
 from service.engine.text.sentence import Sentence
@@ -48,9 +48,7 @@ def segment_text(
         short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
         if short is not None:
             return [short]
-    if rules is not None and may_be_respelled(text):
-        return _respelled(text, tokenizers, segmentation, rules)
-    return _segmented(text, tokenizers, segmentation)
+    return _segmented(text, tokenizers, segmentation, rules is not None and may_be_respelled(text))
 
 
 def readings(
@@ -68,39 +66,49 @@ def readings(
     yield Sentence(text, 0, tokenizer.encode(text))
 
 
-def _respelled(
-    text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, rules: ValueRules
+def _segmented(
+    text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, respell: bool = False
 ) -> list[Sentence]:
-    """Return the sentences of a text, some of which are read in another spelling: those in capitals, for example."""
+    """Return the sentences of a text, some of them perhaps in another spelling; one of values alone is copied."""
     values = _values(text, segmentation)
-    spans = split_sentences(text, segmentation.language, values) if segmentation.split else whole_text(text)
-    alone = replace(segmentation, split=False)
-    parts: list[Span] = []
-    found = False
-    for start, end in spans:
-        spelled = respelled(text[start:end], (rules.source, rules.target), tokenizers.source)
-        if spelled is None:
-            parts.append((start, end))
-            continue
-        found = True
-        within = (spelled.span(part.start, part.end) for part in _segmented(spelled.read, tokenizers, alone))
-        parts += [(start + begin, start + finish) for begin, finish in within]
-    if not found:
-        return _segmented(text, tokenizers, segmentation)
+    if segmentation.split:
+        spans = split_sentences(text, segmentation.language, values or None)
+    else:
+        spans = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
     sentences: list[Sentence] = []
-    for start, end in parts:
-        own = text[start:end]
-        one = _read_otherwise(respelled, own, tokenizers, alone, rules)
-        sentences += [each.moved(start) for each in ([one] if one else _segmented(own, tokenizers, alone))]
+    limits = segmentation.wrap_tokens, segmentation.wrap_tokens
+    first = 0
+    for start, end in spans:
+        while first < len(values) and values[first].start < start:
+            first += 1
+        last = first
+        while last < len(values) and values[last].end <= end:
+            last += 1
+        own = values[first:last]
+        spelled = _respelled(text[start:end], tokenizers, segmentation) if respell else []
+        if spelled:
+            sentences += [sentence.moved(start) for sentence in spelled]
+        elif own:
+            sentences += _valued_sentences((text, own), (start, end), tokenizers, limits, segmentation)
+        else:
+            sentences += _cut(text, (start, end), tokenizers.source, segmentation)
     return sentences
 
 
-def _segmented(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
-    values = _values(text, segmentation)
-    if values:
-        return _with_values(text, values, tokenizers, segmentation)
-    spans = split_sentences(text, segmentation.language) if segmentation.split else whole_text(text)
-    return [sentence for span in spans for sentence in _cut(text, span, tokenizers.source, segmentation)]
+def _respelled(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
+    """Return a sentence that is read in another spelling, such as one in capitals; nothing for any other."""
+    alone, rules = replace(segmentation, split=False), segmentation.values
+    assert rules is not None, "without rules nothing is respelled"
+    spelled = respelled(text, (rules.source, rules.target), tokenizers.source)
+    if spelled is None:
+        return []
+    sentences: list[Sentence] = []
+    for read in _segmented(spelled.read, tokenizers, alone):  # several if it is too long
+        start, end = spelled.span(read.start, read.end)
+        one = _read_otherwise(respelled, text[start:end], tokenizers, alone, rules)
+        parts = [one] if one else _segmented(text[start:end], tokenizers, alone)
+        sentences += [part.moved(start) for part in parts]
+    return sentences
 
 
 def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
@@ -137,31 +145,6 @@ def _read_otherwise(
     if [each.text for each in read] != [short.read]:
         return None
     return Sentence(string, start, read[0].ids, read[0].valued, short)
-
-
-def _with_values(
-    text: str, values: Sequence[Value], tokenizers: Tokenizers, segmentation: SegmentationOptions
-) -> list[Sentence]:
-    """Return the sentences of a text with values; one of values alone is copied."""
-    if segmentation.split:
-        spans = split_sentences(text, segmentation.language, values)
-    else:
-        spans = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
-    sentences: list[Sentence] = []
-    limits = segmentation.wrap_tokens, segmentation.wrap_tokens
-    first = 0
-    for start, end in spans:
-        while first < len(values) and values[first].start < start:
-            first += 1
-        last = first
-        while last < len(values) and values[last].end <= end:
-            last += 1
-        own = values[first:last]
-        if own:
-            sentences += _valued_sentences((text, own), (start, end), tokenizers, limits, segmentation)
-        else:
-            sentences += _cut(text, (start, end), tokenizers.source, segmentation)
-    return sentences
 
 
 def cut_at_values(

@@ -68,11 +68,11 @@ class Forcing:
             raise InputTooLong(f"{name} has {len(ids)} tokens with its end token; {model} takes at most {limit} here.")
         return ids
 
-    def given(self, text: str, target_text: str, options: AttentionOptions) -> GivenPair:
-        """Return a sentence with a given translation: the path of `target_ids`, or else the text."""
+    def given(self, text: str, target_text: str | None, options: AttentionOptions) -> GivenPair:
+        """Return a sentence with a given translation; without one, nothing of the text is translated."""
         if options.target_ids:
-            return self.of_ids(text, options.target_ids, options.source_ids)
-        return self.of_text(text, target_text)
+            return self.of_ids(text, target_text, options)
+        return self.of_text(text, text if target_text is None else target_text)
 
     def of_text(self, text: str, target_text: str) -> GivenPair:
         """Return a sentence with a given translation, in the tokenizer's own segmentation."""
@@ -86,25 +86,27 @@ class Forcing:
         tokens = tuple(replace(each, start=each.start + start, end=each.end + start) for each in read.tokens)
         return self._checked(GivenPair(text, sentence, Decoded(target_text, tokens)))
 
-    def of_ids(self, text: str, target_ids: tuple[int, ...], source_ids: tuple[int, ...]) -> GivenPair:
+    def of_ids(self, text: str, target_text: str | None, options: AttentionOptions) -> GivenPair:
         """Return a sentence with the tokens of a path to its translation; raise InvalidOption for impossible ones."""
         self.check_side(text)
-        tokenizer = self.pair.tokenizers.target
+        tokenizer, ids = self.pair.tokenizers.target, options.target_ids
         size = self.pair.manifest.vocabulary_size
-        if not all(0 <= number < size for number in target_ids) or tokenizer.eos in target_ids[:-1]:
+        if not all(0 <= number < size for number in ids) or tokenizer.eos in ids[:-1]:
             raise InvalidOption(
                 f"target_ids must be tokens of {self.pair.name}, from 0 to {size - 1}, with </s> ({tokenizer.eos}) "
                 "only at the end: the ids of the target tokens of one sentence in the details of /translate."
             )
-        sentence = next((each for each in self._readings(text) if not source_ids or each.ids == source_ids), None)
-        if sentence is None:
-            raise InvalidOption(
-                "source_ids are not what the model reads of this text: send those of the source tokens of the same "
-                "sentence, with the same values, or leave them out."
-            )
-        before, after = text[: sentence.start], text[sentence.end :]
-        target = sentence.locate(target_ids, tokenizer, len(before))
-        return self._checked(GivenPair(text, sentence, Decoded(before + target.text + after, target.tokens)))
+        for sentence in self._readings(text):
+            before, after = text[: sentence.start], text[sentence.end :]
+            found = sentence.locate(ids, tokenizer, len(before))
+            target = Decoded(before + found.text + after, found.tokens)
+            if options.source_ids in ((), sentence.ids) and target_text in (None, target.text):
+                return self._checked(GivenPair(text, sentence, target))
+        raise InvalidOption(
+            "source_ids are not what the model reads of this text, or target_text is not what target_ids write: send "
+            "the text and the ids of one sentence in the details of /translate, with the same values, or leave out "
+            "source_ids and target_text."
+        )
 
     def score_of(self, details: Sequence[SentenceDetail]) -> float:
         """Return the score of all sentences together."""

@@ -217,8 +217,7 @@ class Translator:
             trace = runs.search_of(own) if options.trace else None
         if found is None or not found.sentences:  # nothing is translated: the text is scored as its own translation
             path = "canonical" if path == "search" else path
-            target = text if target_text is None else target_text
-            given = await pair.timed("tokenize", len(text), lambda: forcing.given(text, target, options))
+            given = await pair.timed("tokenize", len(text), lambda: forcing.given(text, target_text, options))
             [detail] = await forcing.score([given])
             found = Translation(detail.target_text, sentences=(detail,))
         check_size(limit, *(sum(map(len, side)) for side in zip(*map(_sides, found.sentences), strict=True)))

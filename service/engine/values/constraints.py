@@ -49,7 +49,6 @@ class ValueConstraints:
     digits_reserved: bool  # whether tokens with digits may stand in values only
     classes: TokenClasses
     soft: tuple[bool, ...] = ()  # whether the tokens of a value may stand outside of it too, as those of terms do
-    strict: bool = False  # whether a value may begin wherever the model allows it at all (the second search)
 
     @property
     def tokens(self) -> tuple[int, ...]:

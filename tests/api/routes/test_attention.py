@@ -75,7 +75,6 @@ async def test_forced_decoding_shows_the_given_translation(client: httpx.AsyncCl
         ({"format": "bmp"}, "format must be one of json"),
         ({"target_ids": "1,two"}, "target_ids must be ids of tokens"),
         ({"source_ids": "1,2"}, "source_ids belong to target_ids"),
-        ({"target_ids": "1,2", "target_text": "a"}, "leave out target_text"),
         ({"target_ids": "1,2", "view": "contrast"}, "use view=heatmap or lines"),
         ({"target_ids": "1,2", "view": "steps"}, "leave out target_ids"),
         ({"text": "a" * 1001}, "exceeds text limit"),

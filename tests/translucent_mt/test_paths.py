@@ -1,0 +1,37 @@
+"""The attention of a result is that of its own tokens, whatever its options were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from translucent_mt import Translator
+
+MODELS = Path(__file__).parents[2] / "models"
+TEXT = "My washing machine costs €1,250.50 👍 at K2. Save Changes"
+
+
+@pytest.fixture(scope="module")
+def translator() -> Iterator[Translator]:
+    with Translator.load(str(MODELS / "transformer-en-fr")) as translator:
+        yield translator
+
+
+@pytest.mark.parametrize("values", ["localize", "keep", "off"])
+def test_the_score_of_a_result_is_that_of_its_path(
+    translator: Translator, values: Literal["localize", "keep", "off"]
+) -> None:
+    for sentence in translator(TEXT, values=values).sentences:
+        found = sentence.attention
+        assert found.target == sentence.text
+        assert found.score == pytest.approx(sentence.score, abs=1e-4)
+        assert [token.id for token in found.rows] == [token.id for token in sentence.tokens]
+
+
+def test_after_a_glossary_the_text_is_scored(translator: Translator) -> None:
+    [first, *_] = translator(TEXT, glossary={"washing machine": "lave-linge"}).sentences
+    assert first.attention.target == first.text
+    assert "lave-linge" in first.text
