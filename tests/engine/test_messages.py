@@ -14,7 +14,7 @@ from service.engine.types import Hypothesis, ScoringResult, SearchOptions, Sente
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate
 
-VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"), strict=True)
+VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
 JOB = SentenceJob((3, 4, 2), SearchOptions(4, 0.6, 50, 1, 2), 12.5, None, WeightSelection((1, 0)), VALUES, True)
 RESULT = SentenceResult((Hypothesis((3, 2), (-0.1, -0.2), -0.15, "eos"),), 0.1, 0.2, 0.05, None, 0.3)
 FINISHED = SentenceFinished("model", 3, 2, 0.1, 0.2, -0.15, "length", -0.15, True)
