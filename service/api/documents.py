@@ -21,7 +21,7 @@ from service.api.state import Service
 from service.api.validation import parse
 from service.documents.jobs.job import Entries, Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
-from service.documents.jobs.runner import JobRunner
+from service.documents.jobs.runner import NO_ROOM, JobRunner
 from service.documents.jobs.store import StoreFull
 from service.documents.limits import check_file_size, limits_of
 from service.documents.registry import format_named, format_of
@@ -149,9 +149,7 @@ async def submit(jobs: JobRunner, job: Job, content: bytes, glossary: Entries | 
         ) from None
     except OSError as error:
         log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
-        raise ApiError(
-            "The server cannot keep documents at present; ask the operator.", status=503, code="jobs_unavailable"
-        ) from None
+        raise ApiError(NO_ROOM, status=503, code="jobs_unavailable", headers={"Retry-After": "30"}) from None
 
 
 async def find(jobs: JobRunner, job_id: str) -> Job | None:

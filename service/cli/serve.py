@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from typing import Annotated, Literal
 
 import typer
@@ -50,6 +52,8 @@ def serve(
     # Only serving needs the HTTP libraries; the other commands start faster without them.
     from service.server.main import serve_models
 
+    if taken := port_in_use(settings.host, settings.port):
+        fail(taken, FAILED)
     try:
         code = serve_models(settings)
     except EngineError as error:
@@ -59,3 +63,16 @@ def serve(
     except KeyFileError as error:
         fail(f"TRANSLUCENT_API_KEYS_FILE: {error}", WRONG)
     raise typer.Exit(code)
+
+
+def port_in_use(host: str, port: int) -> str | None:
+    """Return why nobody can listen at an address, before the models are loaded; None if it is free."""
+    try:
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind, protocol) as listener:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(address)
+    except OSError as error:
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be opened ({error.strerror})"
+        return f"Port {port} of {host} {reason}; choose another one with --port or TRANSLUCENT_PORT."
+    return None

@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from service.engine.lazy.memory import expected_bytes as expected_bytes
     from service.engine.lazy.memory import map_large_blocks as map_large_blocks
     from service.engine.lazy.memory import release_memory as release_memory
+    from service.engine.lazy.memory import trim_memory as trim_memory
     from service.engine.loader import EngineHost as EngineHost
     from service.engine.loader import EngineSettings as EngineSettings
     from service.engine.loader import LoadedWorker as LoadedWorker
@@ -176,6 +177,7 @@ _LOADED_LATER = {
     "place_among": ".model.device",
     "map_large_blocks": ".lazy.memory",
     "release_memory": ".lazy.memory",
+    "trim_memory": ".lazy.memory",
     "Worker": ".scheduling.worker",
     "WorkerSettings": ".scheduling.requests",
     "split_sentences": ".text.segmenter",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,6 +102,18 @@ def test_models_are_listed_and_broken_ones_named(tmp_path: Path) -> None:
     assert "notes" not in answer.stderr
     (tmp_path / "broken" / "manifest.json").unlink()
     assert "no model bundle in it" in run("models", "--models-dir", str(tmp_path)).stderr
+
+
+def test_a_port_that_is_taken_is_said_in_one_line_before_models_are_loaded(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = ["serve", "--port", str(port), "--models-dir", str(tmp_path)]
+        found = subprocess.run([sys.executable, "-m", "service", *command], capture_output=True, text=True)
+    assert found.returncode == 1
+    assert not found.stdout
+    assert [line for line in found.stderr.splitlines() if line] == [
+        f"translucent: Port {port} of 127.0.0.1 is in use; choose another one with --port or TRANSLUCENT_PORT."
+    ]
 
 
 def test_settings_are_printed_as_a_table() -> None:

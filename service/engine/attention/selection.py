@@ -62,11 +62,11 @@ def _check_scores(options: AttentionOptions) -> None:
         raise InvalidOption("Scores are those of subwords; with stage=scores, tokens must be subword, specials keep.")
 
 
-def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None) -> WeightLimit | None:
+def limit_for(options: AttentionOptions, spec: AttentionSpec, most: int | None, model: str) -> WeightLimit | None:
     """Return the limit of a view to `most` weights; None: there is no limit."""
     if most is None:
         return None
-    size = _size(options, spec, "")
+    size = _size(options, spec, model)
     maps = (size.layers if options.layer == "all" else 1) * (size.heads if options.head == "all" else 1)
     return WeightLimit("cross" if options.kind == "occlusion" else options.kind, maps, most)
 

@@ -73,6 +73,11 @@ def map_large_blocks() -> None:
 def release_memory() -> None:
     """Return freed memory to the system; without this the C library keeps half of a closed model."""
     gc.collect()
+    trim_memory()
+
+
+def trim_memory() -> None:
+    """Return freed memory of the C library to the system, without a look for cycles, during which nothing else runs."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
     if trim is not None:
         trim(0)

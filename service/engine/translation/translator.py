@@ -200,7 +200,7 @@ class Translator:
         search = complete(options.translation, pair.manifest.decoding)
         if options.trace:
             options = at_each_step(options, pair.manifest.attention)
-        limit = limit_for(options, pair.manifest.attention, most_weights)
+        limit = limit_for(options, pair.manifest.attention, most_weights, self.name)
         wanted = replace(select_weights(options, pair.manifest.attention, self.name), limit=limit)
         self._admit(deadline)
         forcing = Forcing(pair, search, deadline, wanted)

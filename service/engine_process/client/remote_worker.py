@@ -113,6 +113,11 @@ class RemoteWorker:
         return self._status.heartbeat
 
     @property
+    def reported(self) -> float:
+        """Return the time of the last report about it, on the monotonic clock."""
+        return self._reported
+
+    @property
     def queue_status(self) -> QueueStatus:
         """Return the state of the queue, as last reported."""
         return self._status.queue_status

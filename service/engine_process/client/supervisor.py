@@ -46,6 +46,7 @@ STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
 CHECK_SECONDS = 0.5  # between two checks of the workers
 NO_WORKER = -1  # the number of a call to the process itself
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
+SILENT_SECONDS = 5.0  # without a report: a thread of the process that does nothing else sends four a second
 log = get_logger(__name__)
 
 
@@ -257,9 +258,12 @@ class EngineProcess:
         """Restart failed models, and end the process if one hangs."""
         self._restart_models(now)
         # After a pause of the whole machine, every model gets the time to recover.
-        stalled = self._stalled_worker(now) if now - self._checked < STALLED_SECONDS / 2 else None
-        self._checked = now
-        if stalled is None:
+        paused, self._checked = now - self._checked >= SILENT_SECONDS / 2, now
+        stalled = None if paused else self._stalled_worker(now)
+        if not paused and not self.has_unread and self._is_silent(now):
+            log.error("an engine process gives no sign of life; it is stopped", process=self.process_id)
+            self._connection.kill()
+        elif stalled is None:
             self._stalled_since = None
         elif self._stalled_since is None:
             self._stalled_since = now
@@ -352,6 +356,11 @@ class EngineProcess:
         with self._changed:
             self._forget(worker.number)
         worker.give_up()
+
+    def _is_silent(self, now: float) -> bool:
+        """Return whether the process has sent no report about any of its working models for too long."""
+        reported = [worker.reported for worker in list(self._workers.values()) if worker.alive]
+        return bool(reported) and now - max(reported) >= SILENT_SECONDS
 
     def _stalled_worker(self, now: float) -> RemoteWorker | None:
         """Return a working worker without a heartbeat for too long."""

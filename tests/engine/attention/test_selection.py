@@ -71,8 +71,10 @@ def test_what_the_model_does_not_have_is_refused_before_anything_runs(options: d
 
 def test_more_weights_than_one_answer_may_have_are_refused() -> None:
     every = AttentionOptions(kind="encoder", layer="all", head="all")
-    check_size(limit_for(every, SPEC, 800), 10, 20)
-    check_size(limit_for(every, SPEC, None), 1000, 20)
+    check_size(limit_for(every, SPEC, 800, "m"), 10, 20)
+    check_size(limit_for(every, SPEC, None, "m"), 1000, 20)
     with pytest.raises(TooManyWeights, match=r"968 attention weights \(8 times 11 by 11\); at most 800"):
-        check_size(limit_for(every, SPEC, 800), 11, 20)
-    check_size(limit_for(AttentionOptions(), SPEC, 800), 20, 40)
+        check_size(limit_for(every, SPEC, 800, "m"), 11, 20)
+    with pytest.raises(InvalidOption, match="bahdanau has no decoder self-attention"):
+        limit_for(AttentionOptions(kind="decoder"), SPEC, 800, "bahdanau")
+    check_size(limit_for(AttentionOptions(), SPEC, 800, "m"), 20, 40)
