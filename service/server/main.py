@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import resource
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ log = get_logger(__name__)
 DESCRIPTORS = 65_536
 MEBIBYTE = 2**20
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+LEAST_DRIVER = 580  # of CUDA 13, which the wheels of ONNX Runtime need
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
@@ -85,6 +87,8 @@ def serve_models(settings: Settings) -> int:
     decided = settings.engine_processes == "auto"
     settings = with_engine_processes(settings)
     metrics = Metrics()
+    if expects_gpu(settings) and NVIDIA_DRIVER.exists() and (warning := driver_warning(NVIDIA_DRIVER.read_text())):
+        log.warning(warning)
     tracing = start_tracing(settings)
     with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
         metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
@@ -107,6 +111,14 @@ def with_engine_processes(settings: Settings) -> Settings:
         return settings
     processes = default_engine_processes("cuda" if expects_gpu(settings) else "cpu", own_cores())
     return settings.model_copy(update={"engine_processes": processes})
+
+
+def driver_warning(version: str) -> str | None:
+    """Return what is wrong with the NVIDIA driver of a machine, by the text of its version file; None if nothing is."""
+    found = re.search(r"\b(\d{3,})\.\d+", version)
+    if found is None or int(found[1]) >= LEAST_DRIVER:
+        return None
+    return f"The NVIDIA driver {found[0]} is too old: models run on a GPU with driver {LEAST_DRIVER} or newer."
 
 
 def expects_gpu(settings: Settings) -> bool:

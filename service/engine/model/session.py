@@ -67,6 +67,7 @@ def open_session(
         options.add_session_config_entry("session.disable_prepacking", "1")
     providers: list[Any] = [CPU]
     if placement.device == "cuda":
+        check_kernels(graph, placement, name)
         load_cuda_libraries()
         limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
         providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
@@ -80,6 +81,16 @@ def open_session(
         raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
     check_provider(session.get_providers(), placement, name)
     return session
+
+
+def check_kernels(graph: Path | bytes, placement: Placement, name: str) -> None:
+    """Raise DeviceUnavailable for a graph whose attention CUDA would leave to the CPU, its cache copied each step."""
+    content = graph if isinstance(graph, bytes) else graph.read_bytes() if placement.precision == "fp32" else b""
+    if placement.precision == "fp32" and b"GroupQueryAttention" in content:
+        raise DeviceUnavailable(
+            f"{name}: CUDA has no float32 GroupQueryAttention, so its decoder would run on the CPU; export or import "
+            "the model in fp16, or set device=cpu."
+        )
 
 
 @functools.cache

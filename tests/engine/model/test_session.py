@@ -112,3 +112,12 @@ def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
     load_cuda_libraries.cache_clear()
     assert loaded == [""]
     assert capsys.readouterr().out == ""
+
+
+def test_a_decoder_that_cuda_would_leave_to_the_cpu_is_refused(tmp_path: Path) -> None:
+    graph = tmp_path / "decoder.fp32.onnx"
+    graph.write_bytes(b"... GroupQueryAttention ...")
+    on_gpu = Placement("cuda", CUDA, "fp32", FP32)
+    for given in (graph, graph.read_bytes()):
+        with pytest.raises(DeviceUnavailable, match=r"no float32 GroupQueryAttention.*fp16, or set device=cpu\.$"):
+            open_session(given, on_gpu, ModelSettings("cuda"))
