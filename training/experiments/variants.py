@@ -28,26 +28,11 @@ class Variant:
     recipe: Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One key with its values, from ``--vary network.score=additive,dot``."""
+def parse_axis(text: str) -> list[str]:
+    """Return the overrides that ``KEY=VALUE,VALUE`` stands for; a value may be a YAML flow mapping.
 
-    key: str
-    values: tuple[Any, ...]
-
-    def overrides(self) -> list[str]:
-        """Return an override of the key for each value."""
-        return [f"{self.key}={_as_text(value)}" for value in self.values]
-
-
-def _as_text(value: Any) -> str:
-    """Return YAML for a value, without quotes where they are not needed."""
-    plain = isinstance(value, str) and yaml.safe_load(value) == value
-    return str(value) if plain else json.dumps(value)
-
-
-def parse_axis(text: str) -> Axis:
-    """Return the key and the values of ``KEY=VALUE,VALUE``; a value may be a YAML flow mapping. Raises RecipeError."""
+    Raises RecipeError.
+    """
     key, separator, values = text.partition("=")
     try:
         parsed = yaml.safe_load(f"[{values}]")
@@ -56,14 +41,13 @@ def parse_axis(text: str) -> Axis:
     # In YAML 1.1, `off` and `no` are booleans, but `none` is a string and `null` is no value.
     if not separator or not key or not parsed:
         raise RecipeError(f"--vary {text!r} must look like network.score=additive,dot")
-    return Axis(key, tuple(parsed))
+    plain = (isinstance(value, str) and yaml.safe_load(value) == value for value in parsed)  # needs no quotes
+    return [f"{key}={value if bare else json.dumps(value)}" for value, bare in zip(parsed, plain, strict=True)]
 
 
-def combinations(axes: Sequence[Axis], each: bool) -> list[list[str]]:
+def combinations(axes: Sequence[Sequence[str]], each: bool) -> list[list[str]]:
     """Return the overrides of every variant: all combinations or, with ``each``, every axis alone."""
-    if not each:
-        return [list(chosen) for chosen in itertools.product(*(axis.overrides() for axis in axes))]
-    return [[override] for axis in axes for override in axis.overrides()]
+    return [[override] for axis in axes for override in axis] if each else list(map(list, itertools.product(*axes)))
 
 
 def make_variants(
@@ -82,7 +66,7 @@ def make_variants(
         try:
             recipe = load_recipe(path, overrides)
         except RecipeError as error:
-            refused.append(f"left out: {', '.join(overrides)}: {_last_line(error)}")
+            refused.append(f"left out: {', '.join(overrides)}: {str(error).splitlines()[-1].strip()}")
             continue
         name = variant_name(base, recipe, overrides)
         for seed in range(recipe.seed, recipe.seed + seeds):
@@ -98,10 +82,6 @@ def _short(name: str) -> str:
     if len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 9].rstrip('-')}-{hash_of(name.encode())[:8]}"
-
-
-def _last_line(error: RecipeError) -> str:
-    return str(error).splitlines()[-1].strip()
 
 
 def variant_name(base: Recipe, recipe: Recipe, overrides: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,11 @@ from training.sentence.loss import overlap
 from training.sentence.network import SentenceNetwork
 
 Floats = npt.NDArray[np.float32]
+TOGETHER = 256
+"""Sentences of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """The network's outputs for S sentences, in their order."""
 
     embeddings: Floats
@@ -37,21 +38,17 @@ def encode(network: SentenceNetwork, tokenizer: Tokenizer, texts: Sequence[str],
     """Run the network over texts, in batches of similar length."""
     rows = encode_texts(tokenizer, texts, max_tokens)
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
-    parts: list[tuple[Floats, ...]] = []
-    network.eval()
-    device = next(network.parameters()).device
+    parts: list[Encoded] = []
+    device = next(network.eval().parameters()).device
     with torch.inference_mode():
-        for chunk in _chunks(order, 256):
-            ids, lengths = padded([rows[i] for i in chunk])
+        for start in range(0, len(order), TOGETHER):
+            ids, lengths = padded([rows[i] for i in order[start : start + TOGETHER]])
             output = network(ids.to(device), lengths.to(device))
-            fields = (
-                output.embedding, output.languages.argmax(-1), output.domains.argmax(-1), overlap(output.attention),
-                hop_cosines(output.attention),
-            )  # fmt: skip
-            parts.append(tuple(field.cpu().numpy() for field in fields))
+            likeliest = output.languages.argmax(-1), output.domains.argmax(-1)
+            of_hops = overlap(output.attention), hop_cosines(output.attention)
+            parts.append(Encoded(*(each.cpu().numpy() for each in (output.embedding, *likeliest, *of_hops))))
     back = np.argsort(np.array(order))
-    joined = [np.concatenate([part[field] for part in parts])[back] for field in range(5)]
-    return Encoded(joined[0], joined[1].astype(np.int64), joined[2].astype(np.int64), joined[3], joined[4])
+    return Encoded(*(np.concatenate(arrays)[back] for arrays in zip(*parts, strict=True)))
 
 
 def hop_cosines(attention: torch.Tensor) -> torch.Tensor:
@@ -89,14 +86,12 @@ def held_out_measures(
         one, other = firsts.embeddings[rows], seconds.embeddings[rows]
         result[f"{both[0]}-{both[1]}"] = top1(one, other)
         result[f"{both[1]}-{both[0]}"] = top1(other, one)
-    wanted_languages = [languages.index(p.first_language) for p in pairs] + [
-        languages.index(p.second_language) for p in pairs
-    ]
-    wanted_domains = [domains.index(p.domain) for p in pairs] * 2
-    result["language"] = float((np.concatenate([firsts.languages, seconds.languages]) == wanted_languages).mean())
-    result["domain"] = float((np.concatenate([firsts.domains, seconds.domains]) == wanted_domains).mean())
-    result["overlap"] = float(np.concatenate([firsts.overlaps, seconds.overlaps]).mean())
-    result["hop cosine"] = float(np.concatenate([firsts.cosines, seconds.cosines]).mean())
+    both_sides = Encoded(*(np.concatenate(arrays) for arrays in zip(*[firsts, seconds], strict=True)))
+    spoken = [pair.first_language for pair in pairs] + [pair.second_language for pair in pairs]
+    result["language"] = float((both_sides.languages == [languages.index(each) for each in spoken]).mean())
+    result["domain"] = float((both_sides.domains == [domains.index(pair.domain) for pair in pairs] * 2).mean())
+    result["overlap"] = float(both_sides.overlaps.mean())
+    result["hop cosine"] = float(both_sides.cosines.mean())
     return result
 
 
@@ -113,8 +108,3 @@ def distinct(pairs: Sequence[HeldOut], languages: tuple[str, str]) -> list[int]:
         seconds.add(second)
         rows.append(row)
     return rows
-
-
-def _chunks(items: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
