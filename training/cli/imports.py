@@ -14,7 +14,7 @@ from training.data.reading import read_pairs
 from training.export.card import check_table
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions, import_bundle
-from training.imports.check import Checked, compare, write_verdict
+from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused, non_commercial
 from training.imports.hub import fetch_model
@@ -192,7 +192,7 @@ def check(
     files = OriginalFiles(source, revision, spm, target_spm, target)
     with open_original(manifest, files) as (model, original):
         figures = compare(bundle, model, original, texts, wanted)
-        write_verdict(bundle, original, figures, Checked(model.targets[0].language, len(texts)))
+        write_verdict(bundle, original.name, model.targets[0].language, len(texts), figures)
     typer.echo(check_table([figure.document() for figure in figures]))
     if "fp32" not in manifest.graphs:
         typer.echo(f"{bundle} has no float graphs: import it with --fp32 or --faithful to compare them, too")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,8 @@ LIMITS: dict[Precision, Limits] = {"int8": Limits(0.1, 0.05, 80), "fp32": Limits
 """Of the precisions that run on a CPU."""
 LOST_BLEU = 0.3
 """The most BLEU that a bundle may lose against references."""
+_TIE = 1e-4
+"""Scores that differ less are equal: the last digits depend on the order of additions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +100,6 @@ class Original(Protocol):
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return the scores of a translation; the target ends with its end token."""
-
-
-class Checked(NamedTuple):
-    """What was compared."""
-
-    target: str
-    sentences: int
-
-
-class Compared(NamedTuple):
-    """The sentences of a comparison."""
-
-    texts: Sequence[str]
-    originals: Sequence[str]
-    """The original's translations, one a text."""
-    references: Sequence[str] | None
 
 
 def towards(model: ImportedModel, target: str | None) -> ImportedModel:
@@ -144,149 +130,136 @@ def compare(
         raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
     if references is not None and len(references) != len(texts):
         raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
-    compared = Compared(texts, original.translate(texts, model.decoding), references)
-    figures = [Figure("texts with the same source tokens", _same_tokens(model, original, texts), at_least=0.99)]
+    comparison = _Comparison(bundle, model, original, texts, original.translate(texts, model.decoding), references)
+    figures = [Figure("texts with the same source tokens", comparison.same_tokens(), at_least=0.99)]
     if references is not None:
-        figures.append(Figure("BLEU of the original", _bleu(compared.originals, references)))
-    graphs = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
+        figures.append(Figure("BLEU of the original", _bleu(comparison.originals, references)))
     for precision in LIMITS:
-        if precision in graphs:
-            figures += _scores(_ForcedGraph(bundle, model, precision), original, compared)
-            figures += _translations(bundle, model, original, compared, precision)
+        if precision in comparison.graphs:
+            figures += [*comparison.scores(precision), *comparison.translations(precision)]
     return figures
 
 
-def _same_tokens(model: ImportedModel, original: Original, texts: Sequence[str]) -> float:
-    """Return the share of texts with the same tokens in both."""
-    rows, same = model.rows[0], 0
-    for text in texts:
-        ids = model.source.tokenizer.encode(text, add_special_tokens=False).ids
-        same += [int(rows[number]) for number in ids] == list(original.encode(text))
-    return same / len(texts)
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """A bundle, its original and the sentences that they are compared over."""
+
+    bundle: Path
+    model: ImportedModel
+    original: Original
+    texts: Sequence[str]
+    originals: Sequence[str]
+    """The original's translations, one a text."""
+    references: Sequence[str] | None
+
+    @property
+    def graphs(self) -> dict[str, dict[str, str]]:
+        """Return the manifest's graphs by precision."""
+        graphs: dict[str, dict[str, str]] = json.loads((self.bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
+        return graphs
+
+    def same_tokens(self) -> float:
+        """Return the share of texts with the same tokens in both."""
+        encode, rows = self.model.source.tokenizer.encode, self.model.rows[0]
+        return _share(
+            [int(rows[number]) for number in encode(text, add_special_tokens=False).ids] == self.original.encode(text)
+            for text in self.texts
+        )
+
+    def scores(self, precision: Precision) -> Iterator[Figure]:
+        """Compare scores and attention of translations that the original made."""
+        session = open_session(self.bundle / self.graphs[precision]["forced"])
+        logprobs, variations, aligning, head = [], [], [], self.model.alignment
+        for text, translation in zip(self.texts, self.originals, strict=True):
+            sides = self._ids(text, translation)
+            if sides is None:
+                continue
+            feeds = {name: np.array([ids]) for name, ids in zip(("source", "target"), sides, strict=True)}
+            lengths = {f"{name}_lengths": np.array([ids.shape[1]]) for name, ids in feeds.items()}
+            found, wanted = run(session, feeds | lengths), self._score(sides)
+            logprobs.append(np.abs(found["logprobs"][0] - wanted.logprobs))
+            if wanted.attention is not None:
+                difference = np.abs(found["cross_attention"][0] - wanted.attention)
+                variations.append(0.5 * difference.sum(-1).mean())
+                aligning.append(difference[head.layer, head.head].max())
+        limits = LIMITS[precision]
+        mean = float(np.concatenate(logprobs).mean())
+        yield Figure("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
+        if variations:
+            mean = float(np.mean(variations))
+            yield Figure("cross-attention: total variation", mean, precision, at_most=limits.attention)
+            median = float(np.median(aligning))
+            yield Figure("aligning head: largest difference of a sentence, median", median, precision)
+
+    def translations(self, precision: Precision) -> Iterator[Figure]:
+        """Compare the translations, without our rules for numbers and other values, and as served by default."""
+        limits, theirs = LIMITS[precision], self.originals
+        ours, served = (self._translated(precision, values) for values in ("off", "localize"))
+        equal = [_share(one == other for one, other in zip(found, theirs, strict=True)) for found in (ours, served)]
+        yield Figure("equal translations, values=off", equal[0], precision, at_least=limits.equal)
+        lower = _share(self._is_lower(*row) for row in zip(self.texts, ours, theirs, strict=True))
+        yield Figure("… lower score than the original's own", lower, precision, at_most=limits.lower)
+        yield Figure("equal translations, as served by default", equal[1], precision)
+        yield Figure("BLEU against the original's, values=off", _bleu(ours, theirs), precision, at_least=limits.bleu)
+        chrf = float(sacrebleu.corpus_chrf(list(ours), [list(theirs)]).score)
+        yield Figure("chrF against the original's, values=off", chrf, precision)
+        if self.references is not None:
+            scores = [_bleu(found, self.references) for found in (theirs, ours, served)]
+            yield Figure("BLEU, values=off", scores[1], precision)
+            yield Figure("BLEU, as served by default", scores[2], precision)
+            yield Figure("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
+
+    def _ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
+        """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
+        model = self.model
+        source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
+        source += [EOS] * model.source_end
+        target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
+        return None if max(len(source), len(target)) > model.max_tokens else (source, target)
+
+    def _score(self, sides: tuple[list[int], list[int]]) -> Scored:
+        """Return the original's scores of a translation in our ids."""
+        source, target = ([int(row) for row in rows[ids]] for rows, ids in zip(self.model.rows, sides, strict=True))
+        return self.original.score(source, target)
+
+    def _is_lower(self, text: str, ours: str, theirs: str) -> bool:
+        """Return whether the original gives our translation a lower score, with its length penalty, than its own."""
+        sides = self._ids(text, ours), self._ids(text, theirs)
+        if ours == theirs or sides[0] is None or sides[1] is None:
+            return False
+        penalty = self.model.decoding.length_penalty
+        scores = [self._score(side).logprobs.sum() / len(side[1]) ** penalty for side in (sides[0], sides[1])]
+        return bool(scores[1] - scores[0] >= _TIE)
+
+    def _translated(self, precision: Precision, values: str) -> list[str]:
+        """Return the service's translations with the bundle's own search settings, one for each text."""
+        languages = self.model.source_languages[0], self.model.targets[0].language
+        command = [sys.executable, "-m", SERVICE, "translate", "--model", str(self.bundle), "--no-split-sentences"]
+        command += ["--values", values, "--precision", precision, "--device", "cpu"]
+        command += ["--from", languages[0], "--to", languages[1], "--input", "-", "--output", "-"]
+        text = "\n".join(self.texts) + "\n"
+        found = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if found.returncode:
+            reason = found.stderr.strip().splitlines()[-1]
+            raise ImportRefused(f"{self.bundle}: the service cannot translate with it: {reason}")
+        return found.stdout.removesuffix("\n").split("\n")
 
 
 def _bleu(translations: Sequence[str], references: Sequence[str]) -> float:
     return float(sacrebleu.corpus_bleu(list(translations), [list(references)]).score)
 
 
-def _ids(model: ImportedModel, text: str, translation: str) -> tuple[list[int], list[int]] | None:
-    """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
-    source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
-    source += [EOS] * model.source_end
-    target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
-    return None if max(len(source), len(target)) > model.max_tokens else (source, target)
-
-
-def _score(model: ImportedModel, original: Original, sides: tuple[list[int], list[int]]) -> Scored:
-    """Return the original's scores of a translation in our ids."""
-    return original.score(*([int(row) for row in rows[ids]] for rows, ids in zip(model.rows, sides, strict=True)))
-
-
-class _ForcedGraph:
-    """The bundle's own scoring of given translations."""
-
-    def __init__(self, bundle: Path, model: ImportedModel, precision: Precision) -> None:
-        graphs = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
-        self._session = open_session(bundle / graphs[precision]["forced"])
-        self.model, self.precision = model, precision
-
-    def run(self, source: Ids, target: Ids) -> Scored:
-        """Return the scores of a translation."""
-        sides = {"source": source, "target": target}
-        feeds = {name: np.array([ids]) for name, ids in sides.items()}
-        found = run(self._session, feeds | {f"{name}_lengths": np.array([len(ids)]) for name, ids in sides.items()})
-        return Scored(found["logprobs"][0], found["cross_attention"][0])
-
-
-def _scores(forced: _ForcedGraph, original: Original, compared: Compared) -> Iterator[Figure]:
-    """Compare scores and attention of translations that the original made."""
-    model, precision, logprobs, variations, aligning = forced.model, forced.precision, [], [], []
-    for text, translation in zip(compared.texts, compared.originals, strict=True):
-        sides = _ids(model, text, translation)
-        if sides is None:
-            continue
-        found, wanted = forced.run(*sides), _score(model, original, sides)
-        logprobs.append(np.abs(found.logprobs - wanted.logprobs))
-        if wanted.attention is not None and found.attention is not None:
-            difference = np.abs(found.attention - wanted.attention)
-            variations.append(0.5 * difference.sum(-1).mean())
-            aligning.append(difference[model.alignment.layer, model.alignment.head].max())
-    limits = LIMITS[precision]
-    mean = float(np.concatenate(logprobs).mean())
-    yield Figure("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
-    if variations:
-        mean = float(np.mean(variations))
-        yield Figure("cross-attention: total variation", mean, precision, at_most=limits.attention)
-        median = float(np.median(aligning))
-        yield Figure("aligning head: largest difference of a sentence, median", median, precision)
-
-
-def _translations(
-    bundle: Path, model: ImportedModel, original: Original, compared: Compared, precision: Precision
-) -> Iterator[Figure]:
-    """Compare the translations of the two, without our rules for numbers and other values, and as served by default."""
-    limits, theirs = LIMITS[precision], compared.originals
-    ours = translate_as_served(bundle, compared.texts, model, precision, "off")
-    served = translate_as_served(bundle, compared.texts, model, precision)
-    equal = [_share(one == other for one, other in zip(found, theirs, strict=True)) for found in (ours, served)]
-    yield Figure("equal translations, values=off", equal[0], precision, at_least=limits.equal)
-    lower = _share(_is_lower(model, original, *row) for row in zip(compared.texts, ours, theirs, strict=True))
-    yield Figure("… lower score than the original's own", lower, precision, at_most=limits.lower)
-    yield Figure("equal translations, as served by default", equal[1], precision)
-    yield Figure("BLEU against the original's, values=off", _bleu(ours, theirs), precision, at_least=limits.bleu)
-    chrf = float(sacrebleu.corpus_chrf(list(ours), [list(theirs)]).score)
-    yield Figure("chrF against the original's, values=off", chrf, precision)
-    if compared.references is not None:
-        scores = [_bleu(found, compared.references) for found in (theirs, ours, served)]
-        yield Figure("BLEU, values=off", scores[1], precision)
-        yield Figure("BLEU, as served by default", scores[2], precision)
-        yield Figure("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
-
-
-def _share(found: Iterator[bool]) -> float:
+def _share(found: Iterable[bool]) -> float:
     return float(np.mean(list(found)))
 
 
-_TIE = 1e-4
-"""Scores that differ less are equal: the last digits depend on the order of additions."""
-
-
-def _is_lower(model: ImportedModel, original: Original, text: str, ours: str, theirs: str) -> bool:
-    """Return whether the original gives our translation a lower score, with its length penalty, than its own."""
-    sides = _ids(model, text, ours), _ids(model, text, theirs)
-    if ours == theirs or sides[0] is None or sides[1] is None:
-        return False
-    scores = [
-        _score(model, original, side).logprobs.sum() / len(side[1]) ** model.decoding.length_penalty
-        for side in (sides[0], sides[1])
-    ]
-    return bool(scores[1] - scores[0] >= _TIE)
-
-
-def translate_as_served(
-    bundle: Path,
-    texts: Sequence[str],
-    model: ImportedModel,
-    precision: Precision,
-    values: Literal["localize", "off"] = "localize",
-) -> list[str]:
-    """Return the service's translations with the bundle's own search settings, one for each text."""
-    command = [sys.executable, "-m", SERVICE, "translate", "--model", str(bundle), "--no-split-sentences"]
-    command += ["--values", values, "--precision", precision, "--device", "cpu"]
-    command += ["--from", model.source_languages[0], "--to", model.targets[0].language, "--input", "-", "--output", "-"]
-    found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
-    if found.returncode:
-        raise ImportRefused(f"{bundle}: the service cannot translate with it: {found.stderr.strip().splitlines()[-1]}")
-    return found.stdout.removesuffix("\n").split("\n")
-
-
-def write_verdict(bundle: Path, original: Original, figures: Sequence[Figure], checked: Checked) -> None:
+def write_verdict(bundle: Path, name: str, target: str, sentences: int, figures: Sequence[Figure]) -> None:
     """Write the comparison into the bundle's card: ``card.imported.checked`` of its manifest, and its README."""
     document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["card"]["imported"]["checked"] = {
-        "with": original.name,
-        "target": checked.target,
-        "sentences": checked.sentences,
+        "with": name,
+        "target": target,
+        "sentences": sentences,
         "passed": all(figure.passed for figure in figures),
         "figures": [figure.document() for figure in figures],
     }
