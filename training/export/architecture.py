@@ -39,11 +39,6 @@ def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> 
     return parameters
 
 
-def state_of(config: NetworkConfig, parameters: Parameters) -> StateArrays:
-    """Return the inverse of ``parameters_of``: arrays under the network's own names."""
-    return layout_of(config).state(parameters)
-
-
 def attention_sizes(config: NetworkConfig) -> dict[str, dict[str, int] | None]:
     """Return the layers and heads of each kind of attention that the forced graph returns."""
     if isinstance(config, TransformerConfig):

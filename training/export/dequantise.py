@@ -15,11 +15,13 @@ from onnx import TensorProto, helper
 from torch import Tensor
 
 from service.bundle.manifest import MANIFEST_NAME
-from training.export.architecture import NetworkConfig, state_of
-from training.export.parameters import OUTPUT_BIAS, POSITIONS, Matrix, Parameters
+from training.export.architecture import NetworkConfig
+from training.export.layouts import layout_of
+from training.export.parameters import OUTPUT_BIAS, Matrix, Parameters
 from training.recipe import Recipe, parse_recipe, transformer_config
 
 Arrays = dict[str, npt.NDArray[Any]]
+_ONE = np.ones(1, np.float32)
 
 
 class BundleReadError(ValueError):
@@ -61,10 +63,19 @@ def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
 
     The output biases of tokens that are never produced become zero. Raises BundleReadError.
     """
-    network = read_network(folder)
-    manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
-    precision = "int8" if "int8" in manifest["graphs"] else next(iter(manifest["graphs"]))
-    state = state_of(network, _parameters(_stored_arrays(folder / manifest["graphs"][precision]["forced"])))
+    layout = layout_of(read_network(folder))
+    graphs = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))["graphs"]
+    arrays = _stored_arrays(folder / graphs["int8" if "int8" in graphs else next(iter(graphs))]["forced"])
+    parameters = Parameters()
+    for name in layout.matrices:
+        weight = arrays[f"{name}.weight"] * arrays.get(f"{name}.scale", _ONE)
+        weight = weight * arrays.get(f"{name}.rows", _ONE)[:, None]
+        parameters.matrices[name] = Matrix(weight.astype(np.float32), arrays.get(f"{name}.bias"))
+    for name in set(layout.tables.values()):
+        table = arrays[f"{name}.weight"] * arrays.get(f"{name}.scale", _ONE)[:, None]
+        parameters.tables[name] = table.astype(np.float32)
+    parameters.vectors = {name: arrays[name] for name in (*layout.vectors, OUTPUT_BIAS)}
+    state = layout.state(parameters)
     return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}
 
 
@@ -89,30 +100,3 @@ def _stored_arrays(path: Path) -> Arrays:
 
 def _read(file: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> npt.NDArray[Any]:
     return np.fromfile(file, dtype, int(np.prod(shape)), offset=offset).reshape(shape)
-
-
-def _parameters(arrays: Arrays) -> Parameters:
-    """Return matrices, tables and vectors in their layout before quantisation."""
-    result = Parameters()
-    for name in arrays:
-        stem, _, part = name.rpartition(".")
-        if part != "weight" or stem.endswith("norm"):
-            continue
-        weight, scale = arrays[name].astype(np.float32), arrays.get(f"{stem}.scale")
-        if _is_table(stem):
-            result.tables[stem] = weight if scale is None else weight * scale[:, None]
-            continue
-        if scale is not None:
-            weight = weight * scale
-        if f"{stem}.rows" in arrays:
-            weight = weight * arrays[f"{stem}.rows"][:, None]
-        result.matrices[stem] = Matrix(weight, arrays.get(f"{stem}.bias"))
-    for name, array in arrays.items():
-        if name == OUTPUT_BIAS or ".norm." in name or "_norm." in name or name.endswith(".energy"):
-            result.vectors[name] = array
-    result.vectors.pop(POSITIONS, None)
-    return result
-
-
-def _is_table(stem: str) -> bool:
-    return stem.endswith("embedding") or stem == "output"
