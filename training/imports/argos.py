@@ -114,19 +114,9 @@ def _unpack(path: Path, target: Path) -> None:
                     raise ImportRefused(f"{path}: {entry.filename} has more than {_LARGEST >> 20} MB unpacked")
                 (target / inside).parent.mkdir(exist_ok=True)
                 with archive.open(entry) as packed, (target / inside).open("wb") as file:
-                    _copy(packed, file, path, entry)
+                    shutil.copyfileobj(packed, file)  # never more than the header's size
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise ImportRefused(f"{path}: it is no zip archive that can be read, or it is cut off ({error})") from error
-
-
-def _copy(packed: Any, file: Any, path: Path, entry: zipfile.ZipInfo) -> None:
-    """Copy an entry; the size in its header cannot be trusted."""
-    left = entry.file_size
-    while data := packed.read(1 << 20):
-        left -= len(data)
-        if left < 0:
-            raise ImportRefused(f"{path}: {entry.filename} is larger than the archive says")
-        file.write(data)
 
 
 def _metadata(folder: Path, path: Path) -> dict[str, Any]:
