@@ -9,7 +9,7 @@ import { dark } from "./theme.js";
 // As many hypotheses as the server keeps: one more than alternatives are wanted, at least. Asked for by name, so that
 // the attention shown is that of the translation shown.
 export const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
-const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, alternatives() + 1));
+const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, Math.min(alternatives() + 1, 8)));
 export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty), glossary: glossary() });
 
 export function fieldsOfSentence() {
