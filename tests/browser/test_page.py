@@ -226,7 +226,9 @@ def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str)
     assert {body["beam_size"] for name, body in bodies if name == "attention"} == {"1"}
 
 
-@pytest.mark.parametrize(("beam", "alternatives", "asked"), [("2", "7", 8), ("1", "0", 1), ("6", "3", 6), ("4", "50", 8)])
+@pytest.mark.parametrize(
+    ("beam", "alternatives", "asked"), [("2", "7", 8), ("1", "0", 1), ("6", "3", 6), ("4", "50", 8)]
+)
 def test_attention_is_asked_for_with_the_search_of_the_translation(
     page: Page, url: str, beam: str, alternatives: str, asked: int
 ) -> None:
