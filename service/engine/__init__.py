@@ -106,7 +106,6 @@ from service.engine.types import StreamedPivot as StreamedPivot
 from service.engine.types import StreamedSentence as StreamedSentence
 from service.engine.types import StreamedToken as StreamedToken
 from service.engine.types import StreamEvent as StreamEvent
-from service.engine.types import TargetPath as TargetPath
 from service.engine.types import Token as Token
 from service.engine.types import TokenListener as TokenListener
 from service.engine.types import TracedHypothesis as TracedHypothesis

@@ -38,6 +38,8 @@ DEPENDENT = (
     "two maps side by side",
     "cell explains one weight",  # goes with one stage and format
     "view=steps",  # goes with one format, kind and tokens
+    "source_ids belong to target_ids",
+    "target_ids are tokens of one model",  # go with views of one map
     "glossary must be the name",  # in a form, an object or a list is JSON in a string
     "one model translates this pair",  # leg, which only pairs with two models have
     "source=auto is only supported by /translate",  # source=auto elsewhere than at /translate
