@@ -23,7 +23,7 @@ from service.documents.translating import Translated, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
 _PATH = re.compile(r"\.{0,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]")
-_FILE_NAME = re.compile(r"[^\s@:]*\w\.[A-Za-z][A-Za-z0-9]{1,4}|\S*\w\.markdown", re.IGNORECASE)
+_FILE_NAME = re.compile(r"[^\s@:]{0,250}\w\.(?:[A-Za-z][A-Za-z0-9]{1,4}|markdown)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class OptionNames(NamedTuple):
     model: str = "--model"
 
 
-_HUB_NAME = re.compile(r"[\w-]+/[\w.-]+", re.ASCII)
+_HUB_NAME = re.compile(r"[\w-]{1,96}/[\w.-]{1,96}", re.ASCII)
 COMMAND_LINE = OptionNames()
 
 

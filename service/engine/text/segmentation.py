@@ -16,6 +16,7 @@ from service.engine.text.short_strings import ShortString, may_be_short, short_s
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.terms import Glossary, with_terms
 from service.engine.values.value import Kind, Value, shifted
@@ -118,7 +119,10 @@ def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: Segmentation
 
 
 def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:
-    values = () if segmentation.values is None else find_values(text, segmentation.values)
+    rules = segmentation.values
+    values: Sequence[Value] = ()
+    if rules is not None:
+        values = with_terms(find_values(text, rules), tuple(find_places(text, rules.source, rules.target)))
     if segmentation.glossary is not None:
         return with_terms(values, segmentation.glossary.find(text, segmentation.language))
     return values
@@ -217,7 +221,7 @@ def _wrapped(
 
 def _has_words(sentence: str, values: Sequence[Value]) -> bool:
     """Return whether there is anything to translate: a term, or a letter outside of values."""
-    if any(value.kind in (Kind.TERM, Kind.SPOKEN_TIME) for value in values):
+    if any(value.kind in (Kind.TERM, Kind.SPOKEN_TIME, Kind.PLACE) for value in values):
         return True
     position = 0
     for value in values:

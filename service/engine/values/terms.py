@@ -166,13 +166,14 @@ _BASES: dict[str, Callable[[str], str]] = {
 
 
 def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values and terms in order: a term wins over numbers within it, every other value over a term."""
+    """Return values and terms in order: a term wins over numbers and places in it, other values over a term."""
     if not terms:
         return tuple(values)
     kept: list[Value] = []
     for term in terms:
         inner = [value for value in values if value.start < term.end and term.start < value.end]
-        if all(value.kind is Kind.NUMBER and term.start <= value.start and value.end <= term.end for value in inner):
+        weaker = (value.kind in (Kind.NUMBER, Kind.PLACE) for value in inner)
+        if all(weaker) and all(term.start <= value.start and value.end <= term.end for value in inner):
             kept.append(term)
             values = [value for value in values if value not in inner]
     return tuple(sorted([*values, *kept], key=lambda value: value.start))

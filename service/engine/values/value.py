@@ -23,6 +23,7 @@ class Kind(StrEnum):
     MENTION = "mention"
     EMOJI = "emoji"
     MARKED = "marked"
+    PLACE = "place"
     TERM = "term"
 
 

@@ -1,0 +1,54 @@
+"""Cities and countries of a list, in whose places the model reads others that it knows; it spells rare names anew."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from service.engine.values.locales import language_of
+from service.engine.values.value import Kind, Value
+
+LANGUAGES = ("en", "fr", "de")
+_LIKE = {
+    "Paris": tuple(f"{city} {city} {city}" for city in ("Paris", "Boston", "Berlin", "Chicago")),
+    "Amsterdam": ("Amsterdam Amsterdam Amsterdam",),
+    "France": ("France France Frankreich", "China Chine China", "Russia Russie Russland"),
+    "Italy": ("Italy Italie Italien", "Germany Allemagne Deutschland", "Spain Espagne Spanien"),
+    "Japan": ("Japan Japon Japan", "Canada Canada Kanada", "Brazil Brésil Brasilien"),
+}
+"""Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
+NEAR = 200  # characters; two places that stand nearer may be in one sentence
+_NAMES = re.compile(r"(?<![\w-])([A-ZÉÄ]\w+)(?:\.?[ -][A-Zas]\w+)?")
+
+
+@functools.cache
+def _places(language: str) -> dict[str, list[str]]:
+    """Return the rows of the list by the name in a language; none for a language that it does not have."""
+    if language not in LANGUAGES:
+        return {}
+    lines = (Path(__file__).parent / "places.tsv").read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines[1:]]
+    return {row[LANGUAGES.index(language)]: row for row in reversed(rows)}
+
+
+def find_places(text: str, source: str, target: str) -> Iterator[Value]:
+    """Yield the places of a text that are in the list, while there are known ones that stand in for them."""
+    source, target = language_of(source), language_of(target)
+    places = _places(source)
+    if target not in LANGUAGES or not places:
+        return
+    used: dict[str, int] = {}
+    for match in _NAMES.finditer(text):
+        name, start = next((each for each in match.group(0, 1) if each in places), None), match.start()
+        if name is None:
+            continue
+        near = text[max(0, start - NEAR) : start + NEAR]
+        for words in _LIKE[places[name][3]]:
+            known = dict(zip(LANGUAGES, words.split(), strict=True))
+            if start - used.get(known[source], -NEAR) >= NEAR and known[source] not in near:
+                used[known[source]] = start
+                written, stand_in = places[name][LANGUAGES.index(target)], (known[source], known[target])
+                yield Value(Kind.PLACE, start, start + len(name), name, written, stand_in=stand_in)
+                break
