@@ -20,6 +20,7 @@ from training.evaluation.test_sets import TestSet, load_development, load_test
 from training.export.card import Score
 from training.runs.folder import RunFolder
 
+OWN_SETS = Path(__file__).parents[1] / "text" / "test"
 PUBLIC_SETS = ("tatoeba", "newstest2014", "flores101")
 NUMBER_SENTENCES = 1000
 BEAM_SIZE = 4
@@ -73,6 +74,16 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     )
 
 
+def phrase_score(bundle: Path, source: str, target: str) -> Score:
+    """Return the share of the first phrases that people try whose translation is one of the accepted ones."""
+    lines = (OWN_SETS / "first_phrases.tsv").read_text(encoding="utf-8").splitlines()
+    phrases = [dict(zip(LANGUAGES, line.split("\t"), strict=True)) for line in lines]
+    found = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases])
+    accepted = [text in phrase[target].split(" | ") for text, phrase in zip(found, phrases, strict=True)]
+    share = round(100 * sum(accepted) / len(accepted), 2)
+    return Score(f"first_phrases.{source}-{target}", "phrases with an accepted translation, %", share, None, "int8", 4)
+
+
 def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     """Return every figure of a bundle's domain report.
 
@@ -82,9 +93,11 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     target = recipe.target_language
     scores = []
     for source in recipe.source_languages:
-        scores += domain_scores(bundle, public_sets(tests, source, target))
+        everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"
+        own = [load_test(everyday)] if everyday.is_file() else []
+        scores += domain_scores(bundle, [*own, *public_sets(tests, source, target)])
         if source in LANGUAGES and target in LANGUAGES:
-            scores.append(number_score(bundle, source, target))
+            scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
     return scores + domain_scores(bundle, load_development(run))
 
 

@@ -51,6 +51,8 @@ def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Pat
     assert scores["tatoeba.en-de", "chrF"].signature
     assert ("development/toy", "BLEU") in scores
     assert 0 <= scores["numbers.en-de", "sentences with all numbers kept, %"].score <= 100
+    assert scores["everyday.en-de", "chrF"].signature
+    assert 0 <= scores["first_phrases.en-de", "phrases with an accepted translation, %"].score <= 100
     assert json.loads(output.read_text())
 
 
