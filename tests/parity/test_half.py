@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from tests.support.exported import Exported, batch_of, id_pairs, write_quantised
 from tests.support.tiny_networks import VARIANTS
-from training.export.architecture import GRAPH_KINDS
+from training.export.graphs.architecture import GRAPH_KINDS
 
 
 @pytest.fixture(

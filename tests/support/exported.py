@@ -13,12 +13,12 @@ import numpy.typing as npt
 from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
-from training.export.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.compare import ParityLimits
-from training.export.graph import GraphBuilder
+from training.export.graphs.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.parameters import Parameters
-from training.export.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.sessions import Stepper, open_session, run
 from training.recipe import BahdanauConfig, Recipe, TransformerConfig, parse_recipe

@@ -24,10 +24,11 @@ from service.bundle.manifest import (
 )
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
-from training.export.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.card import Card, ModelCard, readme
 from training.export.compare import Comparison, ParityLimits
-from training.export.graph import GraphBuilder
+from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.manifest import (
     README,
     WEIGHTS,
@@ -41,7 +42,6 @@ from training.export.manifest import (
 )
 from training.export.parameters import OUTPUT_BIAS, Parameters, suppressed_bias
 from training.export.parity import Exported, check_parity
-from training.export.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore

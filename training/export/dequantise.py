@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from torch import Tensor
 
 from service.bundle.manifest import MANIFEST_NAME
-from training.export.architecture import NetworkConfig
+from training.export.graphs.architecture import NetworkConfig
 from training.export.layouts import layout_of
 from training.export.parameters import OUTPUT_BIAS, Matrix, Parameters
 from training.recipe import Recipe, parse_recipe, transformer_config

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from service.bundle.manifest import TARGET_TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision, TargetLanguage
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.export.architecture import GRAPH_KINDS, Graphs, NetworkConfig, attention_sizes
+from training.export.graphs.architecture import GRAPH_KINDS, Graphs, NetworkConfig, attention_sizes
 from training.recipe import Recipe
 
 

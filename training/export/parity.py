@@ -20,11 +20,11 @@ from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.batching import Batch, collate
 from training.data.dataset import Ids
-from training.export.architecture import make_graphs
 from training.export.compare import Comparison, ParityError, ParityLimits, Reference, Seen, parity_table, valid_targets
+from training.export.graphs.architecture import make_graphs
+from training.export.graphs.precision import Arithmetic
 from training.export.manifest import ModelDescription
 from training.export.parameters import SUPPRESSED
-from training.export.precision import Arithmetic
 from training.export.quantise import IdPair
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens

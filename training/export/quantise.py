@@ -14,10 +14,10 @@ import onnxruntime
 
 from service.bundle.vocabulary import EOS
 from training.data.dataset import EncodedPairs
-from training.export.architecture import NetworkConfig, make_graphs
-from training.export.graph import GraphBuilder
+from training.export.graphs.architecture import NetworkConfig, make_graphs
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import Arithmetic, Plan, Range
 from training.export.parameters import Floats, Matrix, Parameters
-from training.export.precision import Arithmetic, Plan, Range
 from training.export.sessions import open_session, run
 from training.export.weights import WeightStore
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from training.export.architecture import Graphs
-from training.export.blocks import SHORTLIST
+from training.export.graphs.architecture import Graphs
+from training.export.graphs.blocks import SHORTLIST
 
 Array = npt.NDArray[Any]
 

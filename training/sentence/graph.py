@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, TensorProto
 
-from training.export.graph import GraphBuilder
+from training.export.graphs.builder import GraphBuilder
 from training.export.weights import WeightStore
 from training.sentence.network import FullHidden, SentenceNetwork, SplitHidden
 

@@ -10,9 +10,9 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
-from training.export.graph import GraphBuilder
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import Arithmetic, Int8Arithmetic, Operand, Plan, Range
 from training.export.parameters import Floats, Matrix, Parameters
-from training.export.precision import Arithmetic, Int8Arithmetic, Operand, Plan, Range
 from training.export.quantise import (
     WEIGHT_LIMIT,
     RowSample,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from service.bundle.vocabulary import BOS
-from training.export.blocks import (
+from training.export.graphs.blocks import (
     FLOAT,
     INT32,
     INT64,
@@ -22,10 +22,10 @@ from training.export.blocks import (
     valid_mask,
     valid_positions,
 )
-from training.export.graph import MICROSOFT, Axes, GraphBuilder
+from training.export.graphs.builder import MICROSOFT, Axes, GraphBuilder
+from training.export.graphs.precision import Arithmetic, Norm
 from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
 from training.export.parameters import POSITIONS
-from training.export.precision import Arithmetic, Norm
 from training.recipe import TransformerConfig
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from service.bundle.vocabulary import BOS
-from training.export.blocks import (
+from training.export.graphs.blocks import (
     FLOAT,
     INT32,
     INT64,
@@ -19,11 +19,11 @@ from training.export.blocks import (
     forced_outputs,
     valid_positions,
 )
-from training.export.graph import Axes, GraphBuilder
+from training.export.graphs.builder import Axes, GraphBuilder
+from training.export.graphs.precision import Arithmetic, Operand
+from training.export.graphs.recurrent_attention import Attention, Source
+from training.export.graphs.recurrent_encoders import Cell, advance, encode
 from training.export.layouts import SOURCE, STATE, TARGET, TRANSITION
-from training.export.precision import Arithmetic, Operand
-from training.export.recurrent_attention_graphs import Attention, Source
-from training.export.recurrent_encoder_graphs import Cell, advance, encode
 from training.recipe import BahdanauConfig
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import nn
 
-from training.export.bahdanau_graphs import BahdanauGraphs
+from training.export.graphs.bahdanau import BahdanauGraphs
+from training.export.graphs.precision import Arithmetic
+from training.export.graphs.transformer import TransformerGraphs
 from training.export.layouts import layout_of
 from training.export.parameters import POSITIONS, Parameters, StateArrays
-from training.export.precision import Arithmetic
-from training.export.transformer_graphs import TransformerGraphs
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import BahdanauConfig, TransformerConfig
 

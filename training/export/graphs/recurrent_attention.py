@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from training.export.blocks import Arrays, valid_positions
-from training.export.graph import GraphBuilder
+from training.export.graphs.blocks import Arrays, valid_positions
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import Arithmetic
 from training.export.layouts import KEY_ENERGY, QUERY_ENERGY
-from training.export.precision import Arithmetic
 from training.recipe import BahdanauConfig
 
 

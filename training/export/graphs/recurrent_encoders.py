@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from training.export.graph import GraphBuilder
-from training.export.precision import Arithmetic
+from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.precision import Arithmetic
 from training.recipe import BahdanauConfig
 
 

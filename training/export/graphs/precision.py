@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from training.export.graph import MICROSOFT, GraphBuilder
+from training.export.graphs.builder import MICROSOFT, GraphBuilder
 from training.export.parameters import OUTPUT_BIAS
 from training.export.shortlist import Tokens
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from training.export.graph import Axes, GraphBuilder
+from training.export.graphs.builder import Axes, GraphBuilder
+from training.export.graphs.precision import Arithmetic, Operand, always_ids
 from training.export.parameters import SUPPRESSED
-from training.export.precision import Arithmetic, Operand, always_ids
 
 FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
 
