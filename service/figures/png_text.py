@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
+TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
 _FOREIGN = re.compile(r"[\u2600-\u27bf\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\ufe0f\U00010000-\U0003ffff]")
 _PICTORIAL = re.compile(r"[\u200d\ufe0e\ufe0f\u20e3\u2600-\u27bf\U0001f000-\U0001faff\U000e0020-\U000e007f]+")
 _SELECTORS = re.compile(r"[\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]")
@@ -20,7 +20,7 @@ NON_JOINER = "\u200c"  # invisible, and a glyph in every font
 
 def drawable(svg: str) -> str:
     """Return an SVG in which each character of a text with several fonts has its own glyph."""
-    return _TEXT.sub(lambda found: _separated(found.group()), svg)
+    return TEXT.sub(lambda found: _separated(found.group()), svg)
 
 
 def _separated(text: str) -> str:

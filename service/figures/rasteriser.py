@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import importlib
 import re
+import unicodedata
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from service.figures.png_text import drawable
+from service.figures.png_text import TEXT, drawable
+from service.figures.theme import FONT
 
 _EMOJI = re.compile(r"[\u20e3\u2600-\u27bf\ufe0f\U00010000-\U0010ffff]")
+
+_NO_LETTER = "\U0010fffd"  # no font has it
 
 Rasteriser = Callable[[str, float], bytes]
 """Makes a PNG of an SVG, with so many pixels for each of the SVG's."""
@@ -59,3 +63,27 @@ def with_drawing_library(library: Any) -> Rasteriser:
         return bytes(library.svg_to_png(drawable(svg), scale=scale))
 
     return rasterise
+
+
+class Glyphs:
+    """Finds out whether the fonts of the machine have a letter: one that they lack is drawn as an empty box."""
+
+    def __init__(self, drawing_library: Any) -> None:
+        """Ask the drawing library, which draws the same box for every such letter."""
+        self._library = drawing_library
+        self._asked: set[str] = set()
+
+    def lack_one_of(self, svg: str) -> bool:
+        """Return whether one of the letters that have not been asked for before has no glyph."""
+        letters = {letter for text in TEXT.findall(svg) for letter in text if letter > "\u00ff"} - self._asked
+        self._asked |= letters
+        return any(unicodedata.category(letter)[0] in "LNPS" and self.lack(letter) for letter in letters)
+
+    def lack(self, letter: str) -> bool:
+        """Return whether no font has a letter."""
+        return self._drawn(letter) == self._drawn(_NO_LETTER)
+
+    def _drawn(self, letter: str) -> bytes:
+        text = f'<text y="24" font-size="20px" font-family="{FONT}">{letter}</text>'
+        svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">{text}</svg>'
+        return bytes(self._library.svg_to_png(svg, scale=1.0))

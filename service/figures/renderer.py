@@ -23,6 +23,7 @@ log = get_logger(__name__)
 
 MOST_WAITING = 32
 SECONDS = 60.0  # not less: on a busy machine a low-priority process waits, and its start takes time
+FONT_PACKAGES = "fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"  # of Debian
 IDLE_SECONDS = 5.0  # without an answer for so long, the machine has too little idle time
 
 
@@ -89,7 +90,9 @@ class FigureRenderer:
         if answer is None:
             raise DrawingFailed("The picture could not be drawn; the numbers can be had as json, csv or npz.")
         status, result = answer
-        if status != b"ok":
+        if status == b"boxes":
+            log.warning("a picture has empty boxes: the fonts of this machine lack letters", packages=FONT_PACKAGES)
+        elif status != b"ok":
             raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
         return result
 

@@ -1,8 +1,8 @@
 """The renderer process: reads jobs from standard input until its end, and writes pictures to standard output.
 
 It is a separate process because the drawing library may abort, and because it takes some 200 MB and a second to start.
-A message is a length in four bytes, big-endian, and as many bytes. A job is JSON. An answer is two messages: `ok` or
-`error`, then the result or a sentence.
+A message is a length in four bytes, big-endian, and as many bytes. A job is JSON. An answer is two messages: `ok`,
+`boxes` (the first picture with a letter that no font has) or `error`, then the result or a sentence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from service.figures.rasteriser import Rasteriser, open_rasteriser
+from service.figures.rasteriser import Glyphs, Rasteriser, open_rasteriser
 
 VEGA_LITE = "6.4"
 IDLE, LOW = "idle", "low"  # priorities: only idle time, or a small share of a busy machine
@@ -74,6 +74,8 @@ class VegaRenderer:
         import vl_convert
 
         self._library: Any = vl_convert
+        self._glyphs: Glyphs | None = Glyphs(vl_convert)  # None: it is known that a letter is missing
+        self.found_boxes = False  # whether the last picture was the first with a letter that no font has
         self.kinds: dict[str, Callable[[dict[str, Any]], bytes]] = {
             "svg": self.svg, "png": self.png, "script": self.script
         }  # fmt: skip
@@ -88,7 +90,11 @@ class VegaRenderer:
 
     def png(self, job: dict[str, Any]) -> bytes:
         """Return a specification as PNG, `scale` pixels for each of the SVG's."""
-        return self._rasterise(self._drawn(job["spec"]), job["scale"])
+        svg = self._drawn(job["spec"])
+        self.found_boxes = self._glyphs is not None and self._glyphs.lack_one_of(svg)
+        if self.found_boxes:
+            self._glyphs = None
+        return self._rasterise(svg, job["scale"])
 
     def script(self, _job: dict[str, Any]) -> bytes:
         """Return Vega, Vega-Lite and Vega-Embed as one script."""
@@ -116,13 +122,14 @@ def main() -> None:
 
     while (message := read(sys.stdin.buffer)) is not None:
         job = json.loads(message)
+        renderer.found_boxes = False
         try:
             result = renderer.kinds[job["kind"]](job)
         except Exception as error:
             # The message may quote the specification, which contains the user's text: only the kind of failure is sent.
             write(answers, b"error", type(error).__name__.encode("ascii"))
         else:
-            write(answers, b"ok", result)
+            write(answers, b"boxes" if renderer.found_boxes else b"ok", result)
 
 
 if __name__ == "__main__":

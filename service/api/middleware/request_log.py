@@ -30,6 +30,7 @@ log = get_logger(__name__)
 QUIET_ROUTES = frozenset(
     {"/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"}
 )
+QUIET_FOLDERS = ("/web/", "/learn/{")  # of static files
 # The default headers of answers: no browser guesses their type, runs or frames them, and no cache keeps them.
 DEFAULTS = (
     (b"x-content-type-options", b"nosniff"),
@@ -91,7 +92,7 @@ class RequestLogMiddleware:
             "characters": context.characters,
         }
         known = {name: value for name, value in values.items() if value is not None}
-        if (route in QUIET_ROUTES or route.startswith("/web/")) and exchange.status < 500:
+        if (route in QUIET_ROUTES or route.startswith(QUIET_FOLDERS)) and exchange.status < 500:
             log.debug("request", **known)
         else:
             log_often("request", known)
