@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from service.figures.png_text import TEXT, drawable
-from service.figures.theme import FONT
 
 _EMOJI = re.compile(r"[\u20e3\u2600-\u27bf\ufe0f\U00010000-\U0010ffff]")
 
 _NO_LETTER = "\U0010fffd"  # no font has it
+_FONT = "'Liberation Sans', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 Rasteriser = Callable[[str, float], bytes]
 """Makes a PNG of an SVG, with so many pixels for each of the SVG's."""
@@ -84,6 +84,6 @@ class Glyphs:
         return self._drawn(letter) == self._drawn(_NO_LETTER)
 
     def _drawn(self, letter: str) -> bytes:
-        text = f'<text y="24" font-size="20px" font-family="{FONT}">{letter}</text>'
+        text = f'<text y="24" font-size="20px" font-family="{_FONT}">{letter}</text>'
         svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">{text}</svg>'
         return bytes(self._library.svg_to_png(svg, scale=1.0))

@@ -26,6 +26,18 @@ async def test_a_request_id_is_made_or_taken_over(client: httpx.AsyncClient) -> 
     assert taken.headers["x-request-id"] == taken.json()["request_id"] == "abc-123"
 
 
+async def test_static_files_and_probes_are_no_lines_of_the_access_log(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "service.api.middleware.request_log.log_often", lambda _event, values: lines.append(values["route"])
+    )
+    for path in ("/health", "/web/nope.js", "/learn/nope.css", "/languages"):
+        await client.get(path)
+    assert lines == ["/languages"]
+
+
 @pytest.mark.parametrize("offered", ["", "a b", "x" * 129, 'a"b', "é"])
 async def test_an_unfit_request_id_is_replaced(client: httpx.AsyncClient, offered: str) -> None:
     answer = await client.get("/health", headers=[(b"X-Request-ID", offered.encode())])
