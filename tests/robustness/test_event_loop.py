@@ -104,8 +104,6 @@ ROUTES: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
     "attention": lambda text: ("/attention", {"json": {"text": text, **PAIR}}),
     "given": lambda text: ("/attention", {"json": {"text": "Go.", "target_text": text, **PAIR}}),
     "detect": lambda text: ("/detect", {"json": {"q": text}}),
-    "suggest": lambda text: ("/suggest", {"json": {"q": text, "s": text, **PAIR}}),
-    "pooling": lambda text: ("/pooling", {"json": {"text": text}}),
     "infer": lambda text: (
         "/v2/models/transformer-en-fr/infer",
         {"json": {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": [text]}]}},
