@@ -11,11 +11,11 @@ import typer
 
 from training.data.corpora import CORPORA
 from training.data.errors import CorpusError
-from training.data.own_text import FREQUENT, Triple, lemmas, missing, topics
+from training.data.own_text import FOLDER, FREQUENT, Triple, lemmas, missing, topics
 from training.data.reading import read_corpus
 from training.tables import markdown
 
-READINGS = Path("training/text/readings.csv")
+READINGS = FOLDER / "readings.csv"
 """The lines that a second reader read, and those that were wrong, of each topic."""
 
 _LEFT_OUT = {"everyday", "ca_laws", "php_docs", "python_docs", "bible", "bible_alt"}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from training.data.cleaning import Pair
+from training.data.number_templates import LANGUAGES
 
-LANGUAGES = ("en", "fr", "de")
 _SLOT = re.compile(r"\{([a-zäöüß-]+)(\d?)\}")
 _BEGINNING = re.compile(r"^\w|(?<=[.!?] )\w")
 _VOWEL = re.compile(r"[aeiouyhéèêâàîôûœ]", re.IGNORECASE)
@@ -116,26 +116,26 @@ def _english(form: str, noun: Noun) -> str:
     return noun.en[form == "pl"]
 
 
-_FRENCH = {
-    form.split()[0]: (form.split()[1].replace("_", " "), form.split()[2].replace("_", " "))
-    for form in """
-un un une
-ce ce cette
-mon mon ma
-ton ton ta
-son son sa
-notre notre notre
-votre votre votre
-quel quel quelle
-nouveau un_nouveau une_nouvelle
-vieux un_vieux une_vieille
-beau un_beau une_belle
-petit un_petit une_petite
-grand un_grand une_grande
-bon un_bon une_bonne
-autre un_autre une_autre
-""".strip().splitlines()
+_ADJECTIVES = {
+    "nouveau": "nouvelle",
+    "vieux": "vieille",
+    "beau": "belle",
+    "petit": "petite",
+    "grand": "grande",
+    "bon": "bonne",
+    "autre": "autre",
 }
+_FRENCH = {form: (f"un {form}", f"une {feminine}") for form, feminine in _ADJECTIVES.items()} | {
+    "un": ("un", "une"),
+    "ce": ("ce", "cette"),
+    "mon": ("mon", "ma"),
+    "ton": ("ton", "ta"),
+    "son": ("son", "sa"),
+    "notre": ("notre", "notre"),
+    "votre": ("votre", "votre"),
+    "quel": ("quel", "quelle"),
+}
+"""What stands before a masculine and a feminine noun."""
 _BEFORE_VOWEL = {"ce": "cet", "nouveau": "un nouvel", "vieux": "un vieil", "beau": "un bel"}
 _ALONE = {
     "e": ("", "e"),
@@ -175,7 +175,7 @@ _ENDINGS = {
 }
 _DEFINITE = {"nom": "der das die", "acc": "den das die", "dat": "dem dem der"}
 _ADJECTIVE = {"nom": "er es e", "acc": "en es e", "dat": "en en en"}
-_CASES = {"": "nom", "n": "acc", "m": "dat"}
+_CASES = {"": "nom", "er": "nom", "en": "acc", "em": "dat"}
 """The slot shows the case by the ending of the masculine: ``{ein}``, ``{einen}``, ``{einem}``."""
 _WITH_ENDING = re.compile(r"(ein|kein|mein|dein|sein|unser|ihr)(|en|em)")
 _CONTRACTED = {
@@ -197,21 +197,21 @@ def _german(form: str, noun: Noun) -> str:
     if form == "pln":
         return noun.de[1] if noun.de[1][-1] in "ns" else f"{noun.de[1]}n"
     if form in ("der", "den", "dem"):
-        case = {"r": "nom", "n": "acc", "m": "dat"}[form[-1]]
+        case = _CASES[form[1:]]
         return f"{_DEFINITE[case].split()[at]} {_cased(noun, case)}"
     if form in _CONTRACTED:
         return f"{_CONTRACTED[form].split('|')[at]} {noun.de_oblique}"
     if form == "dernächste":
         return f"{_DEFINITE['nom'].split()[at]} nächste {noun.de[0]}"
     if match := re.fullmatch(r"(dies|welch|jed)(er|en|em)", form):
-        case = {"r": "nom", "n": "acc", "m": "dat"}[form[-1]]
+        case = _CASES[match[2]]
         return f"{match[1]}{_DIES[case].split()[at]} {_cased(noun, case)}"
     if match := re.fullmatch(r"(neu|alt|schön|klein|groß|gut|ander)(er|en|em)", form):
-        case = {"r": "nom", "n": "acc", "m": "dat"}[form[-1]]
+        case = _CASES[match[2]]
         return f"ein{_ENDINGS[case][gender]} {match[1]}{_ADJECTIVE[case].split()[at]} {_cased(noun, case)}"
     match = _WITH_ENDING.fullmatch(form)
     assert match, form
-    case = {"": "nom", "en": "acc", "em": "dat"}[match[2]]
+    case = _CASES[match[2]]
     return f"{match[1]}{_ENDINGS[case][gender]} {_cased(noun, case)}"
 
 

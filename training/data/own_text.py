@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import NamedTuple
 
 import simplemma
@@ -19,6 +18,8 @@ REGISTERS = ("", "familiar", "polite")
 
 FREQUENT = {"en": 12_000, "fr": 8_000, "de": 8_000}
 """The lemmas of each language that the text should have."""
+
+FOLDER = Path(__file__).parents[1] / "text"
 
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _ELISION = {"fr": re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'"), "en": re.compile(r"'(?:s|ll|re|ve|m|d|t)$")}
@@ -35,11 +36,10 @@ class Triple(NamedTuple):
 
 def topics() -> dict[str, list[Triple]]:
     """Return the triples of each topic, in the order of names; raises CorpusError for a line of another shape."""
-    paths = sorted(files("training").joinpath("text").iterdir(), key=lambda path: path.name)
-    return {path.name.removesuffix(".tsv"): read_topic(path) for path in paths if path.name.endswith(".tsv")}
+    return {path.stem: read_topic(path) for path in sorted(FOLDER.glob("*.tsv"))}
 
 
-def read_topic(path: Traversable) -> list[Triple]:
+def read_topic(path: Path) -> list[Triple]:
     """Return the triples of a file; raises CorpusError for a line of another shape."""
     triples = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

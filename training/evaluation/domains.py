@@ -15,12 +15,13 @@ from pathlib import Path
 
 from training.data.distillation import ask
 from training.data.number_templates import LANGUAGES, TESTING, number_pairs
+from training.data.own_text import FOLDER
 from training.evaluation.scores import score
 from training.evaluation.test_sets import TestSet, load_development, load_test
 from training.export.card import Score
 from training.runs.folder import RunFolder
 
-OWN_SETS = Path(__file__).parents[1] / "text" / "test"
+OWN_SETS = FOLDER / "test"
 PUBLIC_SETS = ("tatoeba", "newstest2014", "flores101")
 NUMBER_SENTENCES = 1000
 BEAM_SIZE = 4
