@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from training.data.noun_templates import LANGUAGES, filled, frames, noun_pairs, nouns
+from training.data.noun_templates import filled, frames, noun_pairs, nouns
+from training.data.number_templates import LANGUAGES
 
 WORDS = {noun.en[0]: noun for listed in nouns().values() for noun in listed}
 
