@@ -105,12 +105,12 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what tests, checks and training need"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,mining,training,docs,dev]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,training,docs,dev]'
 	@touch $@
 
 $(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
 	@echo "Installing what the measurements compare with"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,mining,training,docs,dev,bench]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,training,docs,dev,bench]'
 	@touch $@
 
 $(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python

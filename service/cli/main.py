@@ -1,4 +1,4 @@
-"""The command line: `translucent serve`, `models`, `translate`, `align-corpus`, `settings`, `keys`.
+"""The command line: `translucent serve`, `models`, `translate`, `settings`, `keys`.
 
 Exit codes: 0 success, 1 failure, 2 wrong command or configuration, 130 interrupted.
 """
@@ -13,7 +13,6 @@ import typer
 
 from service import __version__
 from service.cli import models as catalogue
-from service.cli.align_corpus import align_corpus
 from service.cli.keys import keys
 from service.cli.options import FAILED, ModelsDir, fail, read_settings
 from service.cli.serve import serve
@@ -68,7 +67,6 @@ def models(
 
 
 cli.command()(translate)
-cli.command("align-corpus")(align_corpus)
 
 
 @cli.command()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
 import pytest
 
-from service.embedding.mining import Floats, MiningUnavailable, mine
+from training.sentence.mining import Floats, mine
 
 
 def unit(values: Any) -> Floats:
@@ -48,16 +47,3 @@ def test_no_row_is_in_two_pairs() -> None:
 
 def test_an_empty_side_has_no_pairs() -> None:
     assert mine(np.zeros((0, 4), np.float32), unit([[1, 0, 0, 0]])) == []
-
-
-def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without_faiss(name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "faiss":
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_faiss)
-    with pytest.raises(MiningUnavailable, match=r"translucent-mt\[mining\]"):
-        mine(unit([[1, 0]]), unit([[1, 0]]))

@@ -1,4 +1,4 @@
-"""`translucent align-corpus` as a user meets it."""
+"""`python -m training align-corpus` as a user meets it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from service.cli.main import cli
-from tests.support.embedding import OBJECTS, SUBJECTS, VERBS
+from service.bundle.errors import BundleMissing
+from tests.support.embedding import OBJECTS, SUBJECTS, VERBS, tiny_models
+from training.__main__ import app
 
 PAIRS = [(f"{s} {v} {o}.", f"{t} {w} {p}.") for s, t in SUBJECTS for v, w in VERBS for o, p in OBJECTS]
 
@@ -17,9 +18,14 @@ PAIRS = [(f"{s} {v} {o}.", f"{t} {w} {p}.") for s, t in SUBJECTS for v, w in VER
 def run(models: Path, folder: Path, *options: str, languages: tuple[str, str] = ("en", "fr")) -> Result:
     arguments = [
         "align-corpus", str(folder / "en.txt"), str(folder / "fr.txt"), "--from", languages[0], "--to", languages[1],
-        "--output", str(folder / "pairs.tsv"), "--models-dir", str(models), *options,
+        "--output", str(folder / "pairs.tsv"), "--model", str(models / "sentence"), *options,
     ]  # fmt: skip
-    return CliRunner().invoke(cli, arguments, prog_name="translucent")
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models(tmp_path_factory.mktemp("embedding"))
 
 
 @pytest.fixture
@@ -52,10 +58,9 @@ def test_fewer_pairs_have_a_higher_score(models: Path, files: Path) -> None:
 
 
 def test_what_is_wrong_is_said(models: Path, files: Path, tmp_path: Path) -> None:
-    answer = run(models, files, languages=("en", "it"))
-    assert (answer.exit_code, "--to it: tiny knows en, fr." in answer.stderr) == (2, True)
+    assert str(run(models, files, languages=("en", "it")).exception) == "--to it: tiny knows en, fr."
     (files / "fr.txt").write_bytes(b"\xff")
-    assert "fr.txt is not UTF-8" in run(models, files).stderr
+    assert "fr.txt is not UTF-8" in str(run(models, files).exception)
     (files / "fr.txt").unlink()
-    assert run(models, files).exit_code == 1
-    assert "no sentence-embedding model" in run(tmp_path, files).stderr
+    assert isinstance(run(models, files).exception, FileNotFoundError)
+    assert isinstance(run(tmp_path, files).exception, BundleMissing)

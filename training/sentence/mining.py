@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,6 @@ Places = npt.NDArray[np.int64]
 
 NEIGHBOURS = 4
 """k of the paper."""
-
-
-class MiningUnavailable(Exception):
-    """The library for nearest neighbours is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,6 @@ def mine(source: Floats, target: Floats, neighbours: int = NEIGHBOURS) -> list[M
     The score is the paper's ratio margin: cos(x, y) divided by the mean cosine of x and y to their `neighbours` nearest
     sentences of the other side. It is 1 for a pair that is not closer than its neighbours. Candidates are the best
     pair of each row in both directions (the paper's "max"). source [n, D] and target [m, D] hold vectors of length 1.
-    Raise MiningUnavailable.
     """
     if not len(source) or not len(target):
         return []
@@ -61,7 +55,9 @@ def mine(source: Floats, target: Floats, neighbours: int = NEIGHBOURS) -> list[M
 
 
 def _nearest(queries: Floats, answers: Floats, neighbours: int) -> _Neighbours:
-    index = _library().IndexFlatIP(answers.shape[1])
+    import faiss  # starts a pool of threads, which no other command needs
+
+    index = faiss.IndexFlatIP(answers.shape[1])
     index.add(np.ascontiguousarray(answers, np.float32))
     cosines, places = index.search(np.ascontiguousarray(queries, np.float32), neighbours)
     return _Neighbours(cosines, places)
@@ -86,13 +82,3 @@ def _without_rivals(scores: dict[tuple[int, int], float]) -> list[MinedPair]:
             targets.add(target)
             kept.append(MinedPair(source, target, float(score)))
     return kept
-
-
-def _library() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise MiningUnavailable(
-            "align-corpus needs FAISS; install the extra: pip install 'translucent-mt[mining]'."
-        ) from error
-    return faiss
