@@ -66,7 +66,6 @@ from service.engine.scheduling.admission import admission_error as admission_err
 from service.engine.scheduling.admission import overloaded as overloaded
 from service.engine.scheduling.admission import require_running as require_running
 from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
-from service.engine.scheduling.restarts import Restarts as Restarts
 from service.engine.scheduling.scheduler import DEFAULT_ROWS as DEFAULT_ROWS
 from service.engine.scheduling.scheduler import Budget as Budget
 from service.engine.search.options import normalised_score as normalised_score
@@ -136,7 +135,6 @@ if TYPE_CHECKING:
     from service.engine.loader import own_cores as own_cores
     from service.engine.loader import own_process as own_process
     from service.engine.loader import own_providers as own_providers
-    from service.engine.loader import restarting as restarting
     from service.engine.model.device import CPU as CPU
     from service.engine.model.device import ModelSettings as ModelSettings
     from service.engine.model.device import Placement as Placement
@@ -167,7 +165,6 @@ _LOADED_LATER = {
     "open_translator": ".loader",
     "own_process": ".loader",
     "own_providers": ".loader",
-    "restarting": ".loader",
     "CPU": ".model.device",
     "MEBIBYTE": ".lazy.memory",
     "expected_bytes": ".lazy.memory",

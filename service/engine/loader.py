@@ -19,7 +19,6 @@ from service.engine.events import EventListener, ignore_event
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.requests import WorkerSettings
-from service.engine.scheduling.restarting_worker import RestartingWorker, RestartListener
 from service.engine.scheduling.scheduler import DEFAULT_ROWS
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
@@ -84,20 +83,6 @@ def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings
         inter_threads=min(threads, rows // MAX_BEAM_SIZE),
         first_rows=default_first_rows(device, cores),
     )
-
-
-def restarting(on_restart: RestartListener) -> WorkerFactory:
-    """Return a factory like load_worker, whose workers are loaded again when they fail."""
-
-    def load(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
-        loaded = load_worker(bundle, settings, on_event)
-
-        def again() -> Worker:
-            return load_worker(bundle, settings, on_event).worker
-
-        return LoadedWorker(RestartingWorker(loaded.worker, again, on_restart), loaded.placement)
-
-    return load
 
 
 def own_cores(quota: Path = CPU_QUOTA) -> int:

@@ -22,14 +22,14 @@ from service.engine import (
     WorkerFactory,
     WorkerSettings,
     default_engine_processes,
+    load_worker,
     own_cores,
     own_process,
-    restarting,
     with_cache,
 )
 from service.engine_process.client.cluster import EngineCluster
 from service.engine_process.client.connection import LogStyle
-from service.engine_process.server.main import prepare_interpreter
+from service.engine_process.server.engine_server import prepare_interpreter
 from service.logs import configure_logging, get_logger
 from service.metrics import Metrics
 from service.server.uvicorn_server import run
@@ -156,7 +156,7 @@ def engine_host(
     service.engine_process.client.supervisor.
     """
     if not settings.engine_processes:
-        yield restarting(on_restart), EngineHost()
+        yield load_worker, EngineHost()
         return
     processes = settings.engine_processes
     assert processes != "auto"  # decided before

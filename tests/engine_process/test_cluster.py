@@ -28,15 +28,14 @@ from service.engine.errors import (
 )
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished
 from service.engine.loader import EngineSettings, LoadedWorker, load_worker
-from service.engine.scheduling import restarts
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import Worker
 from service.engine.types import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection, WorkerState
+from service.engine_process.client import restarts
 from service.engine_process.client import supervisor as parent
-from service.engine_process.client.cluster import EngineCluster
-from service.engine_process.client.pool import WorkerPool
+from service.engine_process.client.cluster import EngineCluster, WorkerPool
 from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.protocol import WorkerStatus
 from tests.support.polling import wait_until

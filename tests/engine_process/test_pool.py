@@ -9,7 +9,7 @@ import pytest
 from service.engine.errors import NotReady
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
-from service.engine_process.client.pool import WorkerPool
+from service.engine_process.client.cluster import WorkerPool
 from tests.support.fake_worker import MirrorWorker
 
 

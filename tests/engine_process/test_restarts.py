@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from service.engine.scheduling.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
-from service.engine_process.client.restarts import ModelRestarts
+from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, ModelRestarts, Restarts
 
 
 def test_each_restart_in_vain_waits_longer_until_there_are_no_more() -> None:

@@ -2,7 +2,7 @@
 
 The fault comes in where every model does, through `load_model`: the model given to the engine is the
 real one with a lane that looks for trouble before each step. SIGUSR1: one step fails. SIGUSR2: the thread is killed.
-SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail. SIGRTMIN + 2: all steps fail from now on.
+SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail.
 SECONDS: how long an engine may hang, twice.
 """
 
@@ -18,7 +18,6 @@ from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.model.interface import Candidates, DecoderState
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.scheduling import restarts
 from service.engine.translation import translator
 from service.engine.types import IntArray
 from service.server import uvicorn_server as server
@@ -26,7 +25,6 @@ from service.server.main import serve_models
 from service.settings import load_settings
 
 THREE_FAILURES = signal.SIGRTMIN + 1
-EVERY_STEP = signal.SIGRTMIN + 2
 trouble: list[int] = []
 
 
@@ -35,8 +33,8 @@ def meet_trouble() -> None:
     if not trouble:
         time.sleep(0.002)  # so that there is always somebody in the batch
         return
-    kind = trouble[-1] if trouble[-1] == EVERY_STEP else trouble.pop()
-    if kind in (signal.SIGUSR1, THREE_FAILURES, EVERY_STEP):
+    kind = trouble.pop()
+    if kind in (signal.SIGUSR1, THREE_FAILURES):
         raise RuntimeError("my secret reason")
     if kind == signal.SIGUSR2:
         raise SystemExit("the thread ends")
@@ -83,8 +81,7 @@ def main(stalled_seconds: float) -> int:
     onnx_model.load_model = load_troubled  # type: ignore[assignment]
     translator.STALLED_SECONDS = stalled_seconds
     server.STALLED_SECONDS = stalled_seconds
-    restarts.MOST_IN_A_ROW = 2  # so that a model is soon given up
-    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, THREE_FAILURES, EVERY_STEP):
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, THREE_FAILURES):
         signal.signal(number, lambda kind, _: trouble.extend([kind] * (3 if kind == THREE_FAILURES else 1)))
     return serve_models(load_settings(engine_processes=0))  # which could not be reached from here
 

@@ -116,11 +116,8 @@ class RequestTable:
         settings: WorkerSettings,
         on_event: EventListener,
         clock: Callable[[], float],
-        on_death: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begin empty; `on_death` is called once if the worker dies, after all open requests have failed."""
         self._name, self._settings, self._on_event, self._clock = name, settings, on_event, clock
-        self._on_death = on_death
         decoders = settings.inter_threads or 1
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)  # for the decode threads, and for callers that wait for the end
@@ -234,7 +231,6 @@ class RequestTable:
     def decoder_ended(self) -> None:
         """Record that a decode thread has ended: the worker is stopped or dead, so the other threads end too."""
         with self._lock:
-            before = self._life.state
             self._life.decoder_ended()
             dead, last = self._life.state is WorkerState.DEAD, not self._life.decoders_left
             self._stages_end = True
@@ -242,8 +238,6 @@ class RequestTable:
                 condition.notify_all()
         if dead:
             self.fail_all(EngineFailure.of_a_model(self._name))
-            if before is not WorkerState.DEAD:
-                self._on_death()
         elif last:
             _LOG.info("The engine threads of %s have ended", self._name)
             self.fail_all(NotReady(f"The model {self._name} has been stopped."))

@@ -38,8 +38,7 @@ class Worker:
         settings = settings or WorkerSettings()
         self.name = name
         self._model = model
-        self.on_death: Callable[[], None] = lambda: None  # called once, in a thread of the worker that is about to end
-        self._table = table = RequestTable(name, settings, on_event, clock, lambda: self.on_death())
+        self._table = table = RequestTable(name, settings, on_event, clock)
         self._encoder = EncoderStage(name, model, table, on_event, clock).thread
         self._scoring = ScoringStage(name, model, table, on_event, clock).thread
         self._decoders = [

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import FromEngine, ToEngine
 
-_PROGRAM = resolve_name("..server.main", __package__)  # not imported: the two sides do not know each other
+_PROGRAM = resolve_name("..server.engine_server", __package__)  # not imported: the two sides do not know each other
 LEAVE_SECONDS = 5.0  # time for a process to end before it is killed
 
 

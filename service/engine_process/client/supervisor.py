@@ -17,11 +17,11 @@ from concurrent.futures import Future
 import numpy as np
 
 from service.bundle.load import Bundle
-from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement, Restarts, WorkerState
+from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement, WorkerState
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.client.restarts import ModelRestarts
+from service.engine_process.client.restarts import ModelRestarts, Restarts
 from service.engine_process.protocol import (
     Cancel,
     Done,
