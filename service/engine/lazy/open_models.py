@@ -2,8 +2,8 @@
 
 Everything here runs on the event loop. Models are opened in the order of their first waiting requests. Room is made by
 closing the idle model that was used least recently. If no open model is idle, requests for closed ones wait. So that
-busy models cannot keep all others out, a model that has been open for a turn then finishes its requests and is closed;
-new requests for it wait until it is opened again.
+busy models cannot keep all others out, new requests for the one that was opened first wait behind them, too, once it
+has been open for a turn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded
@@ -41,19 +41,18 @@ class ManagedModel:
     users: int = 0  # running requests
     waiting: int = 0  # requests that wait for the opening
     pinned: int = 0  # holders that prevent its closing
-    draining: bool = False  # it is closed after its running requests; new ones wait
     retired: bool = False  # it was replaced or unloaded
     opened_at: float = 0.0
     used_at: float = 0.0
     last_used: float | None = None  # seconds since 1970, for people
     error: EngineError | None = None  # of the last opening, if that failed
     retry_at: float = 0.0
-    changes: set[asyncio.Future[None]] = field(default_factory=set)  # of waiting requests: resolved when they can go on
+    change: asyncio.Future[None] | None = None  # for its waiting requests: resolved when they can go on
 
     @property
-    def idle(self) -> bool:
-        """Return whether it may be closed now."""
-        return self.state == "open" and not (self.users or self.waiting or self.pinned)
+    def unused(self) -> bool:
+        """Return whether it is open and nothing holds it."""
+        return self.state == "open" and not (self.users or self.pinned)
 
 
 class OpenModels:
@@ -70,7 +69,6 @@ class OpenModels:
         self._models: list[ManagedModel] = []  # those that are not closed
         self._queue: list[ManagedModel] = []  # those that wait for room
         self._tasks: set[asyncio.Task[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
         self._checked = 0.0
         self._stopping = False
 
@@ -80,7 +78,7 @@ class OpenModels:
 
         Raise ModelNotOpened, Overloaded (no room within half of the request's time), DeadlineExceeded or NotReady.
         """
-        while model.state != "open" or model.draining or model.failed():
+        while not self._is_usable(model):
             await self._wait(model, deadline)
         model.users += 1
         self._touch(model)
@@ -129,8 +127,6 @@ class OpenModels:
         for model in self._queue:
             _announce(model)
         self._queue.clear()
-        if self._timer is not None:
-            self._timer.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -150,34 +146,41 @@ class OpenModels:
                 self._advance()
 
     async def _change(self, model: ManagedModel, deadline: float | None) -> None:
-        if model.state == "open" and not model.draining:
+        """Wait until a model is opened, or its opening has failed."""
+        if self._is_usable(model):
             return
+        change = model.change = model.change or asyncio.get_running_loop().create_future()
         now = self._clock()
-        change = asyncio.get_running_loop().create_future()
-        model.changes.add(change)
-        try:
-            for seconds in (None,) if deadline is None else (LONGEST_WAIT * (deadline - now), deadline - now):
-                left = None if seconds is None else max(seconds - (self._clock() - now), 0.0)
-                await asyncio.wait([change], timeout=left)
-                if change.done():
-                    return
-                if model in self._queue:
-                    raise Overloaded(f"No memory is free for the model {model.name}; all open models are in use.")
-            raise DeadlineExceeded(f"The model {model.name} was not opened in the time allowed.")
-        finally:
-            model.changes.discard(change)
+        for share in (LONGEST_WAIT, 1.0):
+            left = None if deadline is None else max(now + share * (deadline - now) - self._clock(), 0.0)
+            await asyncio.wait([change], timeout=left)
+            if change.done():
+                return
+            if model in self._queue:
+                raise Overloaded(f"No memory is free for the model {model.name}; all open models are in use.")
+        raise DeadlineExceeded(f"The model {model.name} was not opened in the time allowed.")
+
+    def _is_usable(self, model: ManagedModel) -> bool:
+        """Return whether a new request can use a model now."""
+        return model.state == "open" and not model.failed() and not self._turn_is_over(model)
+
+    def _turn_is_over(self, model: ManagedModel) -> bool:
+        """Return whether new requests for an open model wait behind those for closed ones."""
+        if not self._queue or model.pinned or self._clock() - model.opened_at < TURN_SECONDS:
+            return False
+        open_ones = [each for each in self._models if each.state == "open" and not each.pinned]
+        return model is min(open_ones, key=lambda each: each.opened_at)
 
     def _touch(self, model: ManagedModel) -> None:
         model.used_at, model.last_used = self._clock(), time.time()
 
     def _released(self, model: ManagedModel) -> None:
         """Use the end of a request, or of a pin, to make room."""
-        given_up = model.draining or model.retired or model.failed()
-        if given_up and model.state == "open" and not (model.users or model.pinned):
+        if model.unused and (model.retired or model.failed()):
             self._close(model)
         elif self._queue:
             self._advance()
-        elif self._limit is not None and self._clock() - self._checked >= CHECK_SECONDS:
+        elif self._clock() - self._checked >= CHECK_SECONDS:
             self._checked = self._clock()
             self._shrink()
 
@@ -186,7 +189,6 @@ class OpenModels:
         while self._queue and not self._stopping:
             first = self._queue[0]
             if first.state == "open" and not first.failed():  # the model that it was to make room for is not needed
-                first.draining = False
                 self._queue.pop(0)
                 _announce(first)
             elif first.state == "closed" and self._has_room(first):
@@ -194,8 +196,8 @@ class OpenModels:
                 self._open(first)
             else:
                 if first.state == "closed":
-                    self._make_room()
-                elif first.state == "open" and not first.users:
+                    self._close_idle()
+                elif first.unused:
                     self._close(first)
                 return
 
@@ -212,35 +214,16 @@ class OpenModels:
             return True
         return needed <= self._limit
 
-    def _make_room(self) -> None:
-        """Close the idle model that was used least recently; if none is idle, choose one that finishes its requests."""
-        if any(each.state == "closing" or each.draining for each in self._models):
-            return
-        idle = [each for each in self._models if each.idle]
-        if idle:
+    def _close_idle(self) -> None:
+        """Close the idle model that was used least recently, one at a time."""
+        idle = [each for each in self._models if each.unused and (not each.waiting or self._turn_is_over(each))]
+        if idle and all(each.state != "closing" for each in self._models):
             self._close(min(idle, key=lambda each: each.used_at))
-            return
-        busy = [each for each in self._models if each.state == "open" and not each.pinned]
-        if not busy:
-            return
-        oldest = min(busy, key=lambda each: each.opened_at)
-        left = oldest.opened_at + TURN_SECONDS - self._clock()
-        if left <= 0:
-            oldest.draining = True
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(left, self._turn_ended)
-
-    def _turn_ended(self) -> None:
-        self._timer = None
-        self._advance()
 
     def _shrink(self) -> None:
         """Close idle models while memory is above the limit, all but one: translations may need more than expected."""
-        idle = [each for each in self._models if each.idle]
-        if self._limit is None or len(self._models) < 2 or not idle or self._resident() <= self._limit:
-            return
-        if all(each.state != "closing" for each in self._models):
-            self._close(min(idle, key=lambda each: each.used_at))
+        if self._limit is not None and len(self._models) > 1 and self._resident() > self._limit:
+            self._close_idle()
 
     def _open(self, model: ManagedModel) -> None:
         model.state = "opening"
@@ -266,20 +249,18 @@ class OpenModels:
             model.state, model.error, model.opened_at = "open", None, self._clock()
             self._touch(model)
         _announce(model)
-        if model.retired and model.idle:
+        if model.retired and model.unused and not model.waiting:
             self._close(model)
-        self._settled()
+        self._advance()
+        self._shrink()
 
     async def _closing(self, model: ManagedModel) -> None:
         try:
             await model.close()
         except Exception:
             _LOG.exception("The model %s was not closed properly", model.name)
-        model.state, model.draining = "closed", False
+        model.state = "closed"
         self._models.remove(model)
-        self._settled()
-
-    def _settled(self) -> None:
         self._advance()
         self._shrink()
 
@@ -292,6 +273,6 @@ class OpenModels:
 
 def _announce(model: ManagedModel) -> None:
     """Wake the requests that wait for a model; they look at its state."""
-    for change in model.changes:
-        if not change.done():
-            change.set_result(None)
+    if model.change is not None:
+        model.change.set_result(None)
+        model.change = None

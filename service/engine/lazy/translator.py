@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 from service.bundle.load import Bundle
 from service.engine.errors import EngineFailure, ModelNotOpened
@@ -18,17 +19,10 @@ from service.engine.lazy.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.translator import Translator
-from service.engine.types import (
-    AttentionMap,
-    AttentionOptions,
-    ModelInfo,
-    ModelStateName,
-    SentenceDetail,
-    StreamEvent,
-    Translation,
-    TranslationOptions,
-)
+from service.engine.types import ModelInfo, ModelStateName, StreamEvent, TranslationOptions
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 Load = Callable[[], Translator]
 GRACE_SECONDS = 1.0
 
@@ -100,6 +94,19 @@ class LazyModel:
 
     def _failed(self) -> bool:
         return self.translator is not None and self.translator.dead
+
+
+def _opening(
+    method: Callable[Concatenate[Translator, Parameters], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[LazyTranslator, Parameters], Coroutine[Any, Any, Result]]:
+    """Return a method of the open translator as one of a lazy translator, which opens it for the call."""
+
+    @functools.wraps(method)
+    async def call(lazy: LazyTranslator, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        async with lazy.opened(cast(float | None, options.get("deadline"))) as translator:
+            return await method(translator, *arguments, **options)
+
+    return call
 
 
 class LazyTranslator:
@@ -202,52 +209,24 @@ class LazyTranslator:
         else:
             self._models.check(self._model.managed)
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        options: TranslationOptions | None = None,
-        *,
-        deadline: float | None = None,
-        split: bool = True,
-    ) -> list[Translation]:
-        """Translate texts; see Translator.translate."""
-        async with self._opened(deadline) as translator:
-            return await translator.translate(texts, options, deadline=deadline, split=split)
-
-    async def attention(
-        self,
-        text: str,
-        target_text: str | None,
-        options: AttentionOptions,
-        *,
-        deadline: float | None = None,
-        most_weights: int | None = None,
-    ) -> AttentionMap:
-        """Return the attention of one sentence; see Translator.attention."""
-        async with self._opened(deadline) as translator:
-            return await translator.attention(text, target_text, options, deadline=deadline, most_weights=most_weights)
+    translate = _opening(Translator.translate)
+    attention = _opening(Translator.attention)
+    score_batch = _opening(Translator.score_batch)
 
     async def stream(
         self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
         """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
         async with (
-            self._opened(deadline) as translator,
+            self.opened(deadline) as translator,
             aclosing(translator.stream(text, options, deadline=deadline)) as events,  # type: ignore[type-var]
         ):
             async for event in events:
                 yield event
 
-    async def score_batch(
-        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
-    ) -> list[SentenceDetail]:
-        """Score given translations; see Translator.score_batch."""
-        async with self._opened(deadline) as translator:
-            return await translator.score_batch(pairs, length_penalty, deadline=deadline)
-
     @asynccontextmanager
-    async def _opened(self, deadline: float | None) -> AsyncIterator[Translator]:
-        """Give the open translator for the pair."""
+    async def opened(self, deadline: float | None) -> AsyncIterator[Translator]:
+        """Open the model, and keep it open as long as the context lasts; give the translator for the pair."""
         async with self._models.using(self._model.managed, deadline):
             translator = self._model.translator
             assert translator is not None, "an open model has a translator"

@@ -179,11 +179,19 @@ async def test_a_failed_opening_gives_one_error_and_is_tried_again_later(monkeyp
     assert await house.request("a") == "a"
 
 
-async def test_a_dead_model_is_closed_and_opened_again() -> None:
+@pytest.mark.parametrize("used", [False, True])
+async def test_a_dead_model_is_closed_after_its_requests_and_opened_again(used: bool) -> None:
     house = House(room=3)
-    await house.request("a")
+    running, held = house.hold("a")
+    await until(lambda: house.named["a"].users == 1)
+    if not used:
+        held.set()
+        await running
     house.named["a"].failed = lambda: house.log == ["open a"]
-    assert await house.request("a") == "a"
+    waiting = asyncio.create_task(house.request("a"))
+    await asyncio.sleep(0.01)
+    held.set()
+    assert [await running, await waiting] == ["a", "a"]
     assert house.log == ["open a", "close a", "open a"]
 
 
