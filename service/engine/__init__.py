@@ -59,9 +59,8 @@ from service.engine.languages.pivot import Pair as Pair
 from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
-from service.engine.messages import Message as Message
-from service.engine.messages import fields_of as fields_of
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
+from service.engine.scheduling.admission import WorkerStatus as WorkerStatus
 from service.engine.scheduling.admission import admission_error as admission_error
 from service.engine.scheduling.admission import overloaded as overloaded
 from service.engine.scheduling.admission import require_running as require_running

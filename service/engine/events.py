@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service.engine.messages import Message
 from service.engine.types import FinishReason, ValuePath
 
 
 @dataclass(frozen=True, slots=True)
-class SentencesQueued(Message):
+class SentencesQueued:
     """More sentences were accepted into the queue."""
 
     model: str
@@ -22,7 +21,7 @@ class SentencesQueued(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadChanged(Message):
+class LoadChanged:
     """The numbers of running rows and sentences, or of waiting sentences, have changed."""
 
     model: str
@@ -32,7 +31,7 @@ class LoadChanged(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class StepDone(Message):
+class StepDone:
     """One decoder step is done."""
 
     model: str
@@ -41,7 +40,7 @@ class StepDone(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceFinished(Message):
+class SentenceFinished:
     """The translation of a sentence is complete."""
 
     model: str
@@ -80,7 +79,7 @@ class RunFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class StageDone(Message):
+class StageDone:
     """A stage of the work is complete, perhaps for several calls together."""
 
     model: str
@@ -89,7 +88,7 @@ class StageDone(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageMeasured(Message):
+class CoverageMeasured:
     """The attention of a translated sentence was requested; it covers this share of the source."""
 
     model: str

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import EarlyStopping, Step
-from service.engine.messages import Message
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.terms import Glossary
 
@@ -286,7 +285,7 @@ class WorkerState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions(Message):
+class SearchOptions:
     """Decoding options of one sentence, checked and complete; lengths are in tokens."""
 
     beam_size: int = 1
@@ -299,7 +298,7 @@ class SearchOptions(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceJob(Message):
+class SentenceJob:
     """One sentence for a worker: its token ids (ending with </s>), search options and deadline."""
 
     source_ids: tuple[int, ...]
@@ -314,7 +313,7 @@ class SentenceJob(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis(Message):
+class Hypothesis:
     """One finished candidate; `ids` ends with </s> exactly when finish_reason is "eos"."""
 
     ids: tuple[int, ...]
@@ -357,7 +356,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceResult(Message):
+class SentenceResult:
     """The result of a SentenceJob, best hypothesis first; never empty."""
 
     hypotheses: tuple[Hypothesis, ...]
@@ -420,7 +419,7 @@ class WeightLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightSelection(Message):
+class WeightSelection:
     """The weights of a scored translation to return: all of them would be megabytes for a long sentence."""
 
     align: tuple[int, int]  # layer and head of cross-attention that are always returned
@@ -430,7 +429,7 @@ class WeightSelection(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringRequest(Message):
+class ScoringRequest:
     """A sentence and its given translation to be scored; both id sequences end with </s>."""
 
     source_ids: tuple[int, ...]
@@ -440,7 +439,7 @@ class ScoringRequest(Message):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoringResult(Message):
+class ScoringResult:
     """Scores and attention of a given translation, cut to its true lengths (S source, T target, </s> counted)."""
 
     logprobs: FloatArray  # [T]

@@ -12,14 +12,12 @@ from service.engine import (
     EngineError,
     EngineEvent,
     EngineSettings,
-    Message,
     Placement,
-    QueueStatus,
     ScoringRequest,
     ScoringResult,
     SentenceJob,
     SentenceResult,
-    WorkerState,
+    WorkerStatus,
 )
 
 
@@ -63,7 +61,7 @@ class Retire:
 
 
 @dataclass(frozen=True, slots=True)
-class Translate(Message):
+class Translate:
     """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
 
     `streamed` are the numbers of the jobs whose tokens are sent back.
@@ -76,7 +74,7 @@ class Translate(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Score(Message):
+class Score:
     """Score a given translation."""
 
     worker: int
@@ -85,7 +83,7 @@ class Score(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel(Message):
+class Cancel:
     """Cancel a job."""
 
     worker: int
@@ -123,7 +121,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Message):
+class Done:
     """A job is done."""
 
     number: int
@@ -139,7 +137,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenChosen(Message):
+class TokenChosen:
     """A token was chosen in a sentence whose tokens are sent back."""
 
     number: int
@@ -149,18 +147,15 @@ class TokenChosen(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStatus(Message):
-    """The state of a worker at this moment; the heartbeat is on the machine's monotonic clock."""
+class StatusReport:
+    """The state of a worker at this moment."""
 
     worker: int
-    state: WorkerState
-    alive: bool
-    heartbeat: float
-    queue_status: QueueStatus
+    status: WorkerStatus
 
 
 @dataclass(frozen=True, slots=True)
-class EventReport(Message):
+class EventReport:
     """An event of a worker, for its listener."""
 
     worker: int
@@ -168,4 +163,4 @@ class EventReport(Message):
 
 
 ToEngine = Open | Start | Stop | Close | Retire | Providers | Translate | Score | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | WorkerStatus | EventReport
+FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | StatusReport | EventReport

@@ -200,12 +200,12 @@ async def test_a_model_that_fails_leaves_the_others_ready(registry: Registry) ->
         ("transformer-en-fr", "ready"),
     ]
     first, second, third = (translator._worker for translator in registry.translators)  # type: ignore[union-attr]
-    first._table._life.state = WorkerState.DEAD  # type: ignore[union-attr]
+    first._table._state = WorkerState.DEAD  # type: ignore[union-attr]
     states = {each.name: each.state for each in registry.states()}
     assert states["bahdanau-en-de"] == "failed"
     assert states["transformer-en-fr"] == "ready"
     assert (registry.ready, registry.dead, registry.stalled) == (True, False, False)
-    third._table._life.state = second._table._life.state = WorkerState.DEAD  # type: ignore[union-attr]
+    third._table._state = second._table._state = WorkerState.DEAD  # type: ignore[union-attr]
     assert (registry.ready, registry.dead) == (False, True)
     await registry.stop(0.0)
 

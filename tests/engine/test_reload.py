@@ -213,7 +213,7 @@ async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_othe
 
 async def test_a_model_that_has_failed_can_be_loaded_again_as_it_is(registry: Registry) -> None:
     failed = registry.resolve("en", "fr")
-    failed._worker._table._life.state = WorkerState.DEAD  # type: ignore[union-attr]
+    failed._worker._table._state = WorkerState.DEAD  # type: ignore[union-attr]
     assert registry.states()[0].state == "failed"
     [change] = await registry.reload(FR)
     assert (change.outcome, registry.states()[0].state) == ("replaced", "ready")

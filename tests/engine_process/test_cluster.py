@@ -28,7 +28,7 @@ from service.engine.errors import (
 )
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished
 from service.engine.loader import EngineSettings, LoadedWorker, load_worker
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.requests import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import Worker
@@ -37,7 +37,7 @@ from service.engine_process.client import restarts
 from service.engine_process.client import supervisor as parent
 from service.engine_process.client.cluster import EngineCluster, WorkerPool
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import WorkerStatus
+from service.engine_process.protocol import StatusReport
 from tests.support.polling import wait_until
 from tests.support.toy_onnx import VOCABULARY, write_toy_bundle
 
@@ -203,7 +203,7 @@ def test_nobody_waits_for_a_worker_that_is_stopped(fleet: EngineCluster, bundle:
     outcomes = {type(future.exception(10)) for future in futures}
     assert NotReady in outcomes
     assert outcomes <= {NotReady, type(None)}
-    assert worker.state == "stopped"
+    assert worker.status.state == "stopped"
     with pytest.raises(NotReady, match="accepts no requests"):
         worker.submit_all(jobs(1))
 
@@ -234,11 +234,11 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
         futures = worker.submit_all([SentenceJob((5, 6, 2), SLOW)] * 60)
         [victim] = fleet.process_ids
         os.kill(victim, signal.SIGKILL)
-        wait_until(lambda: worker.state == "restarting")
+        wait_until(lambda: worker.status.state == "restarting")
         assert Interrupted in {type(future.exception(30)) for future in futures}
         with pytest.raises(NotReady, match="being restarted"):
             worker.check_room()
-        wait_until(lambda: worker.state == "running")
+        wait_until(lambda: worker.status.state == "running")
         assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
         assert fleet.process_ids != [victim]
         assert told == ["process"]
@@ -255,11 +255,11 @@ def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None
         assert isinstance(worker, WorkerPool)
         members, (victim, other) = worker._workers, fleet.process_ids
         os.kill(victim, signal.SIGKILL)
-        wait_until(lambda: members[0].state != "running")
+        wait_until(lambda: members[0].status.state != "running")
         for _ in range(20):
-            assert worker.state == "running"
+            assert worker.status.state == "running"
             assert worker.submit_all(jobs(1))[0].result(20).hypotheses
-        wait_until(lambda: members[0].state == "running")
+        wait_until(lambda: members[0].status.state == "running")
         assert fleet.process_ids[0] != victim
         assert fleet.process_ids[1] == other
         worker.stop()
@@ -272,11 +272,11 @@ def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pyt
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
         for _ in range(3):
-            wait_until(lambda: worker.state == "running")
+            wait_until(lambda: worker.status.state == "running")
             [victim] = fleet.process_ids
             os.kill(victim, signal.SIGKILL)
-            wait_until(lambda: worker.state != "running")
-        wait_until(lambda: worker.state == "dead")
+            wait_until(lambda: worker.status.state != "running")
+        wait_until(lambda: worker.status.state == "dead")
         assert told == ["process", "process", "given_up"]
         with pytest.raises(NotReady, match="has failed"):
             worker.check_room()
@@ -295,10 +295,10 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
         running = well.submit_all([SentenceJob((5, 6, 2), SLOW)] * 20)
         [process] = fleet._processes
         assert isinstance(worker, RemoteWorker)
-        process._receive(WorkerStatus(worker.number, WorkerState.DEAD, False, time.monotonic(), QueueStatus()))
-        assert worker.state == "restarting"
+        process._receive(StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic())))
+        assert worker.status.state == "restarting"
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
-        wait_until(lambda: worker.state == "running")
+        wait_until(lambda: worker.status.state == "running")
         assert worker.submit_all(jobs(1))[0].result(20).hypotheses
         assert all(future.result(60).hypotheses for future in running)
         assert told == ["model"]
@@ -317,7 +317,7 @@ def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_w
         manifest = bundle.folder / "manifest.json"
         manifest.write_text(manifest.read_text("utf-8") + " ", "utf-8")
         os.kill(fleet.process_ids[0], signal.SIGKILL)
-        wait_until(lambda: worker.state == "dead" and well.state == "running")
+        wait_until(lambda: worker.status.state == "dead" and well.status.state == "running")
         assert well.submit_all(jobs(1))[0].result(20).hypotheses
         for each in (worker, well):
             each.stop()
@@ -331,9 +331,9 @@ def test_a_process_that_is_stopped_is_replaced_after_five_seconds(bundle: Bundle
         [victim] = fleet.process_ids
         os.kill(victim, signal.SIGSTOP)
         begun = time.monotonic()
-        wait_until(lambda: worker.state == "restarting")
+        wait_until(lambda: worker.status.state == "restarting")
         assert parent.SILENT_SECONDS <= time.monotonic() - begun + 1 < 15  # it was forty-five
-        wait_until(lambda: worker.state == "running")
+        wait_until(lambda: worker.status.state == "running")
         assert fleet.process_ids != [victim]
         assert worker.submit_all(jobs(1))[0].result(20).hypotheses
         worker.stop()
@@ -357,16 +357,16 @@ def test_a_process_that_hangs_shows_no_sign_of_life(bundle: Bundle) -> None:
     with EngineCluster(1) as fleet:
         worker, _ = fleet.open(bundle, EngineSettings(), Listener())
         worker.start()
-        begun = worker.heartbeat
-        wait_until(lambda: worker.heartbeat > begun)
+        begun = worker.status.heartbeat
+        wait_until(lambda: worker.status.heartbeat > begun)
         [process] = fleet.process_ids
         os.kill(process, signal.SIGSTOP)
         time.sleep(0.5)
-        shown = worker.heartbeat
+        shown = worker.status.heartbeat
         time.sleep(1.5)
-        assert worker.heartbeat == shown
+        assert worker.status.heartbeat == shown
         os.kill(process, signal.SIGCONT)
-        wait_until(lambda: worker.heartbeat > shown)
+        wait_until(lambda: worker.status.heartbeat > shown)
         worker.stop()
 
 

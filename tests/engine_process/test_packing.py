@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 from service.engine import (
@@ -19,12 +20,15 @@ from service.engine import (
     StageDone,
     StepDone,
 )
-from service.engine.types import WeightSelection
+from service.engine.types import ScoringResult, WeightSelection
+from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.packing import EVENTS, packed, unpacked
-from service.engine_process.protocol import Cancel, Done, EventReport, Translate
+from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate
 
 SEARCH = SearchOptions(4, 0.5, 40, 2, 3, False, False)
-JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=WeightSelection((1, 2)), fresh=True, trace=True, step_weights=True)
+VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
+SCORE = WeightSelection((1, 2))
+JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=SCORE, values=VALUES, fresh=True, trace=True, step_weights=True)
 BEST = Hypothesis((7, 2), (-0.1, -0.2), -0.15, "eos")
 OTHER = Hypothesis((8,), (-3.0,), -3.0, "length")
 RESULT = SentenceResult((BEST, OTHER), 0.1, 0.2, 0.3, score_seconds=0.4)
@@ -34,6 +38,8 @@ MESSAGES = [
     Done(9, RESULT),
     Done(9, ("CPUExecutionProvider",)),
     Cancel(1, 2),
+    TokenChosen(7, 3, -0.25),
+    TokenChosen(7, 3, -0.25, b"\x00\x00\x80?"),
     *(
         EventReport(7, event)
         for event in (
@@ -65,5 +71,22 @@ def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -
             if field.default is not dataclasses.MISSING and getattr(example, field.name) == field.default
         }
         # Listeners stay behind, and the others are sent as they are, whatever they hold.
-        assert left <= {"listener", "values", "scores", "trace", "step_weights"}
+        assert left <= {"listener", "scores", "trace", "step_weights"}
     assert {type(each.event) for each in MESSAGES if isinstance(each, EventReport)} == set(EVENTS)
+
+
+def test_weights_arrive_too() -> None:
+    scores = ScoringResult(
+        np.array([1, 2], np.float32),
+        np.array([3, 4]),
+        np.ones((1, 1, 2, 3), np.float32),
+        None,
+        None,
+        np.array([5], np.float32),
+    )
+    came = sent(Done(9, dataclasses.replace(RESULT, scores=scores))).result.scores
+    assert isinstance(came, ScoringResult)
+    assert came.encoder_attention is None
+    assert np.array_equal(came.cross_attention, scores.cross_attention)
+    assert came.selected is not None
+    assert came.selected[0] == 5

@@ -71,8 +71,8 @@ def test_given_translations_are_shared_out_too() -> None:
 def test_it_runs_while_one_of_them_does(states: tuple[str, str], state: str) -> None:
     workers = [MirrorWorker(state=WorkerState(each)) for each in states]
     pool = WorkerPool(workers)
-    assert pool.state == state
-    assert pool.alive == (state == "running")
+    assert pool.status.state == state
+    assert pool.status.alive == (state == "running")
 
 
 def test_it_lives_as_long_as_one_of_those_at_work_shows_it() -> None:
@@ -80,9 +80,9 @@ def test_it_lives_as_long_as_one_of_those_at_work_shows_it() -> None:
         MirrorWorker(state=WorkerState(state), heartbeat=beat)
         for state, beat in (("running", 3.0), ("restarting", 9.0))
     ]
-    assert WorkerPool(workers).heartbeat == 3.0
+    assert WorkerPool(workers).status.heartbeat == 3.0
     workers[1].state = WorkerState.RUNNING
-    assert WorkerPool(workers).heartbeat == 9.0
+    assert WorkerPool(workers).status.heartbeat == 9.0
 
 
 def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
@@ -107,8 +107,8 @@ def test_there_is_room_while_one_of_them_has_some() -> None:
         MirrorWorker(queue_status=QueueStatus(full=True, seconds=9.0)),
         MirrorWorker(queue_status=QueueStatus(False, 2.0)),
     )
-    assert started(full, free).queue_status == QueueStatus(full=False, seconds=2.0)
-    assert started(full, full).queue_status.full
+    assert started(full, free).status.queue == QueueStatus(full=False, seconds=2.0)
+    assert started(full, full).status.queue.full
 
 
 def test_all_are_stopped_with_the_same_time_to_finish() -> None:
@@ -116,4 +116,4 @@ def test_all_are_stopped_with_the_same_time_to_finish() -> None:
     pool = started(one, other)
     pool.stop(1.5)
     assert (one.stopped_with, other.stopped_with) == (1.5, 1.5)
-    assert pool.state == "stopped"
+    assert pool.status.state == "stopped"

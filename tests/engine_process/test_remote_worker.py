@@ -8,12 +8,12 @@ import pytest
 
 from service.engine.errors import Interrupted, NotReady, Overloaded
 from service.engine.events import EngineEvent, RequestRejected
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
 from service.engine_process.client import remote_worker as remote
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Cancel, Start, ToEngine, Translate, WorkerStatus
+from service.engine_process.protocol import Cancel, Start, StatusReport, ToEngine, Translate
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 
@@ -33,7 +33,7 @@ class Far:
         self.sent.append(message)
 
     def report(self, state: WorkerState = WorkerState.RUNNING, queue_status: QueueStatus | None = None) -> None:
-        self.worker.handle(WorkerStatus(3, state, True, time.monotonic(), queue_status or QueueStatus()))
+        self.worker.handle(StatusReport(3, WorkerStatus(state, True, time.monotonic(), queue_status or QueueStatus())))
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None
     seen = []
     for state in (WorkerState.RUNNING, WorkerState.DEAD):
         far.report(state)
-        seen.append((far.worker.state, far.worker.alive))
+        seen.append((far.worker.status.state, far.worker.status.alive))
     assert seen == [("running", True), ("restarting", False)]
     assert isinstance(waiting.exception(0), Interrupted)
     with pytest.raises(NotReady, match="being restarted"):
         far.worker.submit_all([JOB])
     far.report(WorkerState.DEAD)  # said before it was loaded anew
     far.worker.mark_reloaded()
-    assert (far.worker.state, far.worker.alive) == ("running", True)
+    assert (far.worker.status.state, far.worker.status.alive) == ("running", True)
     assert far.sent[-1] == Start(3)
     far.worker.submit_all([JOB])
     far.worker.give_up()
-    assert far.worker.state == "dead"
+    assert far.worker.status.state == "dead"
     with pytest.raises(NotReady, match="has failed"):
         far.worker.submit_all([JOB])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from service.engine.attention.selection import check_size, selected_scores
 from service.engine.errors import EngineError
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.types import (
     FinishReason,
     FloatArray,
@@ -42,8 +42,8 @@ class MirrorWorker:
     stopped_with: float | None = None
 
     @property
-    def alive(self) -> bool:
-        return self.state is WorkerState.RUNNING
+    def status(self) -> WorkerStatus:
+        return WorkerStatus(self.state, self.state is WorkerState.RUNNING, self.heartbeat, self.queue_status)
 
     def start(self) -> None:
         self.state = WorkerState.RUNNING

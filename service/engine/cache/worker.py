@@ -28,10 +28,10 @@ from service.engine.errors import DeadlineExceeded
 from service.engine.events import EventListener, SentencesLookedUp, ignore_event
 from service.engine.loader import EngineSettings, LoadedWorker, WorkerFactory
 from service.engine.model.device import Placement
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.scheduler import SHORT_TOKENS
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 
 def with_cache(open_worker: WorkerFactory, results: ResultCache) -> WorkerFactory:
@@ -57,6 +57,11 @@ class _Sharer:
     job: SentenceJob
     joined: float
     future: Future[SentenceResult] = field(default_factory=Future)
+
+    @property
+    def deadline(self) -> float:
+        """Return the time until which the caller waits."""
+        return float("inf") if self.job.deadline is None else self.job.deadline
 
 
 @dataclass(slots=True, eq=False)
@@ -92,24 +97,9 @@ class CachedWorker:
         self._closed = False
 
     @property
-    def heartbeat(self) -> float:
-        """Return the time of the worker's last heartbeat."""
-        return self._worker.heartbeat
-
-    @property
-    def alive(self) -> bool:
-        """Return whether the worker is working."""
-        return self._worker.alive
-
-    @property
-    def state(self) -> WorkerState:
-        """Return the state that the worker is in."""
-        return self._worker.state
-
-    @property
-    def queue_status(self) -> QueueStatus:
-        """Return the state of the worker's queue."""
-        return self._worker.queue_status
+    def status(self) -> WorkerStatus:
+        """Return the state of the worker and of its queue."""
+        return self._worker.status
 
     def start(self) -> None:
         """Start the worker."""
@@ -218,29 +208,16 @@ class CachedWorker:
             shared.attempts.remove(attempt)
             if shared.over or shared.attempts:
                 return
-        if isinstance(error, DeadlineExceeded):
-            self._run_again(shared, error)
-        else:
-            self._end(shared, error)
-
-    def _run_again(self, shared: _SharedDecode, error: DeadlineExceeded) -> None:
-        """Submit a sentence again for the sharers with more time than the one that began it; fail the others."""
-        now = self._clock()
-        with self._lock:
-            late = [each for each in shared.sharers if _deadline(each) <= now]
-            shared.sharers = [each for each in shared.sharers if each not in late]
-            last = max(shared.sharers, key=_deadline, default=None)
-        for sharer in late:
-            _resolve(sharer, error, shared.began)
-        if last is None:
+            last = max(shared.sharers, key=lambda sharer: sharer.deadline, default=None)
+        if last is None or last.deadline <= self._clock() or not isinstance(error, DeadlineExceeded):
             self._end(shared, error)
             return
-        try:
-            [attempt] = self._worker.submit_all([last.job])
+        try:  # for the sharers with more time; each of the others ends at its own deadline
+            [again] = self._worker.submit_all([last.job])
         except Exception as refusal:
             self._end(shared, refusal)
         else:
-            self._watch(shared, attempt)
+            self._watch(shared, again)
 
     def _end(self, shared: _SharedDecode, outcome: SentenceResult | BaseException) -> None:
         """Give every sharer its answer, keep a result, and cancel the decodes that still run."""
@@ -298,7 +275,3 @@ def _as_seen(result: SentenceResult, missed: float) -> SentenceResult:
     left = max(result.compute_seconds - max(missed - result.queue_seconds, 0.0), 0.0)
     encode = max(result.encode_seconds - (result.compute_seconds - left), 0.0)
     return replace(result, queue_seconds=queue, compute_seconds=left, encode_seconds=encode)
-
-
-def _deadline(sharer: _Sharer) -> float:
-    return float("inf") if sharer.job.deadline is None else sharer.job.deadline

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from service.engine.errors import NotReady, Overloaded
-from service.engine.messages import Message
 from service.engine.types import WorkerState
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds after which a refused caller should try again
@@ -23,11 +22,21 @@ REFUSING = {
 
 
 @dataclass(frozen=True, slots=True)
-class QueueStatus(Message):
+class QueueStatus:
     """The state of a model's queue."""
 
     full: bool = False  # there is no room for more
     seconds: float | None = None  # until the present queue is empty; None: the queue is empty, or the time is not known
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """What a worker says about itself at one moment; the heartbeat is on the machine's monotonic clock."""
+
+    state: WorkerState  # only a running one accepts requests
+    alive: bool  # whether it is working: started, not stopped, and none of its threads has ended
+    heartbeat: float  # about a second old at most, unless a run hangs
+    queue: QueueStatus = QueueStatus()
 
 
 def require_running(model: str, state: WorkerState) -> None:

@@ -12,10 +12,10 @@ from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
 from service.engine.events import CallStage
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import WorkerStatus
 from service.engine.thread_pools import if_many
 from service.engine.time_limit import TimeLimit
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")
 
@@ -24,23 +24,8 @@ class SentenceWorker(Protocol):
     """A worker, in this process or another: see service.engine.scheduling.worker.Worker."""
 
     @property
-    def heartbeat(self) -> float:
-        """Return the time of its last heartbeat, on the monotonic clock."""
-        ...
-
-    @property
-    def alive(self) -> bool:
-        """Return whether it is working."""
-        ...
-
-    @property
-    def state(self) -> WorkerState:
-        """Return the state it is in; only a running one accepts requests."""
-        ...
-
-    @property
-    def queue_status(self) -> QueueStatus:
-        """Return the state of the queue."""
+    def status(self) -> WorkerStatus:
+        """Return the state of the worker and of its queue."""
         ...
 
     def start(self) -> None:

@@ -19,7 +19,6 @@ from service.engine.events import (
     SentencesQueued,
 )
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
-from service.engine.scheduling.lifecycle import Lifecycle
 from service.engine.scheduling.scheduler import (
     SCORING_LIMITS,
     SHORT_TOKENS,
@@ -43,6 +42,7 @@ from service.engine.types import (
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+WORKING = (WorkerState.RUNNING, WorkerState.DRAINING)  # the states in which the threads run
 IDLE_SECONDS = 1.0  # the time between two heartbeats of an idle decode thread
 _LOG = logging.getLogger(__name__)
 
@@ -129,8 +129,11 @@ class RequestTable:
         self._division = Division(self._scheduler, decoders, settings.first_rows)
         self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
-        self._life = Lifecycle(decoders, settings.failures)
+        self._state = WorkerState.NEW
         self._heartbeats = [clock()] * decoders
+        self._decoders_left = decoders
+        self._failures: dict[str, int] = {}  # in a row, for each kind of run
+        self._broken = False  # a thread ended unexpectedly, or too many runs have failed
         self._stages_end = False
 
     # Calls from outside.
@@ -138,7 +141,7 @@ class RequestTable:
     @property
     def state(self) -> WorkerState:
         """Return the state that the worker is in; only a running one accepts requests."""
-        return self._life.state
+        return self._state
 
     @property
     def heartbeat(self) -> float:
@@ -161,7 +164,7 @@ class RequestTable:
     def check_room(self, deadline: float | None, sentences: int = 1, tokens: int = 1) -> None:
         """Raise NotReady or Overloaded unless a request of this size may be queued now."""
         with self._lock:
-            require_running(self._name, self._life.state)
+            require_running(self._name, self._state)
             self._require(self.queue_status(sentences, tokens), deadline)
 
     def submit(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
@@ -187,7 +190,7 @@ class RequestTable:
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:
         """Queue the scoring of a given translation; raise the errors of check_room."""
         with self._lock:
-            require_running(self._name, self._life.state)
+            require_running(self._name, self._state)
             full = len(self._scoring) >= self._settings.budget.queued_sentences
             self._require(QueueStatus(full, self._scoring.seconds), job.deadline)
             now = self._clock()
@@ -206,33 +209,36 @@ class RequestTable:
     def start(self) -> None:
         """Accept requests from now on."""
         with self._lock:
-            self._life.start()
+            self._state = WorkerState.RUNNING
 
     def drain(self, seconds: float) -> None:
         """Accept no more requests, wait for all answers for at most this time, and tell the threads to end."""
         with self._lock:
-            self._life.drain()
-            self._changed.wait_for(lambda: not self._open or self._life.state is not WorkerState.DRAINING, seconds)
-            self._life.stop()
-            self._changed.notify_all()
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
+            self._changed.wait_for(lambda: not self._open or self._state is not WorkerState.DRAINING, seconds)
+            self.retire()
 
     def retire(self) -> None:
         """Tell the threads to end, without a wait."""
         with self._lock:
-            self._life.stop()
+            if self._state is not WorkerState.DEAD:
+                self._state = WorkerState.STOPPED
             self._changed.notify_all()
 
     def stage_died(self) -> None:
         """Record that a stage thread ended unexpectedly, which ends the worker."""
         with self._lock:
-            self._life.stage_died()
+            self._broken = True
             self._changed.notify_all()
 
     def decoder_ended(self) -> None:
         """Record that a decode thread has ended: the worker is stopped or dead, so the other threads end too."""
         with self._lock:
-            self._life.decoder_ended()
-            dead, last = self._life.state is WorkerState.DEAD, not self._life.decoders_left
+            if self._state is not WorkerState.STOPPED:
+                self._state = WorkerState.DEAD
+            self._decoders_left -= 1
+            dead, last = self._state is WorkerState.DEAD, not self._decoders_left
             self._stages_end = True
             for condition in (self._changed, self._to_encode, self._to_score):
                 condition.notify_all()
@@ -244,13 +250,17 @@ class RequestTable:
 
     def run_succeeded(self, kind: str) -> None:
         """Record that a run of this kind has succeeded; each kind belongs to one thread, so this needs no lock."""
-        self._life.run_succeeded(kind)
+        self._failures.pop(kind, None)
 
     def run_failed(self, kind: str, requests: Sequence[AnyRequest]) -> None:
-        """Record the current exception as a failed run and fail its requests; several in a row end the worker."""
+        """Record the current exception as a failed run and fail its requests; several in a row end the worker.
+
+        Each kind of run has its own count: other runs do not repair a broken decoder.
+        """
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(requests))
         with self._lock:
-            self._life.run_failed(kind)
+            self._failures[kind] = self._failures.get(kind, 0) + 1
+            self._broken = self._broken or self._failures[kind] >= self._settings.failures
             self._scheduler.discard(set(requests))
         self._on_event(RunFailed(self._name))
         error = EngineFailure.of_a_run()
@@ -264,7 +274,7 @@ class RequestTable:
     def wait_for_work(self, number: int, busy: bool) -> bool:
         """Wait for work for a decode thread; return False if the thread must end."""
         with self._lock:
-            while self._life.continues:
+            while self._state in WORKING and not self._broken:
                 self._heartbeats[number] = self._clock()
                 if busy or self._division.has_work(number) or self._departed[number]:
                     return True
@@ -311,9 +321,8 @@ class RequestTable:
 
     def _wake_encoder(self, now: float) -> None:
         """Wake the encoder if there is work for it; while sentences gather, every step of the decoder looks again."""
-        with self._lock:
-            if self._scheduler.can_encode(now, self._division.sentences):
-                self._to_encode.notify()
+        if self._scheduler.can_encode(now, self._division.sentences):
+            self._to_encode.notify()
 
     def encoded(self, requests: Sequence[PendingSentence]) -> None:
         """Record that these are encoded; those that were cancelled meanwhile are no longer queued."""
@@ -370,22 +379,19 @@ class RequestTable:
             raise error
 
     def _add(self, request: AnyRequest) -> None:
-        with self._lock:
-            self._open[request.id] = request
+        self._open[request.id] = request
         request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
 
     def _queue_scoring(self, scoring: QueuedScoring) -> None:
-        with self._lock:
-            self._scoring.add(scoring, len(scoring.job.source_ids) + len(scoring.job.target_ids))
-            self._to_score.notify()
+        self._scoring.add(scoring, len(scoring.job.source_ids) + len(scoring.job.target_ids))
+        self._to_score.notify()
 
     def _report_load(self) -> None:
         """Report the load if it has changed; this runs inside the lock, so that reports keep their order."""
-        with self._lock:
-            load = (self._division.rows, self._division.sentences, len(self._scheduler))
-            if load != self._reported:
-                self._reported = load
-                self._on_event(LoadChanged(self._name, *load))
+        load = (self._division.rows, self._division.sentences, len(self._scheduler))
+        if load != self._reported:
+            self._reported = load
+            self._on_event(LoadChanged(self._name, *load))
 
     def _close(self, request: AnyRequest) -> bool:
         with self._lock:

@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from service.engine.errors import NotReady
 from service.engine.events import EventListener, ignore_event
 from service.engine.model.interface import Model
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.decode_loop import DecodeLoop
-from service.engine.scheduling.requests import Load, RequestTable, WorkerSettings
+from service.engine.scheduling.requests import WORKING, Load, RequestTable, WorkerSettings
 from service.engine.scheduling.stages import EncoderStage, ScoringStage
 from service.engine.search.validation import check_job, check_scoring
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WorkerState
+from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 JOIN_SECONDS = 10.0  # for a thread to end
 
@@ -46,31 +46,20 @@ class Worker:
         ]
 
     @property
-    def state(self) -> WorkerState:
-        """Return the state the worker is in; only a running one accepts requests."""
-        return self._table.state
-
-    @property
-    def alive(self) -> bool:
-        """Return whether the worker is working: started, not stopped, not dead."""
-        at_work = self.state in (WorkerState.RUNNING, WorkerState.DRAINING)
-        return at_work and all(decoder.alive for decoder in self._decoders)
-
-    @property
-    def heartbeat(self) -> float:
-        """Return the time of the last heartbeat; about a second ago at most, unless a run hangs."""
-        began = (self._encoder.began, self._scoring.began)
-        return min([self._table.heartbeat, *(moment for moment in began if moment is not None)])
+    def status(self) -> WorkerStatus:
+        """Return the state of the worker, and of its queue for the smallest request."""
+        state, began = self._table.state, (self._encoder.began, self._scoring.began)
+        return WorkerStatus(
+            state,
+            state in WORKING and all(decoder.alive for decoder in self._decoders),
+            min([self._table.heartbeat, *(moment for moment in began if moment is not None)]),
+            self._table.queue_status(),
+        )
 
     @property
     def load(self) -> Load:
         """Return the numbers of waiting and running sentences."""
         return self._table.load
-
-    @property
-    def queue_status(self) -> QueueStatus:
-        """Return the state of the queue for the smallest request."""
-        return self._table.queue_status()
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""

@@ -103,33 +103,28 @@ class Translator:
     @property
     def ready(self) -> bool:
         """Return whether it is warmed up and its worker is alive."""
-        return (
-            self._pair.warm.is_set()
-            and self._worker.state is WorkerState.RUNNING
-            and self._worker.alive
-            and not self.stalled
-        )
+        return self.state == "ready"
 
     @property
     def stalled(self) -> bool:
         """Return whether its worker has had no heartbeat for too long, so that a run seems to hang."""
-        return self._worker.alive and time.monotonic() - self._worker.heartbeat >= STALLED_SECONDS
+        status = self._worker.status
+        return status.alive and time.monotonic() - status.heartbeat >= STALLED_SECONDS
 
     @property
     def dead(self) -> bool:
         """Return whether its worker has failed permanently."""
-        return self._worker.state is WorkerState.DEAD
+        return self._worker.status.state is WorkerState.DEAD
 
     @property
     def state(self) -> ModelStateName:
         """Return the state for callers."""
-        state = self._worker.state
-        if state in STATES:
-            return STATES[state]
+        status = self._worker.status
+        if status.state in STATES:
+            return STATES[status.state]
         if self.stalled:
             return "hanging"
-        working = self._pair.warm.is_set() and state is WorkerState.RUNNING and self._worker.alive
-        return "ready" if working else "starting"
+        return "ready" if self._pair.warm.is_set() and status.alive else "starting"
 
     async def start(self) -> None:
         """Start the worker and warm up every kind of run; raise EngineFailure if that fails.
@@ -149,7 +144,7 @@ class Translator:
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of its queue."""
-        return self._worker.queue_status
+        return self._worker.status.queue
 
     def retire(self) -> None:
         """Do nothing: a replaced model ends when no request holds it any more."""

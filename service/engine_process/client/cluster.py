@@ -28,6 +28,7 @@ from service.engine import (
     SentenceResult,
     SentenceWorker,
     WorkerState,
+    WorkerStatus,
 )
 from service.engine_process.client.connection import LogStyle
 from service.engine_process.client.supervisor import EngineProcess
@@ -59,27 +60,18 @@ class WorkerPool:
         self._tokens = [0] * len(workers)  # of the pending jobs of each worker
 
     @property
-    def state(self) -> WorkerState:
-        """Return the state; it is running while one of the workers is."""
-        return min((worker.state for worker in self._workers), key=STATES.index)
-
-    @property
-    def alive(self) -> bool:
-        """Return whether one of the workers is working."""
-        return any(worker.alive for worker in self._workers)
-
-    @property
-    def heartbeat(self) -> float:
-        """Return the latest heartbeat of the workers."""
-        at_work = [worker.heartbeat for worker in self._workers if worker.alive]
-        return max(at_work or [worker.heartbeat for worker in self._workers])
-
-    @property
-    def queue_status(self) -> QueueStatus:
-        """Return the shortest queue."""
-        every = [self._workers[index].queue_status for index in self._available_workers()]
-        seconds = [each.seconds for each in every if each.seconds is not None]
-        return QueueStatus(all(each.full for each in every), min(seconds) if len(seconds) == len(every) else None)
+    def status(self) -> WorkerStatus:
+        """Return the best state of the workers, the latest heartbeat of those at work, and the shortest queue."""
+        every = [worker.status for worker in self._workers]
+        working = [each for each in every if each.alive]
+        queues = [self._workers[index].status.queue for index in self._available_workers()]
+        seconds = [each.seconds for each in queues if each.seconds is not None]
+        return WorkerStatus(
+            min((each.state for each in every), key=STATES.index),
+            bool(working),
+            max(each.heartbeat for each in working or every),
+            QueueStatus(all(each.full for each in queues), min(seconds) if len(seconds) == len(queues) else None),
+        )
 
     def start(self) -> None:
         """Start all workers."""
@@ -140,9 +132,9 @@ class WorkerPool:
 
     def _available_workers(self) -> list[int]:
         """Return the workers that may get work: running ones with a recent heartbeat, or the best that there are."""
-        running = [index for index, worker in enumerate(self._workers) if worker.state is WorkerState.RUNNING]
-        now = time.monotonic()
-        lively = [index for index in running if now - self._workers[index].heartbeat < SILENT_SECONDS]
+        every, now = [worker.status for worker in self._workers], time.monotonic()
+        running = [index for index, each in enumerate(every) if each.state is WorkerState.RUNNING]
+        lively = [index for index in running if now - every[index].heartbeat < SILENT_SECONDS]
         return lively or running or list(range(len(self._workers)))
 
     def _counted(self, future: Future[Result], chosen: int, tokens: int) -> Future[Result]:

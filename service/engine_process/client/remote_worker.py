@@ -22,13 +22,13 @@ from service.engine import (
     NotReady,
     Overloaded,
     Placement,
-    QueueStatus,
     RequestRejected,
     ScoringRequest,
     ScoringResult,
     SentenceJob,
     SentenceResult,
     WorkerState,
+    WorkerStatus,
     admission_error,
     overloaded,
     require_running,
@@ -40,11 +40,11 @@ from service.engine_process.protocol import (
     Retire,
     Score,
     Start,
+    StatusReport,
     Stop,
     Stopped,
     ToEngine,
     Translate,
-    WorkerStatus,
 )
 
 GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
@@ -83,10 +83,7 @@ class RemoteWorker:
         self._generation = 0  # the number of times that its process was lost
         self._stopped = threading.Event()
         self.placement: Placement | None = None  # of its first load
-        self._status = WorkerStatus(
-            number, WorkerState.NEW, alive=True, heartbeat=time.monotonic(), queue_status=QueueStatus()
-        )
-        self._reported = time.monotonic()
+        self._reset_reports()
 
     @property
     def number(self) -> int:
@@ -103,24 +100,16 @@ class RemoteWorker:
         return WorkerState.RESTARTING if self._lost else self._state
 
     @property
-    def alive(self) -> bool:
-        """Return whether the worker is working."""
-        return self.state in (WorkerState.RUNNING, WorkerState.DRAINING) and self._status.alive
-
-    @property
-    def heartbeat(self) -> float:
-        """Return the worker's last heartbeat, as last reported."""
-        return self._status.heartbeat
+    def status(self) -> WorkerStatus:
+        """Return the state, with the rest as last reported."""
+        state, last = self.state, self._status
+        alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
+        return WorkerStatus(state, alive, last.heartbeat, last.queue)
 
     @property
     def reported(self) -> float:
         """Return the time of the last report about it, on the monotonic clock."""
         return self._reported
-
-    @property
-    def queue_status(self) -> QueueStatus:
-        """Return the state of the queue, as last reported."""
-        return self._status.queue_status
 
     def start(self) -> None:
         """Start the worker's threads."""
@@ -162,7 +151,7 @@ class RemoteWorker:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
         require_running(self.name, self.state)
         now = time.monotonic()
-        error = self._unreachable(now) or admission_error(self.name, self.queue_status, deadline, now)
+        error = self._unreachable(now) or admission_error(self.name, self._status.queue, deadline, now)
         if error is not None:
             self._on_event(RequestRejected(self.name, error.code))
             raise error
@@ -185,14 +174,14 @@ class RemoteWorker:
         self._fail_if_lost(generation, [number])
         return self._pending.watch_cancellation(number, future)
 
-    def handle(self, message: EventReport | WorkerStatus | Stopped) -> bool:
+    def handle(self, message: EventReport | StatusReport | Stopped) -> bool:
         """Process a message about the worker; return True if the worker has died."""
         match message:
             case EventReport(_, event):
                 self._on_event(event)
-            case WorkerStatus() if not self._lost:
-                self._status, self._reported = message, time.monotonic()
-                if message.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
+            case StatusReport(_, status) if not self._lost:
+                self._status, self._reported = status, time.monotonic()
+                if status.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
                     self.mark_lost()
                     return True
             case Stopped():
@@ -227,9 +216,7 @@ class RemoteWorker:
     def _reset_reports(self) -> None:
         """Reset the reports: the first one is still to come."""
         self._reported = time.monotonic()
-        self._status = WorkerStatus(
-            self._number, WorkerState.NEW, alive=True, heartbeat=self._reported, queue_status=QueueStatus()
-        )
+        self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self._reported)
 
     def _require_reachable(self) -> int:
         """Raise if a job cannot be sent; return the generation of the process that would get it."""
@@ -237,7 +224,7 @@ class RemoteWorker:
         require_running(self.name, self.state)
         if self._connection.full:
             self._on_event(RequestRejected(self.name, Overloaded.code))
-            raise overloaded(self.name, self.queue_status.seconds)
+            raise overloaded(self.name, self._status.queue.seconds)
         return generation
 
     def _unreachable(self, now: float) -> EngineError | None:

@@ -17,7 +17,15 @@ from concurrent.futures import Future
 import numpy as np
 
 from service.bundle.load import Bundle
-from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement, WorkerState
+from service.engine import (
+    EngineError,
+    EngineFailure,
+    EngineSettings,
+    EventListener,
+    Placement,
+    WorkerState,
+    WorkerStatus,
+)
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
@@ -34,11 +42,11 @@ from service.engine_process.protocol import (
     Refused,
     Retire,
     Score,
+    StatusReport,
     Stopped,
     ToEngine,
     TokenChosen,
     Translate,
-    WorkerStatus,
 )
 from service.logs import describe_exception, get_logger
 
@@ -160,7 +168,7 @@ class EngineProcess:
                 self._pending.resolve(number, result)
             case Failed(number, error):
                 self._pending.fail(number, error)
-            case EventReport(number) | WorkerStatus(number) | Stopped(number):
+            case EventReport(number) | StatusReport(number) | Stopped(number):
                 worker = self._workers.get(number)
                 if worker is not None and worker.handle(message):
                     with self._changed:
@@ -325,7 +333,7 @@ class EngineProcess:
             gone = [
                 (number, worker, self._model_restarts.since(number), self._orders[number].settings.load_seconds)
                 for number, worker in self._workers.items()
-                if worker.state is WorkerState.RESTARTING and number in self._orders
+                if worker.status.state is WorkerState.RESTARTING and number in self._orders
             ]
             for number in [number for number in self._orders if number not in self._workers]:
                 self._forget(number)
@@ -359,13 +367,17 @@ class EngineProcess:
 
     def _is_silent(self, now: float) -> bool:
         """Return whether the process has sent no report about any of its working models for too long."""
-        reported = [worker.reported for worker in list(self._workers.values()) if worker.alive]
+        reported = [worker.reported for worker in list(self._workers.values()) if worker.status.alive]
         return bool(reported) and now - max(reported) >= SILENT_SECONDS
 
     def _stalled_worker(self, now: float) -> RemoteWorker | None:
         """Return a working worker without a heartbeat for too long."""
         every = (worker for _, worker in list(self._workers.items()))
-        return next((each for each in every if each.alive and now - each.heartbeat >= STALLED_SECONDS), None)
+        return next((each for each in every if _is_stalled(each.status, now)), None)
+
+
+def _is_stalled(status: WorkerStatus, now: float) -> bool:
+    return status.alive and now - status.heartbeat >= STALLED_SECONDS
 
 
 def _since(moment: float) -> float:

@@ -49,12 +49,12 @@ from service.engine_process.protocol import (
     Retire,
     Score,
     Start,
+    StatusReport,
     Stop,
     Stopped,
     ToEngine,
     TokenChosen,
     Translate,
-    WorkerStatus,
 )
 from service.logs import configure_logging
 
@@ -95,12 +95,9 @@ class EngineServer:
         if isinstance(message, Done):
             self._send(Failed(message.number, EngineFailure.of_a_run()))
 
-    def statuses(self) -> list[WorkerStatus]:
+    def statuses(self) -> list[StatusReport]:
         """Return the status of every worker."""
-        return [
-            WorkerStatus(number, worker.state, worker.alive, worker.heartbeat, worker.queue_status)
-            for number, worker in self._workers.copy().items()
-        ]
+        return [StatusReport(number, worker.status) for number, worker in self._workers.copy().items()]
 
     def _work_slowly(self, message: Open | Stop | Close) -> None:
         match message:

@@ -147,10 +147,9 @@ def test_a_long_request_joins_the_decode_of_a_short_one(cached: Cached) -> None:
 
 
 def test_a_decode_that_reaches_its_deadline_begins_again_for_sharers_with_more_time(cached: Cached) -> None:
-    [first], [second] = cached.ask(job(deadline=101.0)), cached.ask(job(deadline=105.0))
+    [_], [second] = cached.ask(job(deadline=101.0)), cached.ask(job(deadline=105.0))
     cached.clock.now = 101.0
     cached.model.futures[0].set_exception(DeadlineExceeded("Too late."))
-    assert isinstance(first.exception(0), DeadlineExceeded)
     assert cached.model.jobs[1].deadline == 105.0
     cached.model.futures[1].set_result(outcome())
     assert second.result(0)

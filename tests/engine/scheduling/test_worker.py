@@ -356,7 +356,7 @@ def test_a_failure_fails_those_in_flight_and_the_next_request_works(
         with pytest.raises(EngineFailure):
             worker.submit(job(3, 4)).result(10)
         assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
-        assert worker.alive
+        assert worker.status.alive
         assert recorder.events.count(("failed",)) == 1
     assert "out of luck" in caplog.text
 
@@ -371,7 +371,7 @@ def test_failures_in_a_row_kill_the_worker_and_answer_everybody() -> None:
         for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
-        wait_until(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.status.state == "dead" and not worker.status.alive)
         with pytest.raises(NotReady, match="has failed"):
             worker.submit(job(3))
 
@@ -386,10 +386,10 @@ def test_a_broken_decoder_is_not_hidden_by_scoring_that_works() -> None:
             with pytest.raises(EngineFailure):
                 worker.submit(job(3)).result(10)
             assert worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))).result(10)
-            assert worker.alive
+            assert worker.status.alive
         with pytest.raises(EngineFailure):
             worker.submit(job(3)).result(10)
-        wait_until(lambda: worker.state == "dead")
+        wait_until(lambda: worker.status.state == "dead")
 
 
 def submitted_until_dead(worker: Worker) -> list[Future[SentenceResult]]:
@@ -421,7 +421,7 @@ def test_a_thread_that_dies_leaves_no_future_unresolved(
             with pytest.raises(EngineFailure):
                 future.result(10)
         wait_until(forced.done)  # another thread's: it may have been scored in time
-        assert not worker.alive
+        assert not worker.status.alive
     assert "ended unexpectedly" in caplog.text
 
 
@@ -439,7 +439,7 @@ def test_a_scoring_thread_that_dies_ends_the_worker_too(caplog: pytest.LogCaptur
         for future in futures:
             with pytest.raises(EngineFailure):
                 future.result(10)
-        wait_until(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.status.state == "dead" and not worker.status.alive)
     assert "ended unexpectedly" in caplog.text
 
 
@@ -452,7 +452,7 @@ def test_broken_scoring_kills_the_worker_although_nobody_translates() -> None:
         for _ in range(3):
             with pytest.raises(EngineFailure):
                 worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS))).result(10)
-        wait_until(lambda: worker.state == "dead")
+        wait_until(lambda: worker.status.state == "dead")
 
 
 def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
@@ -472,12 +472,12 @@ def test_scoring_that_hangs_stops_the_heartbeat(monkeypatch: pytest.MonkeyPatch)
         forced = worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
         assert gate.arrived.wait(10)
         time.sleep(0.1)  # the other thread's last sign of life may be from before the run
-        stopped = worker.heartbeat
+        stopped = worker.status.heartbeat
         time.sleep(0.1)
-        assert worker.heartbeat == stopped
+        assert worker.status.heartbeat == stopped
         gate.open()
         forced.result(10)
-        wait_until(lambda: worker.heartbeat > stopped)
+        wait_until(lambda: worker.status.heartbeat > stopped)
 
 
 def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
@@ -487,14 +487,14 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     futures = [worker.submit(job(3, 4)) for _ in range(5)]
     stopping = threading.Thread(target=worker.stop, args=(10.0,))
     stopping.start()
-    wait_until(lambda: worker.state == "draining")
+    wait_until(lambda: worker.status.state == "draining")
     with pytest.raises(NotReady, match="stopping"):
         worker.submit(job(3))
     gate.open()
     stopping.join(10)
     assert all(future.result(0).hypotheses for future in futures)
-    assert worker.state == "stopped"
-    assert not worker.alive
+    assert worker.status.state == "stopped"
+    assert not worker.status.alive
 
 
 def test_stopping_without_a_drain_answers_every_request() -> None:
@@ -554,8 +554,8 @@ def test_long_forced_jobs_are_scored_a_few_at_a_time() -> None:
 def test_the_heartbeat_goes_on_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.engine.scheduling.requests.IDLE_SECONDS", 0.01)
     with working(ScriptedModel(copying_rule(VOCABULARY))) as (worker, _):
-        before = worker.heartbeat
-        wait_until(lambda: worker.heartbeat > before + 0.03)
+        before = worker.status.heartbeat
+        wait_until(lambda: worker.status.heartbeat > before + 0.03)
 
 
 def test_decoders_step_at_the_same_time() -> None:
@@ -621,11 +621,11 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
 
     with working(ScriptedModel(copying_rule(VOCABULARY), before=fail), WorkerSettings(inter_threads=2)) as (worker, _):
         for _ in range(1000):
-            if worker.state == "dead":
+            if worker.status.state == "dead":
                 break
             for future in submitted_until_dead(worker):
                 assert isinstance(future.exception(10), EngineFailure | None)
-        wait_until(lambda: worker.state == "dead" and not worker.alive)
+        wait_until(lambda: worker.status.state == "dead" and not worker.status.alive)
 
 
 def test_every_decoder_must_have_rows_for_the_widest_beam() -> None:
