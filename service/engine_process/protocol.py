@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from service.bundle.load import Bundle
 from service.engine import (
@@ -32,32 +33,15 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """Start the worker's threads."""
+class Order:
+    """What the worker is to do; "close" frees its memory, "retire" removes it, and no result is needed any more.
+
+    The answer to "stop" and "close" is Stopped.
+    """
 
     worker: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Let the worker finish its requests within `drain` seconds, then stop it."""
-
-    worker: int
-    drain: float
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """Stop the worker at once and free its memory; the answer is Stopped."""
-
-    worker: int
-
-
-@dataclass(frozen=True, slots=True)
-class Retire:
-    """Remove the worker: no result is needed any more."""
-
-    worker: int
+    what: Literal["start", "stop", "close", "retire"]
+    drain: float = 0.0  # of "stop": seconds for its requests to finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +146,5 @@ class EventReport:
     event: EngineEvent
 
 
-ToEngine = Open | Start | Stop | Close | Retire | Providers | Translate | Score | Cancel
+ToEngine = Open | Order | Providers | Translate | Score | Cancel
 FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | StatusReport | EventReport

@@ -13,7 +13,7 @@ from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, Wor
 from service.engine_process.client import remote_worker as remote
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Cancel, Start, StatusReport, ToEngine, Translate
+from service.engine_process.protocol import Cancel, Order, StatusReport, ToEngine, Translate
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 
@@ -54,7 +54,7 @@ def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None
     far.report(WorkerState.DEAD)  # said before it was loaded anew
     far.worker.mark_reloaded()
     assert (far.worker.status.state, far.worker.status.alive) == ("running", True)
-    assert far.sent[-1] == Start(3)
+    assert far.sent[-1] == Order(3, "start")
     far.worker.submit_all([JOB])
     far.worker.give_up()
     assert far.worker.status.state == "dead"

@@ -35,13 +35,10 @@ from service.engine import (
 )
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.protocol import (
-    Close,
     EventReport,
-    Retire,
+    Order,
     Score,
-    Start,
     StatusReport,
-    Stop,
     Stopped,
     ToEngine,
     Translate,
@@ -117,35 +114,20 @@ class RemoteWorker:
             self._state = WorkerState.RUNNING
             self._reset_reports()
             if not self._lost:
-                self._connection.send(Start(self._number))
+                self._connection.send(Order(self._number, "start"))
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
-        with self._lock:
-            if self._state is WorkerState.RUNNING:
-                self._state = WorkerState.DRAINING
-            gone = self._lost or self._failed
-        if not gone:
-            self._connection.send(Stop(self._number, drain))
-            self._stopped.wait(drain + GRACE_SECONDS)
-        if not self._failed:
-            self._state = WorkerState.STOPPED
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
+        self._end(Order(self._number, "stop", drain))
 
     def close(self) -> None:
         """Stop at once and free the model's memory in its process; this blocks."""
-        with self._lock:
-            gone = self._lost or self._failed
-            self._state = WorkerState.STOPPED
-        if not gone:
-            self._connection.send(Close(self._number))
-            self._stopped.wait(GRACE_SECONDS)
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
+        self._end(Order(self._number, "close"))
 
     def retire(self) -> None:
         """Stop without a wait; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
-        self._connection.send(Retire(self._number))
+        self._connection.send(Order(self._number, "retire"))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
@@ -204,7 +186,7 @@ class RemoteWorker:
             self._reset_reports()
             self._lost = False
             if self._state is WorkerState.RUNNING:
-                self._connection.send(Start(self._number))
+                self._connection.send(Order(self._number, "start"))
 
     def give_up(self) -> None:
         """Record that the worker will not come back."""
@@ -212,6 +194,18 @@ class RemoteWorker:
             self._lost = self._failed = True
         self._stopped.set()
         self._pending.fail_all(EngineFailure.of_a_model(self.name), self._number)
+
+    def _end(self, order: Order) -> None:
+        with self._lock:
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
+            gone = self._lost or self._failed
+        if not gone:
+            self._connection.send(order)
+            self._stopped.wait(order.drain + GRACE_SECONDS)
+        if not self._failed:
+            self._state = WorkerState.STOPPED
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
 
     def _reset_reports(self) -> None:
         """Reset the reports: the first one is still to come."""

@@ -38,9 +38,9 @@ from service.engine_process.protocol import (
     FromEngine,
     Open,
     Opened,
+    Order,
     Providers,
     Refused,
-    Retire,
     Score,
     StatusReport,
     Stopped,
@@ -199,7 +199,7 @@ class EngineProcess:
                 )
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
         else:
-            self.send(Retire(number))  # it was abandoned meanwhile
+            self.send(Order(number, "retire"))  # it was abandoned meanwhile
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
@@ -352,7 +352,7 @@ class EngineProcess:
             self._on_restart("model")
             with self._changed:
                 if number in self._orders:
-                    self.send(Retire(number))
+                    self.send(Order(number, "retire"))
                     self._reload(number)
         elif todo != "waits":
             log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=todo)

@@ -37,20 +37,17 @@ from service.engine import (
 from service.engine_process.channel import MessageChannel
 from service.engine_process.protocol import (
     Cancel,
-    Close,
     Done,
     EventReport,
     Failed,
     FromEngine,
     Open,
     Opened,
+    Order,
     Providers,
     Refused,
-    Retire,
     Score,
-    Start,
     StatusReport,
-    Stop,
     Stopped,
     ToEngine,
     TokenChosen,
@@ -81,14 +78,12 @@ class EngineServer:
             case Cancel(owner, number):
                 if worker := self._workers.get(owner):
                     worker.cancel(number)
-            case Open() | Stop() | Close():
-                threading.Thread(target=self._work_slowly, args=(message,), daemon=True).start()
-            case Start(number):
-                self._start(number)
+            case Open():
+                threading.Thread(target=self._open, args=(message,), daemon=True).start()
+            case Order():
+                self._obey(message)
             case Providers(number):
                 self._send(Done(number, own_providers()))
-            case Retire(number):
-                self._retire(number)
 
     def undelivered(self, message: FromEngine) -> None:
         """Send a failure in place of an answer that cannot be sent."""
@@ -98,15 +93,6 @@ class EngineServer:
     def statuses(self) -> list[StatusReport]:
         """Return the status of every worker."""
         return [StatusReport(number, worker.status) for number, worker in self._workers.copy().items()]
-
-    def _work_slowly(self, message: Open | Stop | Close) -> None:
-        match message:
-            case Open():
-                self._open(message)
-            case Stop(number, drain):
-                self._stop(number, drain)
-            case Close(number):
-                self._close(number)
 
     def _open(self, message: Open) -> None:
         try:
@@ -130,25 +116,26 @@ class EngineServer:
         idle = isinstance(event, LoadChanged) and not (event.rows or event.queued)
         (self._send if idle else self._send_later)(EventReport(worker, event))
 
-    def _start(self, number: int) -> None:
-        if worker := self._workers.get(number):
-            worker.start()
-
-    def _retire(self, number: int) -> None:
-        if worker := self._workers.pop(number, None):
+    def _obey(self, order: Order) -> None:
+        if order.what in ("stop", "close"):
+            threading.Thread(target=self._end, args=(order,), daemon=True).start()
+        elif order.what == "start":
+            if worker := self._workers.get(order.worker):
+                worker.start()
+        elif worker := self._workers.pop(order.worker, None):
             worker.retire()
 
-    def _close(self, number: int) -> None:
-        if worker := self._workers.pop(number, None):
-            worker.close()
-            del worker
-        release_memory()
-        self._send(Stopped(number))
-
-    def _stop(self, number: int, drain: float) -> None:
-        if worker := self._workers.get(number):
-            worker.stop(drain)
-        self._send(Stopped(number))
+    def _end(self, order: Order) -> None:
+        """Stop a worker; a closed one frees its memory."""
+        if order.what == "stop":
+            if worker := self._workers.get(order.worker):
+                worker.stop(order.drain)
+        else:
+            if worker := self._workers.pop(order.worker, None):
+                worker.close()
+                del worker
+            release_memory()
+        self._send(Stopped(order.worker))
 
     def _worker(self, number: int) -> Worker:
         try:
