@@ -54,9 +54,9 @@ from service.engine.events import ValuesKept as ValuesKept
 from service.engine.events import ignore_event as ignore_event
 from service.engine.events import ignores_stages as ignores_stages
 from service.engine.events import tee as tee
-from service.engine.languages.default_model import in_order as in_order
-from service.engine.languages.pivot import Pair as Pair
+from service.engine.languages.pairs import in_order as in_order
 from service.engine.languages.tags import Languages as Languages
+from service.engine.languages.tags import Pair as Pair
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
 from service.engine.scheduling.admission import QueueStatus as QueueStatus

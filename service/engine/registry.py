@@ -118,11 +118,8 @@ class Registry:
 
         With lazy loading only the manifests are read and checked.
         """
-        bundles = find_bundles(
-            self._models_dir,
-            load_bundle if self._lazy is None else read_bundle,
-            gallery=self._settings.gallery,
-        )
+        read = load_bundle if self._lazy is None else read_bundle
+        bundles = find_bundles(self._models_dir, read, gallery=self._settings.gallery)
         for name in self._settings.default_models:
             if all(bundle.manifest.name != name for bundle in bundles):
                 raise BundleMissing(
@@ -244,15 +241,12 @@ class Registry:
 
         def load() -> AnyTranslator:
             try:
-                return self._open_entry(found, owners)
+                return self._open(load_entry(found, owners))
             finally:
                 self._hanging.discard(found.name)
 
         self._hanging.add(found.name)
         return await in_daemon_thread(load, "loading")
-
-    def _open_entry(self, found: BundleEntry, owners: dict[str, Path]) -> AnyTranslator:
-        return self._open(load_entry(found, owners))
 
     def _open(self, bundle: Bundle) -> AnyTranslator:
         if self._lazy is not None:

@@ -1,4 +1,4 @@
-"""Language tags (BCP 47), and the served languages that they mean.
+"""Language tags (BCP 47), the served languages that they mean, and the pairs that need two models.
 
 Tags are compared without regard to case, and `_` equals `-`. A tag that is not served falls back by RFC 4647, section
 3.4: its last subtag is removed until a served language is found, so `en-US` finds `en`. LibreTranslate's short codes
@@ -8,11 +8,12 @@ are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`, `tl` i
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
-from service.engine.languages.pivot import Pair, pivoted_pairs
 from service.engine.types import ModelInfo
+
+Pair = tuple[str, str]  # source and target language
 
 # Tags with the same meaning: LibreTranslate's short codes, regions that imply a script of Chinese (CLDR, likely
 # subtags), and languages with two codes (CLDR, aliases). A tag is looked up under the first of its group, then
@@ -126,6 +127,18 @@ class Languages:
 def pairs_of(info: ModelInfo) -> list[tuple[str, str]]:
     """Return the language pairs of a model in their usual spelling."""
     return [(canonical(source), canonical(target)) for source, target in info.pairs]
+
+
+def pivoted_pairs(direct: Set[Pair], pivot: str | None) -> frozenset[Pair]:
+    """Return the pairs without a model of their own whose two legs, into the pivot and out of it, have one each.
+
+    `direct` are the pairs that models translate. Without a pivot there are none.
+    """
+    into = {source for source, target in direct if target == pivot}
+    out_of = {target for source, target in direct if source == pivot}
+    return frozenset(
+        (source, target) for source in into for target in out_of if source != target and (source, target) not in direct
+    )
 
 
 def _targets_of(pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Translates in one leg, or in two through a pivot language.
 
 This is the only place where the translation of one model becomes the source of another. The decision which pairs are
-pivoted is in `languages.pivot`.
+pivoted is in `languages.tags`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from service.engine.languages.pivot import pivoted_pairs
-from service.engine.languages.tags import Languages
+from service.engine.languages.tags import Languages, pivoted_pairs
 from tests.support.fake_engine import info_of
 
 DIRECT = {("de", "en"), ("fr", "en"), ("en", "fr"), ("en", "it"), ("de", "it"), ("it", "pl")}
