@@ -5,8 +5,6 @@ There are one or two batches for each beam width in use; they take turns. All of
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from service.engine.attention.quality_signals import repeats
@@ -21,7 +19,6 @@ from service.engine.types import SentenceResult
 
 RunningBatch = Batch[PendingSentence]
 BatchKey = tuple[int, int]  # beam width, and the number of the batch among those of this width
-_LOG = logging.getLogger(__name__)
 
 
 class DecodeLoop:
@@ -42,7 +39,13 @@ class DecodeLoop:
         self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # the kinds of run that may fail
         self._batches: dict[BatchKey, RunningBatch] = {}
         self._next_deadline = float("inf")  # no running sentence expires before this
-        self._thread = threading.Thread(target=self._run, name=f"engine-{name}-{number}", daemon=True)
+
+    def turn(self) -> bool:
+        """Wait for work and run one step; return False if the worker ends."""
+        if not self._table.wait_for_work(self._number, busy=bool(self._rows)):
+            return False
+        self.step()
+        return True
 
     def step(self) -> None:
         """Schedule sentences, run one step, and update the requests with its results."""
@@ -194,34 +197,9 @@ class DecodeLoop:
             sentences += len(batch)
         return sentences
 
-    @property
-    def alive(self) -> bool:
-        """Return whether the thread is running."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, if it was started."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
     def clear(self) -> None:
         """Free the memory of the batches; the thread has ended."""
         self._batches.clear()
-
-    def _run(self) -> None:
-        """Step until the worker ends: the thread's main function."""
-        try:
-            while self._table.wait_for_work(self._number, busy=bool(self._rows)):
-                self.step()
-        except BaseException:
-            # No caller is above this thread, so the error can only be recorded.
-            _LOG.exception("The engine thread %d of %s ended unexpectedly", self._number, self._name)
-        finally:
-            self._table.decoder_ended()
 
 
 def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> Iterable[list[PendingSentence]]:

@@ -133,7 +133,7 @@ class RequestTable:
         self._heartbeats = [clock()] * decoders
         self._decoders_left = decoders
         self._failures: dict[str, int] = {}  # in a row, for each kind of run
-        self._broken = False  # a thread ended unexpectedly, or too many runs have failed
+        self._broken = False  # a stage thread has ended, or too many runs have failed
         self._stages_end = False
 
     # Calls from outside.
@@ -226,8 +226,8 @@ class RequestTable:
                 self._state = WorkerState.STOPPED
             self._changed.notify_all()
 
-    def stage_died(self) -> None:
-        """Record that a stage thread ended unexpectedly, which ends the worker."""
+    def stage_ended(self) -> None:
+        """Record that a stage thread has ended, which ends the worker."""
         with self._lock:
             self._broken = True
             self._changed.notify_all()

@@ -6,8 +6,7 @@ an encoder run; a scoring run reads nothing of the running batches and takes as 
 
 from __future__ import annotations
 
-import logging
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
@@ -21,74 +20,53 @@ from service.engine.types import ScoringResult
 
 Item = TypeVar("Item")
 
-_LOG = logging.getLogger(__name__)
 
-
-class StageThread(Generic[Item]):
-    """A thread that works on items as they arrive, several at once."""
-
-    def __init__(
-        self,
-        name: str,
-        clock: Callable[[], float],
-        take: Callable[[], list[Item]],
-        work: Callable[[list[Item], float], None],
-        died: Callable[[], None],
-    ) -> None:
-        """Set the functions: `take` waits for the next items, none at the end; `work` gets them and its start time."""
-        self._name, self._clock = name, clock
-        self._take, self._work, self._died = take, work, died
-        self._began: float | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    @property
-    def began(self) -> float | None:
-        """Return the start time of the current run, if there is one."""
-        return self._began
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, if it was started."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    def _run(self) -> None:
-        try:
-            while items := self._take():
-                self._began = self._clock()
-                self._work(items, self._began)
-                self._began = None
-        except BaseException:
-            # No caller is above this thread, so the error can only be recorded; the worker ends too.
-            _LOG.exception("The thread %s ended unexpectedly", self._name)
-            self._died()
-
-
-class EncoderStage:
-    """Runs the encoder over queued sentences, oldest first, several at once; they stay in the queue meanwhile."""
+class Stage(ABC, Generic[Item]):
+    """Works on items as they arrive, several at once."""
 
     def __init__(
         self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
     ) -> None:
-        self.thread = StageThread("encoder", clock, table.take_to_encode, self._encode, table.stage_died)
         self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
+        self.began: float | None = None  # the start time of the current run, if there is one
 
-    def _encode(self, requests: list[PendingSentence], began: float) -> None:
+    def turn(self) -> bool:
+        """Wait for items and work on them; return False at the end."""
+        if not (items := self._take()):
+            return False
+        self.began = self._clock()
+        self._work(items, self.began)
+        self.began = None
+        return True
+
+    @abstractmethod
+    def _take(self) -> list[Item]:
+        """Wait for the next items; none at the end."""
+
+    @abstractmethod
+    def _work(self, taken: list[Item], began: float) -> None:
+        """Work on items, from this time on."""
+
+
+class EncoderStage(Stage[PendingSentence]):
+    """Runs the encoder over queued sentences, oldest first, several at once; they stay in the queue meanwhile."""
+
+    def _take(self) -> list[PendingSentence]:
+        return self._table.take_to_encode()
+
+    def _work(self, taken: list[PendingSentence], began: float) -> None:
         """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
         try:
-            encoded = self._model.encode([request.job.source_ids for request in requests], _needed(requests))
+            encoded = self._model.encode([request.job.source_ids for request in taken], _needed(taken))
         except Exception:
             # The running sentences are unaffected, and so are later ones in the queue.
-            self._table.run_failed("encoder", requests)
+            self._table.run_failed("encoder", taken)
             return
         self._table.run_succeeded("encoder")
         seconds = self._clock() - began
-        for at, request in enumerate(requests):
+        for at, request in enumerate(taken):
             request.memory, request.encode_seconds = (encoded, at), seconds
-        self._table.encoded(requests)
+        self._table.encoded(taken)
         self._on_event(StageDone(self._name, "encode", seconds))
 
 
@@ -99,16 +77,13 @@ def _needed(requests: list[PendingSentence]) -> list[tuple[int, ...]] | None:
     return [() if request.job.values is None else request.job.values.tokens for request in requests]
 
 
-class ScoringStage:
+class ScoringStage(Stage[QueuedScoring]):
     """Scores translations in the order of arrival, several at once."""
 
-    def __init__(
-        self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
-    ) -> None:
-        self.thread = StageThread("scoring", clock, table.take_to_score, self._score, table.stage_died)
-        self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
+    def _take(self) -> list[QueuedScoring]:
+        return self._table.take_to_score()
 
-    def _score(self, taken: list[QueuedScoring], began: float) -> None:
+    def _work(self, taken: list[QueuedScoring], began: float) -> None:
         """Score translations together and deliver the results."""
         wanted: list[QueuedScoring] = []
         for scoring in taken:

@@ -7,6 +7,8 @@ request gets an error, and no more requests are accepted.
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -22,6 +24,26 @@ from service.engine.search.validation import check_job, check_scoring
 from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 JOIN_SECONDS = 10.0  # for a thread to end
+_LOG = logging.getLogger(__name__)
+
+
+class WorkThread(threading.Thread):
+    """Repeats a piece of work until it returns False."""
+
+    def __init__(self, name: str, work: Callable[[], bool], ended: Callable[[], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._work, self._ended = work, ended
+
+    def run(self) -> None:
+        """Work: the thread's main function."""
+        try:
+            while self._work():
+                pass
+        except BaseException:
+            # No caller is above this thread, so the error can only be recorded; the worker ends too.
+            _LOG.exception("The thread %s ended unexpectedly", self.name)
+        finally:
+            self._ended()
 
 
 class Worker:
@@ -39,19 +61,23 @@ class Worker:
         self.name = name
         self._model = model
         self._table = table = RequestTable(name, settings, on_event, clock)
-        self._encoder = EncoderStage(name, model, table, on_event, clock).thread
-        self._scoring = ScoringStage(name, model, table, on_event, clock).thread
+        shared = (name, model, table, on_event, clock)
+        self._stages = EncoderStage(*shared), ScoringStage(*shared)
+        self._loops = [DecodeLoop(*shared, number) for number in range(settings.inter_threads or 1)]
         self._decoders = [
-            DecodeLoop(name, model, table, on_event, clock, number) for number in range(settings.inter_threads or 1)
+            WorkThread(f"engine-{name}-{number}", loop.turn, table.decoder_ended)
+            for number, loop in enumerate(self._loops)
         ]
+        beside = [WorkThread(type(stage).__name__, stage.turn, table.stage_ended) for stage in self._stages]
+        self._threads = [*beside, *self._decoders]
 
     @property
     def status(self) -> WorkerStatus:
         """Return the state of the worker, and of its queue for the smallest request."""
-        state, began = self._table.state, (self._encoder.began, self._scoring.began)
+        state, began = self._table.state, [stage.began for stage in self._stages]
         return WorkerStatus(
             state,
-            state in WORKING and all(decoder.alive for decoder in self._decoders),
+            state in WORKING and all(decoder.is_alive() for decoder in self._decoders),
             min([self._table.heartbeat, *(moment for moment in began if moment is not None)]),
             self._table.queue_status(),
         )
@@ -90,18 +116,15 @@ class Worker:
     def start(self) -> None:
         """Start the threads."""
         self._table.start()
-        self._encoder.start()
-        self._scoring.start()
-        for decoder in self._decoders:
-            decoder.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
         self._table.drain(drain)
-        for decoder in self._decoders:
-            decoder.join(JOIN_SECONDS)
-        self._encoder.join(JOIN_SECONDS)
-        self._scoring.join(JOIN_SECONDS)
+        for thread in self._threads:
+            if thread.is_alive():  # one that was not started cannot be joined
+                thread.join(JOIN_SECONDS)
         self._table.fail_all(NotReady(f"The model {self.name} has been stopped."))
 
     def retire(self) -> None:
@@ -111,6 +134,6 @@ class Worker:
     def close(self) -> None:
         """Stop at once and free the model's memory; this blocks."""
         self.stop(0.0)
-        for decoder in self._decoders:
-            decoder.clear()
+        for loop in self._loops:
+            loop.clear()
         self._model.close()
