@@ -11,7 +11,7 @@ import torch
 from service.bundle.load import load_bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
-from service.engine.model.onnx_nodes import Nodes
+from service.engine.model.onnx_graph import graph_of
 from service.engine.model.step_graph import faster_step, look_up_chosen, scale_queries
 from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
@@ -67,7 +67,7 @@ def test_a_translation_changes_by_rounding_only_and_is_the_same_alone(
 
 
 def test_both_changes_apply_to_a_transformer(tmp_path: Path) -> None:
-    graph = Nodes((exported(CONFIGS["transformer"], tmp_path / "bundle") / "decoder.int8.onnx").read_bytes())
+    graph = graph_of((exported(CONFIGS["transformer"], tmp_path / "bundle") / "decoder.int8.onnx").read_bytes())
     assert look_up_chosen(graph)
     assert scale_queries(graph) == 2  # one for each layer
     assert not any(node.kind == "FusedMatMul" for node in graph.nodes)
@@ -77,7 +77,7 @@ def test_both_changes_apply_to_a_transformer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["transformer-en-fr", "transformer-en-de", "bahdanau-en-fr"])
 def test_the_changes_apply_to_shipped_models(name: str) -> None:
-    graph = Nodes((MODELS / name / "decoder.int8.onnx").read_bytes())
+    graph = graph_of((MODELS / name / "decoder.int8.onnx").read_bytes())
     assert look_up_chosen(graph)
     assert scale_queries(graph) == (2 if name.startswith("transformer") else 0)
 

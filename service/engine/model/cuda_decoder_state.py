@@ -1,6 +1,6 @@
 """Memory and state of running sentences on a GPU: each step transfers only tokens to it and candidates from it.
 
-The arrays are OrtValues that never leave the device; small graphs (row_ops) on the same device move their rows. An
+The arrays are OrtValues that never leave the device; small graphs (`row_graph`) on the same device move their rows. An
 array is replaced instead of changed in place, because on a GPU a copy costs less than a launch per row.
 """
 
@@ -18,8 +18,8 @@ from service.engine.model.batching import Array, EncodedSentences
 from service.engine.model.buffers import capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
-from service.engine.model.row_ops import RowOperation, row_graph
-from service.engine.model.step_weights import StepWeights
+from service.engine.model.onnx_graph import RowOperation, row_graph
+from service.engine.model.step_graph import StepWeights
 from service.engine.types import IntArray
 
 Value = Any  # onnxruntime.OrtValue, which has no types

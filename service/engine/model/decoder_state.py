@@ -22,7 +22,7 @@ from service.engine.model.buffers import capacity_for, grow, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
 from service.engine.model.state_buffer import StateBuffer
-from service.engine.model.step_weights import StepWeights
+from service.engine.model.step_graph import StepWeights
 from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows

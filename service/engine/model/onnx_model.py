@@ -25,8 +25,7 @@ from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
-from service.engine.model.step_graph import faster_step
-from service.engine.model.step_weights import StepWeights, with_step_weights
+from service.engine.model.step_graph import StepWeights, faster_step, with_step_weights
 from service.engine.types import ScoringResult, WeightSelection
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding

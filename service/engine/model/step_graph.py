@@ -1,35 +1,42 @@
-"""Makes the decoder's step faster when it is loaded; only the order of a product's additions may change.
+"""Changes the decoder's step when it is loaded: it gets faster, and can return its attention.
 
 A bundle's graph says what a step computes, and the exporter keeps it simple. What makes it fast depends on ONNX
-Runtime, so it is done here, for every bundle, however old. Each change applies where its pattern is found; a graph
-without it stays as it is (docs/adr/0008-speed.md has the measurements).
+Runtime, so it is done here, for every bundle, however old; only the order of a product's additions may change. Each
+change applies where its pattern is found; a graph without it stays as it is (docs/adr/0008-speed.md has the
+measurements).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from service.engine.model.onnx_nodes import Node, Nodes, integer_attribute
-from service.engine.model.protobuf import NotProtobuf
+from service.bundle.manifest import ArraySpec, AttentionSpec
+from service.engine.model.batching import Array
+from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
+from service.engine.types import FloatArray
 
 _MOVES = ("Transpose", "Reshape")
+_PRODUCTS = ("MatMul", "FusedMatMul")
 _QUERY, _INPUT_SCALE, _BIAS = 0, 2, 6  # inputs of MatMulIntegerToFloat
 
 
 def faster_step(model: bytes) -> bytes:
     """Return the graph of a step with the changes that apply to it."""
     try:
-        graph = Nodes(model)
-    except (NotProtobuf, ValueError):
+        graph = graph_of(model)
+    except ValueError:
         return model  # ONNX Runtime has the better message
     changed = [look_up_chosen(graph), scale_queries(graph)]
     if not any(changed):
         return model
     graph.remove_unused()
-    return graph.model()
+    return with_graph(model, graph)
 
 
-def look_up_chosen(graph: Nodes) -> bool:
+def look_up_chosen(graph: Graph) -> bool:
     """Look the chosen tokens up in the two lists that they are from; return whether the pattern was found.
 
     The exporter joins the tokens that every sentence scores, [A], and each sentence's own, [B, O], to one table
@@ -64,7 +71,7 @@ def look_up_chosen(graph: Nodes) -> bool:
     return True
 
 
-def scale_queries(graph: Nodes) -> int:
+def scale_queries(graph: Graph) -> int:
     """Scale the queries of cross-attention instead of its scores; return how many products were changed.
 
     ONNX Runtime multiplies one row by a matrix without copying it only if the product has no factor. The factor goes
@@ -92,7 +99,7 @@ def scale_queries(graph: Nodes) -> int:
     return changed
 
 
-def _source(graph: Nodes, name: str) -> Node | None:
+def _source(graph: Graph, name: str) -> Node | None:
     """Return the integer product that makes a tensor, if nothing else reads it on the way."""
     while len(graph.consumers(name)) == 1:
         node = graph.producer(name)
@@ -106,3 +113,44 @@ def _source(graph: Nodes, name: str) -> Node | None:
 
 def _gather_elements(inputs: list[str], output: str) -> Node:
     return Node("GatherElements", inputs, [output], attributes={"axis": integer_attribute("axis", 1)})
+
+
+@dataclass(frozen=True, slots=True)
+class StepWeights:
+    """The output of a step with the weights of a layer, [B, H, K, S] or of a single head [B, K, S], and the head."""
+
+    output: str
+    head: int
+
+    def of_head(self, weights: Array) -> FloatArray:
+        """Return the weights of the head, [B, K, S], in an array of their own."""
+        own: FloatArray = (weights[:, self.head] if weights.ndim == 4 else weights).astype("float32")
+        return own
+
+
+def with_step_weights(
+    model: bytes, memory: Sequence[ArraySpec], attention: AttentionSpec
+) -> tuple[bytes, StepWeights | None]:
+    """Return the graph of a step with the weights of its aligning layer, which it computes anyway, as another output.
+
+    They are the first operand of the product that reads the values of the memory along its axis S, so every bundle's
+    graph has them inside, whatever its scores are. A run that does not bind the output does the same work as before.
+    The graph is returned as it is, with None, if they are not found: an architecture without attention has none.
+    """
+    try:
+        graph = graph_of(model)
+    except ValueError:
+        return model, None  # ONNX Runtime has the better message
+    values = {spec.name for spec in memory if len(spec.axes) > 2 and spec.axes[-2] == "S"}
+    layers = [node for node in graph.nodes if _reads_values(node, values)]
+    if len(layers) != attention.cross.layers:
+        return model, None
+    output = layers[attention.align.layer].inputs[0]
+    graph.add_output(output)
+    return with_graph(model, graph), StepWeights(output, attention.align.head)
+
+
+def _reads_values(node: Node, values: set[str]) -> bool:
+    if node.kind not in _PRODUCTS or len(node.inputs) < 2 or node.inputs[1] not in values:
+        return False
+    return not any(node.number(name, 0) for name in ("transA", "transB"))

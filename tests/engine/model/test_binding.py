@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 from service.engine.model.binding import Binding
-from service.engine.model.row_ops import row_graph
+from service.engine.model.onnx_graph import row_graph
 
 Floats = npt.NDArray[np.float32]
 

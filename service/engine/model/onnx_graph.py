@@ -1,0 +1,270 @@
+"""Reads an ONNX graph from its file, edits it, and writes it back.
+
+ONNX Runtime cannot edit a graph, and the package `onnx` is not needed to serve. A file is a message of Protocol
+Buffers: a list of fields, each with a number and a value, which is an integer, bytes, or a message of its own.
+https://protobuf.dev/programming-guides/encoding, https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from service.engine.types import IntArray
+
+Field = tuple[int, "int | bytes"]
+RowOperation = Literal["take", "append", "lengthen"]
+
+ELEMENT_TYPES = {"float32": 1, "int32": 6, "int64": 7, "float16": 10}
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # kinds of fields
+
+_IR_VERSION, _OPSET = 10, 21
+_MODEL_IR_VERSION, _MODEL_GRAPH, _MODEL_OPSETS, _OPSET_VERSION = 1, 7, 8, 2
+_NODE, _GRAPH_NAME, _CONSTANT, _INPUT, _OUTPUT = 1, 2, 5, 11, 12  # of a graph
+_NODE_INPUT, _NODE_OUTPUT, _NODE_KIND, _NODE_ATTRIBUTE, _NODE_DOMAIN = 1, 2, 4, 5, 7
+_ATTRIBUTE_NAME, _ATTRIBUTE_FLOAT, _ATTRIBUTE_INTEGER, _ATTRIBUTE_GRAPH, _ATTRIBUTE_INTEGERS = 1, 2, 3, 6, 8
+_ATTRIBUTE_TYPE, _INTEGER_ATTRIBUTE = 20, 2
+_TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_BYTES = 1, 2, 8, 9
+_VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_ELEMENT = 1, 2, 1, 1
+
+
+class Fixed(bytes):
+    """The four or eight bytes of a number of fixed size."""
+
+
+class NotProtobuf(ValueError):
+    """The bytes are no message."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node; attributes are kept as they are in the file."""
+
+    kind: str
+    inputs: list[str]
+    outputs: list[str]
+    domain: str = ""
+    attributes: dict[str, bytes] = field(default_factory=dict)
+
+    def number(self, name: str, default: float) -> float:
+        """Return an attribute that is a float or an integer."""
+        fields = dict(read_message(self.attributes.get(name, b"")))
+        value = fields.get(_ATTRIBUTE_FLOAT, fields.get(_ATTRIBUTE_INTEGER, default))
+        return float(struct.unpack("<f", value)[0]) if isinstance(value, bytes) else float(value)
+
+    def body(self) -> Graph:
+        """Return the graph that a loop runs."""
+        [body] = _messages(read_message(self.attributes["body"]), _ATTRIBUTE_GRAPH)
+        return Graph(body)
+
+    def set_body(self, body: Graph) -> None:
+        """Give a loop another graph."""
+        self.attributes["body"] = _with_message(self.attributes["body"], _ATTRIBUTE_GRAPH, body.message())
+
+    def add_integers(self, name: str, values: Iterable[int]) -> None:
+        """Add numbers at the end of an attribute that is a list of integers, if the node has it."""
+        if name in self.attributes:
+            # Two messages one after the other are one message, in which repeated fields are joined.
+            self.attributes[name] += write_message((_ATTRIBUTE_INTEGERS, value) for value in values)
+
+
+class Graph:
+    """A graph that can be edited; `nodes` are in the order in which they run."""
+
+    def __init__(self, message: bytes) -> None:
+        """Read a graph; raise NotProtobuf."""
+        fields = list(read_message(message))
+        self.nodes = [_read_node(value) for value in _messages(fields, _NODE)]
+        self._others = [each for each in fields if each[0] not in (_NODE, _OUTPUT)]
+        self._sizes = dict(_size(value) for value in _messages(fields, _CONSTANT))
+        self.inputs = {_name(value) for value in _messages(fields, _INPUT)}
+        self._outputs = {_name(value): value for value in _messages(fields, _OUTPUT)}
+
+    @property
+    def outputs(self) -> list[str]:
+        """Return the names of the outputs, in their order."""
+        return list(self._outputs)
+
+    def producer(self, name: str) -> Node | None:
+        """Return the node that makes a tensor; None for inputs and constants."""
+        return next((node for node in self.nodes if name in node.outputs), None)
+
+    def consumers(self, name: str) -> list[Node]:
+        """Return the nodes that read a tensor."""
+        return [node for node in self.nodes if name in node.inputs]
+
+    def size(self, name: str) -> list[int] | None:
+        """Return the shape of a constant; None if there is no such constant."""
+        return self._sizes.get(name)
+
+    def constant(self, name: str, value: float | IntArray) -> str:
+        """Add a constant, float32 or int64 if it is an array, and return its name."""
+        array = np.float32(value) if isinstance(value, float) else np.asarray(value, np.int64)
+        data: list[Field] = [(_TENSOR_DIMS, size) for size in array.shape]
+        data += [(_TENSOR_TYPE, ELEMENT_TYPES[array.dtype.name]), (_TENSOR_NAME, name.encode())]
+        self._others.append((_CONSTANT, write_message([*data, (_TENSOR_BYTES, array.tobytes())])))
+        self._sizes[name] = list(array.shape)
+        return name
+
+    def insert(self, before: Node, added: Iterable[Node]) -> None:
+        """Add nodes that run before another one."""
+        at = self.nodes.index(before)
+        self.nodes[at:at] = added
+
+    def add_output(self, name: str, like: str | None = None) -> None:
+        """Return a tensor as one more output; its type is that of another output, or inferred."""
+        named = write_message([(_VALUE_NAME, name.encode())])
+        known = self._outputs[like] if like else b""
+        kind = write_message(each for each in read_message(known) if each[0] != _VALUE_NAME)
+        self._outputs.setdefault(name, named + kind)
+
+    def remove_unused(self) -> None:
+        """Remove the nodes whose results are not used."""
+        needed = set(self.outputs)
+        kept: list[Node] = []
+        for node in reversed(self.nodes):
+            if needed.intersection(node.outputs):
+                needed.update(node.inputs)
+                kept.append(node)
+        self.nodes = kept[::-1]
+
+    def message(self) -> bytes:
+        """Return the graph as it stands in a file."""
+        outputs = [(_OUTPUT, value) for value in self._outputs.values()]
+        return write_message([*((_NODE, _write_node(node)) for node in self.nodes), *self._others, *outputs])
+
+
+def graph_of(model: bytes) -> Graph:
+    """Return the graph of a model's file; raise ValueError if it is none."""
+    [graph] = _messages(read_message(model), _MODEL_GRAPH)
+    return Graph(graph)
+
+
+def with_graph(model: bytes, graph: Graph) -> bytes:
+    """Return a model's file with another graph."""
+    return _with_message(model, _MODEL_GRAPH, graph.message())
+
+
+def row_graph(operation: RowOperation, dtype: str) -> bytes:
+    """Return a model of one node from `data` to `result`, which moves rows on a device; NumPy cannot do it there.
+
+    take: has another input `rows` int64 [M] and returns data[rows]. append: has another input `more` and returns both
+    along axis 0. lengthen: has another input `pads` int64 [2 * rank], the zeros to add before and after each axis
+    (negative: to cut).
+    """
+    axis = {"axis": integer_attribute("axis", 0)}
+    node, other_type = {
+        "take": (Node("Gather", ["data", "rows"], ["result"], attributes=axis), "int64"),
+        "append": (Node("Concat", ["data", "more"], ["result"], attributes=axis), dtype),
+        "lengthen": (Node("Pad", ["data", "pads"], ["result"]), "int64"),
+    }[operation]
+    values = [(_INPUT, "data", dtype), (_INPUT, node.inputs[1], other_type), (_OUTPUT, "result", dtype)]
+    graph: list[Field] = [(_NODE, _write_node(node)), (_GRAPH_NAME, operation.encode())]
+    for number, name, kind in values:
+        tensor = write_message([(_TYPE_TENSOR, write_message([(_TENSOR_ELEMENT, ELEMENT_TYPES[kind])]))])
+        graph.append((number, write_message([(_VALUE_NAME, name.encode()), (_VALUE_TYPE, tensor)])))
+    opset = write_message([(_OPSET_VERSION, _OPSET)])
+    return write_message(
+        [(_MODEL_IR_VERSION, _IR_VERSION), (_MODEL_GRAPH, write_message(graph)), (_MODEL_OPSETS, opset)]
+    )
+
+
+def integer_attribute(name: str, value: int) -> bytes:
+    """Return an attribute that is an integer."""
+    return write_message(
+        [(_ATTRIBUTE_NAME, name.encode()), (_ATTRIBUTE_INTEGER, value), (_ATTRIBUTE_TYPE, _INTEGER_ATTRIBUTE)]
+    )
+
+
+def _read_node(message: bytes) -> Node:
+    fields = list(read_message(message))
+    inputs, outputs, kind, domain = (
+        [value.decode() for value in _messages(fields, number)]
+        for number in (_NODE_INPUT, _NODE_OUTPUT, _NODE_KIND, _NODE_DOMAIN)
+    )
+    attributes = {_name(value): value for value in _messages(fields, _NODE_ATTRIBUTE)}
+    return Node("".join(kind), inputs, outputs, "".join(domain), attributes)
+
+
+def _write_node(node: Node) -> bytes:
+    fields: list[Field] = [(_NODE_INPUT, name.encode()) for name in node.inputs]
+    fields += [(_NODE_OUTPUT, name.encode()) for name in node.outputs]
+    fields += [(_NODE_KIND, node.kind.encode()), (_NODE_DOMAIN, node.domain.encode())]
+    return write_message([*fields, *((_NODE_ATTRIBUTE, attribute) for attribute in node.attributes.values())])
+
+
+def _name(message: bytes) -> str:
+    """Return the name of an attribute, an input or an output: the first field of each."""
+    return next((value.decode() for value in _messages(read_message(message), _VALUE_NAME)), "")
+
+
+def _size(tensor: bytes) -> tuple[str, list[int]]:
+    fields = list(read_message(tensor))
+    size = [value for number, value in fields if number == _TENSOR_DIMS and isinstance(value, int)]
+    return "".join(value.decode() for value in _messages(fields, _TENSOR_NAME)), size
+
+
+def _messages(fields: Iterable[Field], number: int) -> list[bytes]:
+    return [value for each, value in fields if each == number and isinstance(value, bytes)]
+
+
+def _with_message(message: bytes, number: int, other: bytes) -> bytes:
+    """Return a message with other bytes in one of its fields."""
+    return write_message((each, other if each == number else value) for each, value in read_message(message))
+
+
+def read_message(message: bytes) -> Iterator[Field]:
+    """Yield the fields of a message in their order: integers for varints, bytes for anything else."""
+    at, end = 0, len(message)
+    while at < end:
+        key, at = _read_varint(message, at)
+        kind = key & 7
+        if kind == _VARINT:
+            value, at = _read_varint(message, at)
+            yield key >> 3, value
+            continue
+        size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
+        if kind == _BYTES:
+            size, at = _read_varint(message, at)
+        if size is None or at + size > end:
+            raise NotProtobuf(f"a field of kind {kind} does not fit")
+        value_bytes = message[at : at + size]
+        yield key >> 3, value_bytes if kind == _BYTES else Fixed(value_bytes)
+        at += size
+
+
+def write_message(fields: Iterable[Field]) -> bytes:
+    """Return the message of such fields."""
+    return b"".join(_written(number, value) for number, value in fields)
+
+
+def _written(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3 | _VARINT) + _varint(value)
+    if isinstance(value, Fixed):
+        return _varint(number << 3 | (_FIXED32 if len(value) == 4 else _FIXED64)) + value
+    return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message) and shift < 64:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+    raise NotProtobuf("an integer does not end")
+
+
+def _varint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
