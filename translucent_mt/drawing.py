@@ -10,8 +10,7 @@ from typing import Any
 from service.engine import InvalidOption
 from service.figures.figure import Figure
 from service.figures.html import as_html
-from service.figures.library import read_cached, write_cached
-from service.figures.renderer_process import VegaRenderer
+from service.figures.renderer_process import VegaRenderer, read_cached, write_cached
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
 

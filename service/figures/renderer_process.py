@@ -1,45 +1,30 @@
-"""The renderer process: reads jobs from standard input until its end, and writes pictures to standard output.
+"""The renderer process: reads jobs from a pipe until its end, and answers with pictures.
 
 It is a separate process because the drawing library may abort, and because it takes some 200 MB and a second to start.
-A message is a length in four bytes, big-endian, and as many bytes. A job is JSON. An answer is two messages: `ok`,
-`boxes` (the first picture with a letter that no font has) or `error`, then the result or a sentence.
+A job is JSON. An answer is `ok`, `boxes` (the first picture with a letter that no font has) or `error`, a blank, then
+the result or the kind of error.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import re
-import struct
 import sys
+import tempfile
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 from service.figures.rasteriser import Glyphs, Rasteriser, open_rasteriser
 
 VEGA_LITE = "6.4"
-IDLE, LOW = "idle", "low"  # priorities: only idle time, or a small share of a busy machine
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
-
-
-def read(stream: BinaryIO) -> bytes | None:
-    """Return the next message, or None at the end, also if it comes in the middle of a message."""
-    header = stream.read(4)
-    if len(header) < 4:
-        return None
-    length = struct.unpack(">I", header)[0]
-    message = stream.read(length)
-    return message if len(message) == length else None  # the writer was killed: half a picture is none
-
-
-def write(stream: BinaryIO, *messages: bytes) -> None:
-    """Send messages."""
-    for message in messages:
-        stream.write(struct.pack(">I", len(message)))
-        stream.write(message)
-    stream.flush()
 
 
 def renumber_definitions(svg: str) -> str:
@@ -104,32 +89,44 @@ class VegaRenderer:
         return renumber_definitions(self._library.vegalite_to_svg(without_tooltips(spec), vl_version=VEGA_LITE))
 
 
-def lower_priority(idle: bool) -> None:
-    """Give translation priority: use only idle time, or a small share if there is no idle time."""
-    if idle and hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    else:
-        os.nice(10)
+def read_cached() -> bytes | None:
+    """Return the script of an earlier start, which takes some seconds to make."""
+    with contextlib.suppress(OSError, RuntimeError):  # no such file, no home
+        return _cache_file().read_bytes() or None
+    return None
+
+
+def write_cached(script: bytes) -> None:
+    """Write the script for the next start; an unwritable folder is not an error."""
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _cache_file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(script)
+        Path(file.name).replace(path)
+
+
+def _cache_file() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(folder) / "translucent" / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
 
 
 def main() -> None:
-    """Serve jobs until the input ends."""
-    # Only answers may go to standard output, whatever a library prints.
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    """Serve jobs until the pipe ends."""
+    pipe = Connection(int(sys.argv[1]))
     renderer = VegaRenderer()
-    lower_priority(idle=sys.argv[1] == IDLE)
-
-    while (message := read(sys.stdin.buffer)) is not None:
-        job = json.loads(message)
-        renderer.found_boxes = False
-        try:
-            result = renderer.kinds[job["kind"]](job)
-        except Exception as error:
-            # The message may quote the specification, which contains the user's text: only the kind of failure is sent.
-            write(answers, b"error", type(error).__name__.encode("ascii"))
-        else:
-            write(answers, b"boxes" if renderer.found_boxes else b"ok", result)
+    os.nice(10)  # translation has priority; but a picture comes on a machine without idle time, too
+    with contextlib.suppress(EOFError, OSError):  # the other side has closed the pipe, or was killed
+        while True:
+            job = json.loads(pipe.recv_bytes())
+            renderer.found_boxes = False
+            try:
+                result = renderer.kinds[job["kind"]](job)
+            except Exception as error:
+                # The message may quote the specification, which contains the user's text: only its kind is sent.
+                pipe.send_bytes(b"error " + type(error).__name__.encode("ascii"))
+            else:
+                pipe.send_bytes((b"boxes " if renderer.found_boxes else b"ok ") + result)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from PIL import Image
 
 from service.figures.figure import one
 from service.figures.labels import labels
-from service.figures.png_text import drawable
-from service.figures.rasteriser import Glyphs, open_rasteriser, with_drawing_library, with_vips
+from service.figures.rasteriser import Glyphs, drawable, open_rasteriser, with_drawing_library, with_vips
 from service.figures.renderer import FONT_PACKAGES, FigureRenderer
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map

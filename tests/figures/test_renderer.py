@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import struct
-import subprocess
-import sys
 import threading
 from typing import Any
 from xml.etree import ElementTree
@@ -85,23 +83,18 @@ async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None
 
 
 HALF_AN_ANSWER = """
-import sys
-from service.figures.renderer_process import read, write
-read(sys.stdin.buffer)
-write(sys.stdout.buffer, b"ok")
-sys.stdout.buffer.write((1000).to_bytes(4, "big") + b"<svg"[:int(sys.argv[1])])
+import os, sys
+from multiprocessing.connection import Connection
+received, pipe = int(sys.argv[1]), Connection(int(sys.argv[2]))
+pipe.recv_bytes()
+os.write(pipe.fileno(), (1000).to_bytes(4, "big") + b"ok <svg"[:received])
 """
 
 
-@pytest.mark.parametrize("received", [0, 4])
+@pytest.mark.parametrize("received", [0, 7])
 async def test_a_picture_that_breaks_off_is_an_error(monkeypatch: pytest.MonkeyPatch, received: int) -> None:
     """As if the process had been killed while it wrote its answer."""
-
-    def breaks_off(_self: FigureRenderer) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", HALF_AN_ANSWER, str(received)]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    monkeypatch.setattr(FigureRenderer, "_running", breaks_off)
+    monkeypatch.setattr(FigureRenderer, "program", ["-c", HALF_AN_ANSWER, str(received)])
     renderer = FigureRenderer()
     try:
         with pytest.raises(DrawingFailed):
@@ -147,30 +140,10 @@ def test_definitions_are_numbered_in_tags_only() -> None:
     )
 
 
-async def test_a_figure_comes_on_a_machine_without_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that takes only idle time is replaced by one that takes its share."""
-    monkeypatch.setattr("service.figures.renderer.IDLE_SECONDS", 0.01)  # as if nothing came of it
-    renderer = FigureRenderer()
-    try:
-        drawn = await renderer.draw(specification(one(make_map())), "svg")
-        hurried = renderer.process_id
-        assert hurried is not None
-        assert os.sched_getscheduler(hurried) == os.SCHED_OTHER
-        assert os.getpriority(os.PRIO_PROCESS, hurried) > os.getpriority(os.PRIO_PROCESS, 0)
-    finally:
-        renderer.close()
-    assert drawn.startswith(b"<svg")
-
-
-async def test_drawing_takes_only_time_that_nobody_else_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.figures.renderer.IDLE_SECONDS", 60.0)  # however busy this machine is
-    renderer = FigureRenderer()  # not the shared one, whose process an earlier test on a busy machine may have replaced
-    try:
-        await renderer.draw(specification(one(make_map())), "svg")
-        assert renderer.process_id is not None
-        assert os.sched_getscheduler(renderer.process_id) == os.SCHED_IDLE
-    finally:
-        renderer.close()
+async def test_translation_has_priority_over_drawing(renderer: FigureRenderer) -> None:
+    await renderer.draw(specification(one(make_map())), "svg")
+    assert renderer.process_id is not None
+    assert os.getpriority(os.PRIO_PROCESS, renderer.process_id) > os.getpriority(os.PRIO_PROCESS, 0)
 
 
 async def test_what_nobody_waits_for_any_more_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
