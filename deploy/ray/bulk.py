@@ -24,7 +24,7 @@ from ray import cloudpickle
 
 from deploy.ray.shifts import Shifts
 from service.cli.find_model import ModelQuery, find_legs
-from service.cli.lines import LineReader, LineWriter, check_paths_differ
+from service.cli.lines import check_paths_differ, line_writer, read_lines
 from service.engine import (
     Budget,
     EngineError,
@@ -150,13 +150,13 @@ def main() -> None:
     try:
         check_paths_differ((options.input,), (options.output, options.report))
         find_legs(wanted_of(options), Path(), ModelSettings(device="cpu"))  # fails here, with one sentence
-        with LineReader(options.input, "the input") as reader:
-            lines = reader.window(EVERYTHING)
+        with read_lines(options.input, "the input") as found:
+            lines = list(found)
     except EngineError as error:
         sys.exit(f"bulk: {error.message}")
-    found, shifts = translate(lines, options)
-    with LineWriter(options.output, "--output") as writer:
-        writer.write(found)
+    translations, shifts = translate(lines, options)
+    with line_writer(options.output, "--output") as write:
+        write(translations)
     report = {"lines": len(lines), "seconds": round(time.perf_counter() - began, 1), **shifts.report()}
     if options.report:
         options.report.write_text(json.dumps(report, indent=1) + "\n", "utf-8")

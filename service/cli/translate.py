@@ -12,8 +12,9 @@ import json
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -24,12 +25,13 @@ from service.bundle.confidence import SIGNALS
 from service.cli.find_model import ModelQuery, find_legs
 from service.cli.lines import (
     STANDARD,
-    LineReader,
-    LineWriter,
-    Reader,
-    Texts,
+    WriteLines,
     check_paths_differ,
+    count_lines,
+    is_terminal,
+    line_writer,
     quiet_when_output_closes,
+    read_lines,
 )
 from service.engine import (
     DEFAULT_ROWS,
@@ -59,6 +61,7 @@ WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
 WINDOWS_IN_PROGRESS = 2
 SHOWN_LINES = 20  # numbers of lines in a note
+THE_INPUT, THE_TARGETS = "the input", "the target file"  # in errors
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 
 
@@ -114,21 +117,21 @@ class Line:
 class Outputs:
     """The files of the results."""
 
-    texts: LineWriter
-    alignments: LineWriter
-    scores: LineWriter
-    quality: LineWriter
-    signals: LineWriter
+    texts: WriteLines
+    alignments: WriteLines
+    scores: WriteLines
+    quality: WriteLines
+    signals: WriteLines
     low: list[int] = field(default_factory=list)  # the sentences below the minimal quality in each line so far
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write the lines to each file."""
         self.low.extend(sum(each.low for each in line.qualities) for line in lines)
-        self.texts.write([line.text for line in lines])
-        self.alignments.write([pharaoh(line.links) for line in lines])
-        self.scores.write([f"{line.score:.6f}" for line in lines])
-        self.quality.write(["" if line.quality is None else f"{line.quality:.4f}" for line in lines])
-        self.signals.write([_signals(line) for line in lines])
+        self.texts([line.text for line in lines])
+        self.alignments([pharaoh(line.links) for line in lines])
+        self.scores([f"{line.score:.6f}" for line in lines])
+        self.quality(["" if line.quality is None else f"{line.quality:.4f}" for line in lines])
+        self.signals([_signals(line) for line in lines])
 
 
 def _signals(line: Line) -> str:
@@ -251,35 +254,36 @@ def check_options(options: BulkOptions) -> None:
 
 async def _run(options: BulkOptions, opened: OpenedModels) -> None:
     with contextlib.ExitStack() as files:
-        readers: list[Reader] = [
-            Texts(options.texts) if options.texts else files.enter_context(LineReader(options.input, "the input"))
-        ]
-        if options.target_file:
-            readers.append(files.enter_context(LineReader(options.target_file, "the target file")))
-        outputs = Outputs(
-            files.enter_context(LineWriter(options.output, "--output", to_standard_output=not options.target_file)),
-            files.enter_context(LineWriter(options.alignments, "--alignments")),
-            files.enter_context(LineWriter(options.scores, "--scores")),
-            files.enter_context(LineWriter(options.quality, "--quality")),
-            files.enter_context(LineWriter(options.signals, "--signals")),
+        columns = (
+            [iter(options.texts)] if options.texts else [files.enter_context(read_lines(options.input, THE_INPUT))]
         )
+        if options.target_file:
+            columns.append(files.enter_context(read_lines(options.target_file, THE_TARGETS)))
+        outputs = Outputs(
+            files.enter_context(line_writer(options.output, "--output", to_standard_output=not options.target_file)),
+            files.enter_context(line_writer(options.alignments, "--alignments")),
+            files.enter_context(line_writer(options.scores, "--scores")),
+            files.enter_context(line_writer(options.quality, "--quality")),
+            files.enter_context(line_writer(options.signals, "--signals")),
+        )
+        typed = not options.texts and is_terminal(options.input)
         try:
             await opened.start()
-            with _progress(readers[0], options) as bar:
-                await _stream(readers, outputs, _Work(opened, options.split_sentences, bar))
+            with _progress(options) as bar:
+                await _stream(columns, typed, outputs, _Work(opened, options.split_sentences, bar))
         finally:
             await opened.stop()
         if options.min_quality is not None:
             sys.stderr.write(low_quality_note(outputs.low, options))
 
 
-async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> None:
+async def _stream(columns: Sequence[Iterator[str]], typed: bool, outputs: Outputs, work: _Work) -> None:
     """Keep a few windows in progress, and write each when it and all earlier ones are done."""
     in_progress: deque[asyncio.Task[list[Line]]] = deque()
     try:
-        async for window in _windows(readers):
+        async for window in _windows(columns, typed):
             in_progress.append(asyncio.create_task(work.window(window)))
-            if len(in_progress) >= WINDOWS_IN_PROGRESS or readers[0].is_terminal:
+            if len(in_progress) >= WINDOWS_IN_PROGRESS or typed:
                 outputs.write(await in_progress.popleft())
         while in_progress:
             outputs.write(await in_progress.popleft())
@@ -289,32 +293,33 @@ async def _stream(readers: Sequence[Reader], outputs: Outputs, work: _Work) -> N
         await asyncio.gather(*in_progress, return_exceptions=True)
 
 
-async def _windows(readers: Sequence[Reader]) -> AsyncIterator[list[InputLine]]:
+async def _windows(columns: Sequence[Iterator[str]], typed: bool) -> AsyncIterator[list[InputLine]]:
     """Yield windows of lines, numbered from 1; raise InvalidInput if one file ends before the other."""
     number = 1
     while True:
-        if readers[0].is_terminal:  # in a thread, waiting for somebody to type could not be interrupted
-            columns = [reader.window(1) for reader in readers]
+        if typed:  # in a thread, waiting for somebody to type could not be interrupted
+            window = [list(islice(column, 1)) for column in columns]
         else:
-            columns = [await asyncio.to_thread(reader.window, WINDOW_LINES) for reader in readers]
-        if len({len(column) for column in columns}) > 1:
+            window = await asyncio.to_thread(lambda: [list(islice(column, WINDOW_LINES)) for column in columns])
+        sizes = [len(texts) for texts in window]
+        if len(set(sizes)) > 1:
             ends = " and ".join(
-                f"{reader.name} {'ends after line' if len(column) < max(map(len, columns)) else 'goes beyond line'} "
-                f"{number - 1 + min(map(len, columns))}"
-                for reader, column in zip(readers, columns, strict=True)
+                f"{name} {'ends after line' if size < max(sizes) else 'goes beyond line'} {number - 1 + min(sizes)}"
+                for name, size in zip((THE_INPUT, THE_TARGETS), sizes, strict=True)
             )
             raise InvalidInput(f"There must be one target line for each line of the input, but {ends}.")
-        if not columns[0]:
+        if not sizes[0]:
             return
-        yield [InputLine(number + place, *texts) for place, texts in enumerate(zip(*columns, strict=True))]
-        number += len(columns[0])
+        yield [InputLine(number + place, *texts) for place, texts in enumerate(zip(*window, strict=True))]
+        number += sizes[0]
 
 
-def _progress(reader: Reader, options: BulkOptions) -> tqdm[NoReturn]:
+def _progress(options: BulkOptions) -> tqdm[NoReturn]:
     """Return a progress bar, which is shown on a terminal unless the translations are printed there."""
     elsewhere = options.target_file or options.output not in (None, STANDARD) or not sys.stdout.isatty()
     shown = sys.stderr.isatty() and elsewhere and not options.texts
-    return tqdm(total=reader.count() if shown else None, unit=" lines", smoothing=0.05, disable=not shown)
+    total = count_lines(options.input) if shown else None
+    return tqdm(total=total, unit=" lines", smoothing=0.05, disable=not shown)
 
 
 @dataclass(frozen=True, slots=True)
