@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from service.documents.errors import DocumentError
 from service.engine import canonical
@@ -31,23 +31,15 @@ Pair = tuple[str, str]
 Entries = dict[Pair, list[Entry]]
 
 
-class FileName(NamedTuple):
-    """The name of a glossary and its language pair, if the name of the file has one."""
-
-    name: str
-    pair: Pair | None
-
-
-def read_name(path: Path) -> FileName:
-    """Return what the name of a file says; raise InvalidGlossary."""
+def name_of(path: Path) -> str:
+    """Return the name of the glossary in a file; raise InvalidGlossary if the file cannot be served by its name."""
     found = _FILE.fullmatch(path.name)
     if found is None:
         raise InvalidGlossary(
             "The file must be called NAME.tsv, NAME.csv or NAME.tbx, with a pair as in NAME.en-fr.tsv; a NAME has "
             "letters, digits, _ and -."
         )
-    pair = (canonical(found["source"]), canonical(found["target"])) if found["source"] else None
-    return FileName(found["name"], pair)
+    return found["name"]
 
 
 def pair_of_name(path: Path) -> Pair | None:

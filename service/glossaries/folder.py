@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from service.engine import Glossary, canonical
 from service.glossaries.checks import Entry, GlossaryLimits, InvalidGlossary, UnknownGlossary, glossary_of
-from service.glossaries.files import ENDINGS, Pair, names_languages, pair_of_name, read_entries, read_name
+from service.glossaries.files import ENDINGS, Pair, name_of, names_languages, pair_of_name, read_entries
 from service.logs import get_logger
 
 log = get_logger(__name__)
@@ -34,7 +34,6 @@ class GlossaryFolder:
         if self._folder is None:
             return
         files: dict[str, list[Path]] = {}
-        refused: set[str] = set()
         try:
             paths = sorted(path for path in self._folder.iterdir() if path.suffix in ENDINGS)
         except OSError as error:
@@ -42,20 +41,20 @@ class GlossaryFolder:
             return
         for path in paths:
             try:
-                files.setdefault(read_name(path).name, []).append(path)
+                files.setdefault(name_of(path), []).append(path)
             except InvalidGlossary as error:
                 log.error("glossary refused", file=path.name, reason=error.message)
         found: dict[str, dict[Pair, Glossary]] = {}
+        refused = 0
         for name, own in files.items():
             glossary = self._read(own)
+            refused += glossary is None
             if glossary is None:
-                refused.add(name)
-            else:
+                glossary = self._by_name.get(name)
+            if glossary is not None:
                 found[name] = glossary
-        for name in refused & self._by_name.keys():
-            found[name] = self._by_name[name]
         self._by_name = found
-        log.info("glossaries read", served=len(found), refused=len(refused))
+        log.info("glossaries read", served=len(found), refused=refused)
 
     def get(self, name: str, pair: Pair) -> Glossary:
         """Return a glossary for a language pair; raise UnknownGlossary."""
@@ -85,7 +84,7 @@ class GlossaryFolder:
         try:
             for path in paths:
                 files = path.name
-                for pair, some in read_entries(path, read_name(path).pair).items():
+                for pair, some in read_entries(path, pair_of_name(path)).items():
                     glossary_of(some, self._limits)
                     entries.setdefault(pair, []).extend(some)
             files = ", ".join(path.name for path in paths)

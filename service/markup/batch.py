@@ -1,14 +1,23 @@
-"""Many documents at once: their units before translation, and their text after it."""
+"""Documents before translation and after it.
+
+Inline elements that must not be translated (code, translate="no") are values of the text around them. The engine then
+sees that something stands there, writes the rest of the sentence around it, and keeps it exactly once. Without this
+they would be put back between two words afterwards.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from service.engine import Translation
-from service.markup.document import Part, Unit, collapse_spaces, read
-from service.markup.marked import mark, unmark
+from service.markup.document import Node, Part, Unit, collapse_spaces, escape, read
 from service.markup.placing import write
+
+_PRIVATE = "\ue000"  # no text has this character, or it is left alone
+_MARK = re.compile(re.escape(escape(f"<dnt>{_PRIVATE}")) + r"(\d+)" + re.escape(escape("</dnt>")))
 
 
 class PreparedDocument(NamedTuple):
@@ -24,18 +33,12 @@ def prepare(document: str, *, keep_values: bool = True) -> PreparedDocument:
     Without `keep_values` there are no marks: the engine would not know them, and could lose them.
     """
     parts, elements = mark(read(document)) if keep_values else (read(document), [])
-    return PreparedDocument(_smoothed(parts), elements)
+    return PreparedDocument([part if isinstance(part, str) else _smoothed(part) for part in parts], elements)
 
 
-def _smoothed(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts with white space smoothed; parts of white space alone stay exactly as they are."""
-    prepared: list[Part] = []
-    for part in parts:
-        if isinstance(part, str):
-            prepared.append(part)
-        else:
-            prepared.append(collapse_spaces(part) if part.text.strip() else write(part, part.text, ()))
-    return prepared
+def _smoothed(unit: Unit) -> Part:
+    """Return a unit with white space smoothed, or as it is if it has nothing else."""
+    return collapse_spaces(unit) if unit.text.strip() else write(unit, unit.text, ())
 
 
 def units_of(documents: Sequence[PreparedDocument]) -> list[Unit]:
@@ -46,14 +49,51 @@ def units_of(documents: Sequence[PreparedDocument]) -> list[Unit]:
 def write_all(documents: Sequence[PreparedDocument], found: Sequence[Translation]) -> list[str]:
     """Return the translated documents; `found` has one translation for each unit, in the order of `units_of`."""
     waiting = iter(found)
-    written = []
-    for parts, elements in documents:
-        pieces = []
-        for part in parts:
-            if isinstance(part, str):
-                pieces.append(part)
-            else:
-                translation = next(waiting)
-                pieces.append(write(part, translation.text, translation.sentences))
-        written.append(unmark("".join(pieces), elements))
-    return written
+
+    def written(part: Part) -> str:
+        if isinstance(part, str):
+            return part
+        translation = next(waiting)
+        return write(part, translation.text, translation.sentences)
+
+    return [unmark("".join(map(written, parts)), elements) for parts, elements in documents]
+
+
+def mark(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
+    """Return a document whose units hold a mark for each such element, and the elements."""
+    elements: list[str] = []
+    if any(isinstance(part, Unit) and _PRIVATE in part.text for part in parts):
+        return list(parts), elements
+    return [part if isinstance(part, str) else _marked(part, elements) for part in parts], elements
+
+
+def unmark(document: str, elements: Sequence[str]) -> str:
+    """Return a written document with its elements in the place of their marks."""
+    return _MARK.sub(lambda found: elements[int(found[1])], document) if elements else document
+
+
+def _marked(unit: Unit, elements: list[str]) -> Unit:
+    pieces: list[str] = []
+    position = 0
+
+    def walk(nodes: Sequence[Node], added: int) -> tuple[list[Node], int]:
+        nonlocal position
+        kept = []
+        for node in nodes:
+            if node.opaque:
+                text = f"<dnt>{_PRIVATE}{len(elements)}</dnt>"
+                pieces.extend((unit.text[position : node.start], text))
+                position = node.start
+                elements.append(node.open)
+                added += len(text)
+                continue
+            start = node.start + added
+            children, added = walk(node.children, added)
+            kept.append(replace(node, start=start, end=node.end + added, children=children))
+        return kept, added
+
+    nodes, added = walk(unit.nodes, 0)
+    if not added:
+        return unit
+    pieces.append(unit.text[position:])
+    return Unit("".join(pieces), nodes)
