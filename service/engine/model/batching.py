@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from service.engine.model.buffers import round_up
 from service.engine.types import IntArray
-
-Array = npt.NDArray[Any]
-Arrays = dict[str, Array]
 
 RUN_TOKENS = 12  # the start of an encoder run costs as much as so many tokens in it (0.95 ms, 83 µs a token)
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import onnxruntime
 
-from service.engine.model.batching import Array
+from service.engine.model.buffers import Array
 
 # What is bound under a name: the array, and how many of its entries. The reference is weak, so that an array whose
 # place another one has taken is freed at once.

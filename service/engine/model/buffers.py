@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.manifest import ArraySpec
 from service.engine.types import IntArray
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
 
 LEAST_CAPACITY = 4
 
@@ -23,22 +27,16 @@ def round_up(needed: int, step: int) -> int:
     return max(-(-needed // step), 1) * step
 
 
-def grow(array: npt.NDArray[Any], needed: int, axis: int = 0) -> npt.NDArray[Any]:
+def grow(array: Array, needed: int, axis: int = 0) -> Array:
     """Return the array if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
-    capacity = capacity_for(needed, array.shape[axis])
-    return array if capacity == array.shape[axis] else resized(array, capacity, axis)
-
-
-def resized(array: npt.NDArray[Any], size: int, axis: int) -> npt.NDArray[Any]:
-    """Return a copy whose axis has `size` entries: the first ones of the array, then zeros."""
     shape = list(array.shape)
-    kept = min(size, shape[axis])
-    shape[axis] = size
+    present, shape[axis] = shape[axis], capacity_for(needed, shape[axis])
+    if shape[axis] == present:
+        return array
     # zeros, not empty: entries that are masked out still enter products, where a stray infinity would become NaN
-    copy = np.zeros(shape, array.dtype)
-    part = (slice(None),) * axis + (slice(kept),)
-    copy[part] = array[part]
-    return copy
+    larger = np.zeros(shape, array.dtype)
+    larger[(slice(None),) * axis + (slice(present),)] = array
+    return larger
 
 
 def plan_swap_remove(size: int, removed: Sequence[int]) -> tuple[IntArray, IntArray]:
@@ -58,3 +56,76 @@ def swap_remove(records: list[Any], removed: int, holes: IntArray, movers: IntAr
     for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
         records[hole] = records[mover]
     del records[len(records) - removed :]
+
+
+class StateBuffer:
+    """An array of a decoder state, with spare capacity: an entry for each row or sentence along axis 0.
+
+    It may also have an axis of variable length (S, T or O).
+    """
+
+    def __init__(self, spec: ArraySpec, length: int) -> None:
+        varying = [index for index, axis in enumerate(spec.axes) if index and isinstance(axis, str)]
+        self.axis = varying[0] if varying else None
+        self.letter = str(spec.axes[varying[0]]) if varying else ""
+        self._padding = spec.padding
+        shape = [0, *(axis if isinstance(axis, int) else length for axis in spec.axes[1:])]
+        self.array: Array = np.zeros(shape, spec.dtype)
+
+    @property
+    def length(self) -> int:
+        """Return the capacity of the variable axis; 0 without one."""
+        return 0 if self.axis is None else self.array.shape[self.axis]
+
+    def resize(self, capacity: int, length: int, rows: int, used: int) -> None:
+        """Make room for so many entries and so long a variable axis; keep `used` places of the first `rows`.
+
+        Nothing else is copied, so memory that no row uses is not touched.
+        """
+        assert self.axis is not None
+        shape = list(self.array.shape)
+        shape[0], shape[self.axis] = capacity, length
+        before, part = self.array, (slice(rows), *self._inner(used))
+        # zeros, not empty: entries that are masked out still enter products, where a stray infinity would become NaN
+        self.array = np.zeros(shape, before.dtype)
+        self.array[part] = before[part]
+
+    def is_wide(self, needed: int) -> bool:
+        """Return whether the variable axis has a third more entries than needed."""
+        return self.length * 3 // 4 >= needed
+
+    def fit(self, needed: int, rows: int) -> None:
+        """Give the variable axis exactly `needed` entries; keep those of the first `rows`, with padding after them."""
+        assert self.axis is not None
+        before = self.length
+        self.resize(len(self.array), needed, rows, min(before, needed))
+        if self._padding is not None and needed > before:
+            self.array[(slice(rows), *self._inner(needed, before))] = self._padding
+
+    def put(self, places: Sequence[int], values: Array, rows: Sequence[int]) -> None:
+        """Write rows of an array to places, each cut or padded along the variable axis if the lengths differ."""
+        if self.axis is None or values.shape[self.axis] == self.length:
+            for place, row in zip(places, rows, strict=True):
+                self.array[place] = values[row]
+            return
+        given, inner = values.shape[self.axis], (slice(None),) * (self.axis - 1)
+        part, rest = (*inner, slice(min(given, self.length))), (*inner, slice(given, None))
+        for place, row in zip(places, rows, strict=True):
+            self.array[place][part] = values[row][part]
+            if self._padding is not None and given < self.length:
+                self.array[place][rest] = self._padding
+
+    def move(self, to: Sequence[int], rows: Sequence[int], used: Sequence[int]) -> None:
+        """Copy the first `used` entries of each of `rows` to the row in `to`; no row of `to` is read afterwards.
+
+        Row by row, because one long row beside short ones would otherwise set the length of every copy.
+        """
+        array = self.array
+        for place, row, count in zip(to, rows, used, strict=True):
+            part = self._inner(count)
+            array[(place, *part)] = array[(row, *part)]
+
+    def _inner(self, used: int, begin: int = 0) -> tuple[Any, ...]:
+        """Return the index of the axes after the first, up to entries `begin` to `used` of the variable one."""
+        assert self.axis is not None
+        return (*(slice(None),) * (self.axis - 1), slice(begin, used))

@@ -14,8 +14,8 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
-from service.engine.model.batching import Array, EncodedSentences
-from service.engine.model.buffers import capacity_for, round_up
+from service.engine.model.batching import EncodedSentences
+from service.engine.model.buffers import Array, capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.onnx_graph import RowOperation, row_graph

@@ -16,12 +16,11 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import GraphSet
-from service.engine.model.batching import Array, EncodedSentences
+from service.engine.model.batching import EncodedSentences
 from service.engine.model.binding import Binding
-from service.engine.model.buffers import capacity_for, grow, round_up
+from service.engine.model.buffers import Array, StateBuffer, capacity_for, grow, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
-from service.engine.model.state_buffer import StateBuffer
 from service.engine.model.step_graph import StepWeights
 from service.engine.types import IntArray
 

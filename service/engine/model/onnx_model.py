@@ -13,11 +13,7 @@ from service.bundle.limits import SOURCE_STEP
 from service.bundle.load import Bundle
 from service.bundle.shortlist import read_shortlist
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
-from service.engine.model.batching import (
-    EncodedSentences,
-    group_by_length,
-    pad_batch,
-)
+from service.engine.model.batching import EncodedSentences, group_by_length, pad_batch
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState, StepSessions
 from service.engine.model.device import ModelSettings, Placement

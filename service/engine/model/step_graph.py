@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from service.bundle.manifest import ArraySpec, AttentionSpec
-from service.engine.model.batching import Array
+from service.engine.model.buffers import Array
 from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
 from service.engine.types import FloatArray
 
