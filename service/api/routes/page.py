@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -41,8 +41,7 @@ SECURITY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(NamedTuple):
     """A file in the form that is sent."""
 
     content: bytes
@@ -50,32 +49,23 @@ class Asset:
     media_type: str
     tag: str
 
-    @classmethod
-    def of(cls, content: bytes, media_type: str) -> Asset:
-        """Return the asset of a content: compressed, with its entity tag."""
-        return cls(content, gzip.compress(content, 6, mtime=0), media_type, entity_tag(content))
+
+def asset_of(content: bytes, ending: str) -> Asset:
+    """Return the asset of a content: compressed, with its entity tag."""
+    return Asset(content, gzip.compress(content, 6, mtime=0), MEDIA_TYPES[ending], entity_tag(content))
 
 
 @cache
-def lessons() -> dict[str, Asset]:
-    """Return every page of the book by its name."""
-    return {path.name: Asset.of(path.read_bytes(), MEDIA_TYPES[".html"]) for path in sorted(LEARN.glob("*.html"))}
-
-
-@cache
-def files() -> dict[str, Asset]:
-    """Return every file of the page by its name."""
-    return {
-        path.name: Asset.of(path.read_bytes(), MEDIA_TYPES[path.suffix])
-        for path in sorted(FOLDER.iterdir())
-        if path.suffix in MEDIA_TYPES
-    }
+def assets(folder: Path) -> dict[str, Asset]:
+    """Return every file of a folder by its name."""
+    paths = [path for path in folder.iterdir() if path.suffix in MEDIA_TYPES]
+    return {path.name: asset_of(path.read_bytes(), path.suffix) for path in paths}
 
 
 @router.get("/")
 async def index(request: Request) -> Response:
     """Send the page."""
-    return _send(request, files()[INDEX])
+    return _send(request, assets(FOLDER)[INDEX])
 
 
 @router.get("/web/vega.js")
@@ -84,7 +74,7 @@ async def library(request: Request, renderer: RendererDep) -> Response:
     asset: Asset | None = getattr(request.app.state, "library", None)
     if asset is None:
         note = f"/* From vl-convert-python {version('vl-convert-python')} */\n".encode()
-        asset = await asyncio.to_thread(Asset.of, note + await renderer.script(), MEDIA_TYPES[".js"])
+        asset = await asyncio.to_thread(asset_of, note + await renderer.script(), ".js")
         request.app.state.library = asset
     return _send(request, asset)
 
@@ -92,8 +82,7 @@ async def library(request: Request, renderer: RendererDep) -> Response:
 @router.get("/learn/{name}")
 async def lesson(request: Request, name: str) -> Response:
     """Send one page of the book."""
-    asset = lessons().get(name)
-    return _missing() if asset is None else _send(request, asset)
+    return _send(request, assets(LEARN).get(name))
 
 
 @router.get("/learn/")
@@ -102,22 +91,19 @@ async def learn(request: Request) -> Response:
     """Send the contents of the book; its links are relative to the folder."""
     if not request.url.path.endswith("/"):
         return Response(status_code=307, headers={"Location": "learn/", **SECURITY})
-    return _send(request, lessons()[INDEX])
+    return _send(request, assets(LEARN)[INDEX])
 
 
 @router.get("/web/{name}")
 async def file(request: Request, name: str) -> Response:
     """Send one file of the page."""
-    asset = files().get(name)
-    return _missing() if asset is None else _send(request, asset)
+    return _send(request, assets(FOLDER).get(name))
 
 
-def _missing() -> Response:
-    return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
-
-
-def _send(request: Request, asset: Asset) -> Response:
-    """Return a file, or 304 if the browser has it already."""
+def _send(request: Request, asset: Asset | None) -> Response:
+    """Return a file, 304 if the browser has it already, or 404 if there is none."""
+    if asset is None:
+        return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
     packed = "gzip" in request.headers.get("accept-encoding", "")
     headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **SECURITY}
     if matches(request.headers.get("if-none-match"), asset.tag):

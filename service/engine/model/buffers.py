@@ -29,10 +29,11 @@ def round_up(needed: int, step: int) -> int:
 
 def grow(array: Array, needed: int, axis: int = 0) -> Array:
     """Return the array if its axis holds `needed` entries, else a larger one with the same entries and zeros."""
-    shape = list(array.shape)
-    present, shape[axis] = shape[axis], capacity_for(needed, shape[axis])
-    if shape[axis] == present:
+    present = array.shape[axis]
+    if needed <= present:
         return array
+    shape = list(array.shape)
+    shape[axis] = capacity_for(needed, present)
     # zeros, not empty: entries that are masked out still enter products, where a stray infinity would become NaN
     larger = np.zeros(shape, array.dtype)
     larger[(slice(None),) * axis + (slice(present),)] = array
