@@ -20,117 +20,19 @@ class Separators(NamedTuple):
     decimal: str
 
 
+def _languages(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
 _COMMA_POINT, _POINT_COMMA, _SPACE_COMMA = Separators(",", "."), Separators(".", ","), Separators(" ", ",")
 _BY_LANGUAGE = {
-    **dict.fromkeys(["en", "ga", "he", "hi", "ja", "ko", "mt", "sw", "th", "zh"], _COMMA_POINT),
-    **dict.fromkeys(
-        [
-            "ca",
-            "da",
-            "de",
-            "el",
-            "es",
-            "eu",
-            "gl",
-            "hr",
-            "id",
-            "is",
-            "it",
-            "mk",
-            "ms",
-            "nl",
-            "pt",
-            "ro",
-            "sl",
-            "sr",
-            "tr",
-            "vi",
-        ],
-        _POINT_COMMA,
-    ),
-    **dict.fromkeys(
-        [
-            "be",
-            "bg",
-            "cs",
-            "et",
-            "fi",
-            "fr",
-            "hu",
-            "hy",
-            "ka",
-            "kk",
-            "lt",
-            "lv",
-            "nb",
-            "nn",
-            "no",
-            "pl",
-            "ru",
-            "sk",
-            "sq",
-            "sv",
-            "uk",
-        ],
-        _SPACE_COMMA,
-    ),
+    **dict.fromkeys(_languages("en ga he hi ja ko mt sw th zh"), _COMMA_POINT),
+    **dict.fromkeys(_languages("ca da de el es eu gl hr id is it mk ms nl pt ro sl sr tr vi"), _POINT_COMMA),
+    **dict.fromkeys(_languages("be bg cs et fi fr hu hy ka kk lt lv nb nn no pl ru sk sq sv uk"), _SPACE_COMMA),
 }
-_AFTER_NUMBER = frozenset(
-    [
-        "bg",
-        "ca",
-        "cs",
-        "da",
-        "de",
-        "el",
-        "es",
-        "et",
-        "fi",
-        "fr",
-        "hr",
-        "hu",
-        "it",
-        "lt",
-        "lv",
-        "nb",
-        "no",
-        "pl",
-        "pt",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sr",
-        "sv",
-        "uk",
-    ]
-)
+_AFTER_NUMBER = _languages("bg ca cs da de el es et fi fr hr hu it lt lv nb no pl pt ro ru sk sl sr sv uk")
 """Languages that write the currency after the sum."""
-_SPACED_PERCENT = frozenset(
-    [
-        "bg",
-        "ca",
-        "cs",
-        "da",
-        "de",
-        "es",
-        "et",
-        "eu",
-        "fi",
-        "fr",
-        "hr",
-        "lt",
-        "lv",
-        "nb",
-        "no",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sv",
-        "uk",
-    ]
-)
+_SPACED_PERCENT = _languages("bg ca cs da de es et eu fi fr hr lt lv nb no ro ru sk sl sv uk")
 
 
 @functools.cache
