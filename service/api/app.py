@@ -39,9 +39,9 @@ from service.api.routes import (
     translate,
 )
 from service.api.state import Service
+from service.documents.format import MIB, limits_of
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room
-from service.documents.limits import MIB, limits_of
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
 

@@ -19,12 +19,11 @@ from service.api.request_body import FILES, MEDIA_TYPE_MULTIPART, UploadedFile, 
 from service.api.schemas.documents import DocumentRequest
 from service.api.state import Service
 from service.api.validation import parse
+from service.documents.format import check_file_size, format_named, format_of, limits_of
 from service.documents.jobs.job import Entries, Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import NO_ROOM, JobRunner
 from service.documents.jobs.store import StoreFull
-from service.documents.limits import check_file_size, limits_of
-from service.documents.registry import format_named, format_of
 from service.documents.translating import TextTranslator
 from service.engine import Glossary
 from service.logs import describe_exception, get_logger

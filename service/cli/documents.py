@@ -16,9 +16,15 @@ from tqdm import tqdm
 from service.cli.lines import STANDARD
 from service.cli.translate import BulkOptions, OpenedModels, open_models
 from service.documents.errors import DocumentError
-from service.documents.format import ReadOptions
-from service.documents.limits import Limits, check_file_size, check_segments
-from service.documents.registry import extension_of, format_of, known_extensions
+from service.documents.format import (
+    Limits,
+    ReadOptions,
+    check_file_size,
+    check_segments,
+    extension_of,
+    format_of,
+    known_extensions,
+)
 from service.documents.translating import Translated, translate_segments
 from service.engine import InvalidInput, InvalidOption
 

@@ -25,7 +25,7 @@ from service.cli.options import (
     read_settings,
     warn_of_old_names,
 )
-from service.documents.limits import limits_of
+from service.documents.format import limits_of
 from service.engine import DEFAULT_ROWS, EngineError, InvalidOption, UnsupportedPair
 from service.glossaries.checks import GlossaryLimits, InvalidGlossary
 from service.logs import configure_logging

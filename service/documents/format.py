@@ -1,15 +1,69 @@
-"""The interface of a format: extract segments, translate them elsewhere, write them back."""
+"""The formats of documents, what a format does, and the limits of one document.
+
+A format extracts segments, which are translated elsewhere, and writes them back.
+"""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Protocol
 
-from service.documents.errors import FormatNotInstalled
-from service.documents.limits import Limits
+from service.documents.errors import DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
+from service.settings import Settings
+
+MIB = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one document may have."""
+
+    file_bytes: int = 10 * MIB
+    unpacked_bytes: int = 100 * MIB  # of all files in a packed document together
+    characters: int = 1_000_000  # of translatable text
+    segments: int = 20_000  # paragraphs, cells, entries, cues
+    entries: int = 5_000  # files in a packed document
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the limits that the operator has set."""
+    return Limits(
+        file_bytes=settings.max_file_mb * MIB,
+        unpacked_bytes=settings.max_unpacked_mb * MIB,
+        characters=settings.document_character_limit,
+        segments=settings.document_segment_limit,
+    )
+
+
+def check_file_size(size: int, limits: Limits) -> None:
+    """Raise DocumentTooLarge if a file has too many bytes."""
+    if size > limits.file_bytes:
+        raise DocumentTooLarge(
+            f"The document has {size} bytes; this server takes at most {limits.file_bytes}. Split it into several."
+        )
+
+
+def check_segments(segments: Sequence[str], limits: Limits) -> None:
+    """Raise DocumentTooLarge if a document has too many segments or characters."""
+    if len(segments) > limits.segments:
+        raise DocumentTooLarge(
+            f"The document has {len(segments)} paragraphs; this server takes at most {limits.segments}. "
+            "Split it into several."
+        )
+    check_characters(sum(map(len, segments)), limits)
+
+
+def check_characters(characters: int, limits: Limits) -> None:
+    """Raise DocumentTooLarge if a document has too many characters."""
+    if characters > limits.characters:
+        raise DocumentTooLarge(
+            f"The document has {characters} characters; this server takes at most {limits.characters}. "
+            "Split it into several."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +86,6 @@ class Document(Protocol):
         """Return the document with a fragment for each segment; everything else stays as it was."""
 
 
-class FormatModule(Protocol):
-    """A module of service.documents.formats."""
-
-    def read(self, data: bytes, options: ReadOptions) -> Document:
-        """Return the document in some bytes; raise DocumentError."""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """One format: its names, and the module that reads it, which is loaded when it is needed."""
@@ -46,7 +93,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]  # with the dot, in lower case
     media_type: str
-    module: str
+    reader: str  # the module in service.documents.formats, and its function
     needs: tuple[str, ...] = ()  # modules of the extra `documents`
 
     @property
@@ -61,5 +108,68 @@ class Format:
                 f"This server cannot read {self.name}, because {', '.join(self.needs)} is not installed; "
                 "the operator can install the extra: pip install 'translucent-mt[documents]'."
             )
-        module: FormatModule = importlib.import_module(self.module, __package__)
-        return module.read(data, options)
+        read: Callable[[bytes, ReadOptions], Document] = pkgutil.resolve_name(f"{__package__}.formats.{self.reader}")
+        return read(data, options)
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument."
+FORMATS = (
+    Format("txt", (".txt",), "text/plain", "text:read"),
+    Format("html", (".html", ".htm", ".xhtml"), "text/html", "html:read"),
+    Format("srt", (".srt",), "application/x-subrip", "subtitles:read"),
+    Format("vtt", (".vtt",), "text/vtt", "subtitles:read"),
+    Format("csv", (".csv", ".tsv"), "text/csv", "csv:read"),
+    Format("md", (".md", ".markdown"), "text/markdown", "markdown:read", ("markdown_it",)),
+    Format("po", (".po", ".pot"), "text/x-gettext-translation", "po:read", ("polib",)),
+    Format("xliff", (".xlf", ".xliff"), "application/xliff+xml", "xliff:read", ("lxml",)),
+    Format("epub", (".epub",), "application/epub+zip", "epub:read", ("lxml",)),
+    Format("odt", (".odt",), "application/vnd.oasis.opendocument.text", "odt:read", ("lxml",)),
+    Format("pptx", (".pptx",), f"{OFFICE}presentationml.presentation", "office:read_pptx", ("lxml",)),
+    Format("docx", (".docx",), f"{OFFICE}wordprocessingml.document", "office:read_docx", ("lxml",)),
+)
+REFUSED = {
+    ".docm": "It may contain macros; save it as .docx.",
+    ".dotm": "It may contain macros; save it as .docx.",
+    ".pptm": "It may contain macros; save it as .pptx.",
+    ".ppsm": "It may contain macros; save it as .pptx.",
+    ".xlsm": "It may contain macros; save the table as .csv.",
+    ".doc": "Save it as .docx.",
+    ".ppt": "Save it as .pptx.",
+    ".xls": "Save the table as .csv.",
+    ".xlsx": "Save the table as .csv.",
+    ".rtf": "Save it as .docx or .odt.",
+    ".pdf": "Convert it to .docx first.",
+}
+
+
+def extension_of(name: str) -> str:
+    """Return the extension of a file name in lower case, with its dot; without one, an empty string."""
+    return PurePath(name.replace("\\", "/")).suffix.lower()
+
+
+def supported_extensions() -> list[str]:
+    """Return the extensions of all formats whose libraries are installed."""
+    return [extension for each in FORMATS if each.installed for extension in each.extensions]
+
+
+def known_extensions() -> frozenset[str]:
+    """Return the extensions of all files that this program knows as documents, also those that it refuses."""
+    return frozenset([*REFUSED, *(extension for each in FORMATS for extension in each.extensions)])
+
+
+def format_named(name: str) -> Format:
+    """Return the format of this name; raise UnsupportedDocument."""
+    for each in FORMATS:
+        if each.name == name:
+            return each
+    raise UnsupportedDocument("There is no such format of documents.")
+
+
+def format_of(file_name: str) -> Format:
+    """Return the format of a file by its name; raise UnsupportedDocument."""
+    extension = extension_of(file_name)
+    for each in FORMATS:
+        if extension in each.extensions:
+            return each
+    hint = REFUSED.get(extension, f"The formats are {', '.join(supported_extensions())}.")
+    raise UnsupportedDocument(f"Invalid request: file format not supported. {hint}")

@@ -19,6 +19,17 @@ Thing = TypeVar("Thing")
 
 MAX_DEPTH = 50  # spans in spans
 NUMBER = re.compile(r"<\w+ (\d+)")
+# In the texts of programs; placeholders must arrive unchanged.
+PLACEHOLDER = re.compile(
+    r"%%"
+    r"|%\(\w{1,80}\)[-+ #0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]"  # %(name)s
+    r"|%(?:\d{1,3}\$)?[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|h|ll|l|z|j|t|L)?[diouxXeEfFgGcsrap@](?![a-zA-Z])"
+    r"|%\{\w{1,80}\}|%\d{1,3}|%[nLl]\b"  # Ruby, Qt
+    r"|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}|\{[\w.\[\]!:,#<>=^+ -]{0,60}\}"  # ${x}, {{x}}, {0:>4}
+    r"|&[a-zA-Z]{1,32}\d{0,4};|&#\d{1,7};"
+    r"|\\[nrt\"\\]"
+)
+MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 @dataclass(slots=True)

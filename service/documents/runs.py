@@ -26,6 +26,9 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 class Dialect:
     """The names of one kind of Office document; all are qualified."""
 
+    main: str  # the content type of the main part
+    parts: tuple[str, ...]  # the content types of the parts with text
+    paragraph: str
     run: str
     properties: str
     text: str
@@ -37,7 +40,7 @@ class Dialect:
     ignored: frozenset[str]  # names in run properties that cannot be seen
     field: str = ""  # the element that begins, separates and ends a field
     instruction: str = ""
-    is_code: Callable[[Element | None], bool] = lambda _properties: False
+    is_code: Callable[[Element], bool] = lambda _element: False  # of a run or a paragraph
 
 
 @dataclass(slots=True)
@@ -351,7 +354,7 @@ def _build(builder: FragmentBuilder[Thing], items: Sequence[Item], base: str, di
             builder.close()
             opened = None
         if isinstance(item, Text):
-            if dialect.is_code(_properties(dialect, item.run)):
+            if dialect.is_code(item.run):
                 builder.kept(item, item.text)
                 continue
             if item.format != base and opened is None and item.text:

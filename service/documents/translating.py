@@ -27,6 +27,9 @@ from service.engine import (
 WINDOW_CHARACTERS = 1500
 WINDOW_SEGMENTS = 16
 RETRY_SECONDS = 1.0
+DOUBTFUL = 0.3  # segments below are listed, as the page underlines sentences below it
+MOST_LISTED = 100
+SHOWN_CHARACTERS = 80
 
 
 class TextTranslator(Protocol):
@@ -221,3 +224,27 @@ def sample(segments: Sequence[str], size: int = 5000) -> str:
         if length >= size:
             break
     return "\n".join(texts)[:size]
+
+
+def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> float | None:
+    """Return the share of a document that is expected to be usable: the mean by length; None if none is known."""
+    known = [
+        (each.quality, len(segment))
+        for segment, each in zip(segments, translations, strict=True)
+        if each.quality is not None
+    ]
+    total = sum(length for _, length in known)
+    return round(sum(quality * length for quality, length in known) / total, 4) if total else None
+
+
+def doubtful_segments(translations: Sequence[Translated]) -> tuple[tuple[int, float, str], ...]:
+    """Return the segments to check, the worst first: number from 1, quality, beginning of the translation."""
+    found = [
+        (each.quality, number)
+        for number, each in enumerate(translations, 1)
+        if each.quality is not None and each.quality < DOUBTFUL
+    ]
+    return tuple(
+        (number, round(quality, 4), plain(translations[number - 1].text).strip()[:SHOWN_CHARACTERS])
+        for quality, number in sorted(found)[:MOST_LISTED]
+    )

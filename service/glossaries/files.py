@@ -126,7 +126,7 @@ def _tbx_concepts(data: bytes) -> Iterator[Concept]:
 def _parsed(data: bytes) -> Any:
     """Return the root of an XML file, without entities, network or document type."""
     try:
-        from service.documents.safe_xml import parse_xml
+        from service.documents.untrusted import parse_xml
     except ImportError:
         raise InvalidGlossary('TBX needs the extra "documents": pip install "translucent-mt[documents]".') from None
     try:

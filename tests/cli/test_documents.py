@@ -10,7 +10,7 @@ from service.cli.documents import DocumentOptions, are_documents, output_of, run
 from service.cli.find_model import ModelQuery
 from service.cli.translate import BulkOptions
 from service.documents.errors import UnsupportedDocument
-from service.documents.limits import Limits
+from service.documents.format import Limits
 from service.engine import InvalidInput, InvalidOption
 
 MODELS = Path(__file__).parents[2] / "models"

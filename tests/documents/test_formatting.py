@@ -20,9 +20,8 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from service.bundle.load import load_bundle
-from service.documents.format import ReadOptions
+from service.documents.format import ReadOptions, format_of
 from service.documents.fragments import Piece, Span, parse
-from service.documents.registry import format_of
 from service.documents.translating import translate_segments
 from service.engine import (
     Budget,

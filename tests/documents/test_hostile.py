@@ -20,7 +20,7 @@ from service.documents.errors import (
     UnsafeDocument,
     UnsupportedDocument,
 )
-from service.documents.limits import MIB, Limits
+from service.documents.format import MIB, Limits
 from tests.support.documents import ODT_TEXT, through
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service.documents.format import ReadOptions
-from service.documents.limits import Limits
-from service.documents.registry import format_of
+from service.documents.format import Limits, ReadOptions, format_of
 from service.documents.translating import in_blanks
 from service.engine.text.nfc import LONGEST_RUN, normalize_nfc
 from service.engine.text.segmentation import SegmentationOptions, segment_text

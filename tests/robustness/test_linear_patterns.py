@@ -36,7 +36,7 @@ ANCHORED = frozenset(
         "service.documents.formats.odt.REMOTE",
         "service.documents.formats.subtitles.DASH",
         "service.documents.formats.subtitles.TIMING",
-        "service.documents.wrapping.ITEM",
+        "service.documents.formats.text.ITEM",
         "service.engine.text.segmenter._MARKER",
         "service.markup.tokens.TAG",  # the scanner counts what does not match
     }

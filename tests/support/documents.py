@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from service.documents.format import ReadOptions
-from service.documents.limits import Limits, check_segments
-from service.documents.registry import format_of
+from service.documents.format import Limits, ReadOptions, check_segments, format_of
 
 TAG = re.compile(r"(<[^>]*>|&\w+;)")
 ODF = "urn:oasis:names:tc:opendocument:xmlns"

@@ -24,7 +24,7 @@ from service.api.errors import ApiError
 from service.api.language_names import language_name
 from service.api.openapi import errors_of, example
 from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
-from service.documents.registry import extension_of, supported_extensions
+from service.documents.format import extension_of, supported_extensions
 from service.engine import DeadlineExceeded
 
 router = APIRouter(tags=["Translation"])

@@ -21,7 +21,7 @@ from service.api.paths import UPLOADS
 from service.api.request_body import BODY
 from service.api.state import Service
 from service.api.turns import Turns
-from service.documents.limits import MIB
+from service.documents.format import MIB
 from service.engine import CallStage, TimeLimit
 
 

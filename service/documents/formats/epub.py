@@ -15,8 +15,7 @@ from lxml import etree
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.formats import html
-from service.documents.package import Package, unpack
-from service.documents.safe_xml import parse_xml
+from service.documents.untrusted import Package, parse_xml, unpack
 
 Element = etree._Element
 CONTAINER = "META-INF/container.xml"

@@ -15,10 +15,9 @@ from markdown_it.token import Token
 
 from service import markup
 from service.documents.encodings import Encoding, decode
-from service.documents.format import ReadOptions
+from service.documents.format import ReadOptions, check_characters
 from service.documents.formats.markdown_inline import fragment_of, split_at_breaks, written
 from service.documents.fragments import has_words
-from service.documents.limits import check_characters
 
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
 FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link

@@ -13,9 +13,7 @@ from lxml import etree
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.mixed import Dialect, Paragraph, Role, append_text
-from service.documents.ooxml import check_markup
-from service.documents.package import Package, unpack
-from service.documents.safe_xml import parse_xml, xml_bytes
+from service.documents.untrusted import Package, check_markup, parse_xml, unpack, xml_bytes
 
 Element = etree._Element
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"

@@ -14,8 +14,7 @@ import polib
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument, DocumentError
 from service.documents.format import ReadOptions
-from service.documents.fragments import Tags, from_markup, has_words, render
-from service.documents.placeholders import MARKUP, PLACEHOLDER
+from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, from_markup, has_words, render
 
 CHARSET = re.compile(rb'"Content-Type:[^"]*charset=([\w.:-]{1,40})', re.IGNORECASE)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")

@@ -1,17 +1,23 @@
-"""Plain text: every line is a segment, and so is a paragraph whose lines were wrapped in mid-sentence."""
+"""Plain text: every line is a segment, and so is a paragraph whose lines were wrapped in mid-sentence.
+
+The lines of such a paragraph are joined for translation, and the translation is wrapped as wide.
+"""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 
 from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions
 from service.documents.fragments import has_words, plain
-from service.documents.wrapping import paragraphs, rewrapped
 from service.markup.document import escape
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
+LEAST_WRAPPED = 40  # characters of a line that was broken because it was full
+ENDS = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
+ITEM = re.compile(r"\s*(?:[-*+•·–—>#|]|\(?\w{1,3}[.)]\s)")
 
 
 def read(data: bytes, _options: ReadOptions) -> TextDocument:
@@ -46,3 +52,37 @@ class TextDocument:
             written += [inner.join(group), self._ends[last]]
             first = last + 1
         return self._encoding.encode("".join(written))
+
+
+def continues(line: str, following: str) -> bool:
+    """Return whether a sentence seems to run from a full line into the next one."""
+    indent = len(following) - len(following.lstrip())
+    return (
+        len(line.rstrip()) >= LEAST_WRAPPED
+        and not ENDS.search(line)
+        and indent == len(line) - len(line.lstrip())
+        and not ITEM.match(following)
+        and following.lstrip()[:1].islower()
+    )
+
+
+def paragraphs(lines: Sequence[str]) -> list[list[str]]:
+    """Return lines in groups: the lines of one wrapped paragraph together, every other line alone."""
+    groups: list[list[str]] = []
+    for line in lines:
+        if groups and line.strip() and groups[-1][-1].strip() and continues(groups[-1][-1], line):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return groups
+
+
+def rewrapped(text: str, lines: Sequence[str]) -> list[str]:
+    """Return text in lines that are about as wide as the lines it stands for, with their indent."""
+    if len(lines) == 1:
+        return [text]
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    width = max(map(len, lines))
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ) or [""]

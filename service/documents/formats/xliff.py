@@ -11,9 +11,9 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, DocumentError
 from service.documents.format import ReadOptions
+from service.documents.fragments import PLACEHOLDER
 from service.documents.mixed import Dialect, Paragraph, Role, Segment, clear
-from service.documents.placeholders import PLACEHOLDER
-from service.documents.safe_xml import parse_xml, xml_bytes
+from service.documents.untrusted import parse_xml, xml_bytes
 
 Element = etree._Element
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"

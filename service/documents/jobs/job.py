@@ -38,7 +38,7 @@ class Job:
     segments_done: int = 0
     attempts: int = 0  # starts since its last progress
     quality: float | None = None  # the share of the document that is expected to be usable
-    doubtful: tuple[tuple[int, float, str], ...] = ()  # of service.documents.quality
+    doubtful: tuple[tuple[int, float, str], ...] = ()  # of service.documents.translating
     error_code: str | None = None
     error: str | None = None
 

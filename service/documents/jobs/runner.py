@@ -14,13 +14,18 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from service.documents.errors import DocumentError
-from service.documents.format import ReadOptions
+from service.documents.format import Limits, ReadOptions, check_segments, format_named
 from service.documents.jobs.job import Entries, Job
 from service.documents.jobs.store import Claim, JobStore
-from service.documents.limits import Limits, check_segments
-from service.documents.quality import doubtful_segments, quality_of
-from service.documents.registry import format_named
-from service.documents.translating import TextTranslator, Translated, WindowTimeouts, sample, translate_segments
+from service.documents.translating import (
+    TextTranslator,
+    Translated,
+    WindowTimeouts,
+    doubtful_segments,
+    quality_of,
+    sample,
+    translate_segments,
+)
 from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling, trim_memory
 from service.logs import describe_exception, get_logger
 

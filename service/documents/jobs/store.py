@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from service.documents.format import MIB
 from service.documents.jobs.job import JOB_ID, Entries, Job, from_json, to_json
-from service.documents.limits import MIB
 
 TEMPORARY = "translucent-jobs-"
 SETTLED_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from service.documents.registry import supported_extensions
+from service.documents.format import supported_extensions
 from tests.support.fake_engine import DummyRegistry
 
 ENGLISH, FRENCH = "I have lost the keys of my house.", "J'ai perdu les clés de ma maison."

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.documents.errors import UnsupportedDocument
-from service.documents.registry import FORMATS, extension_of, format_of, known_extensions, supported_extensions
+from service.documents.format import FORMATS, extension_of, format_of, known_extensions, supported_extensions
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,8 +38,7 @@ def test_a_server_starts_without_the_libraries_of_formats() -> None:
         "import sys\n"
         "sys.modules.update(dict.fromkeys(('lxml', 'polib', 'markdown_it')))\n"  # None: they cannot be imported
         "import service.api.app, service.cli.main, service.server.main\n"
-        "from service.documents.registry import format_of\n"
-        "from service.documents.format import ReadOptions\n"
+        "from service.documents.format import ReadOptions, format_of\n"
         "print(format_of('a.txt').read(b'Go.', ReadOptions('fr')).segments)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
