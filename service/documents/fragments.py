@@ -17,6 +17,7 @@ from service.markup.tokens import scan
 
 Thing = TypeVar("Thing")
 
+ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # in XML
 MAX_DEPTH = 50  # spans in spans
 NUMBER = re.compile(r"<\w+ (\d+)")
 # In the texts of programs; placeholders must arrive unchanged.
@@ -70,6 +71,15 @@ class FragmentBuilder(Generic[Thing]):
     def kept(self, thing: Thing, text: str) -> None:
         """Add text that is not translated."""
         self._written.append(f'<b {self._number(thing)} translate="no">{escape(text)}</b>')
+
+    def guarded(self, text: str, kept: re.Pattern[str] | None, thing: Callable[[str], Thing]) -> None:
+        """Add text of which the matches of a pattern are not translated."""
+        at = 0
+        for found in kept.finditer(text) if kept else ():
+            self.text(text[at : found.start()])
+            self.kept(thing(found[0]), found[0])
+            at = found.end()
+        self.text(text[at:])
 
     def _number(self, thing: Thing) -> int:
         self.things.append(thing)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from lxml import etree
 
-from service.documents.fragments import FragmentBuilder, Piece, has_words, parse
+from service.documents.fragments import ILLEGAL, FragmentBuilder, Piece, has_words, parse
 
 Element = etree._Element
 Role = Literal["span", "point", "kept", "divider"]
-ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,69 +23,52 @@ class Dialect:
     role: Callable[[Element], Role]
     characters: Callable[[Element], str | None] = lambda _element: None  # an element that stands for characters
     protected: re.Pattern[str] | None = None  # text that is not translated
-    put: Callable[[Element, str], None] = lambda holder, text: append_text(holder, text)
+    put: Callable[[Element, str], None] = lambda holder, text: append(holder, text)
 
 
 Content = str | Element
 
 
-@dataclass(slots=True)
 class Segment:
     """Content between two dividers."""
 
-    content: list[Content]
-    dialect: Dialect
-    fragment: str = ""
-    things: list[Element | None] = field(default_factory=list)
-    translation: str | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, content: Sequence[Content], dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.translation: str | None = None
         builder: FragmentBuilder[Element | None] = FragmentBuilder()
-        self._build(builder, self.content)
+        _build(builder, content, dialect)
         self.fragment, self.things = builder.fragment, builder.things
 
-    def _build(self, builder: FragmentBuilder[Element | None], content: Sequence[Content]) -> None:
-        for part in content:
-            if isinstance(part, str):
-                self._text(builder, part)
-                continue
-            role = self.dialect.role(part)
-            if role == "span":
-                builder.open(part)
-                self._build(builder, content_of(part, self.dialect))
-                builder.close()
-            elif role == "kept":
-                builder.kept(part, "".join(part.itertext()))
-            else:
-                builder.point(part)
-
-    def _text(self, builder: FragmentBuilder[Element | None], text: str) -> None:
-        at = 0
-        for found in self.dialect.protected.finditer(text) if self.dialect.protected else ():
-            builder.text(text[at : found.start()])
-            builder.kept(None, found[0])
-            at = found.end()
-        builder.text(text[at:])
-
-    def fill(self, holder: Element, fragment: str, *, copied: bool = False) -> None:
-        """Append a translated fragment to an element; elements are moved there, or copied."""
-        self._fill(holder, parse(fragment), copied)
-
-    def _fill(self, holder: Element, pieces: Sequence[Piece], copied: bool) -> None:
+    def fill(self, holder: Element, pieces: Sequence[Piece]) -> None:
+        """Append a translated fragment to an element; elements are moved there."""
         for piece in pieces:
             if isinstance(piece, str):
                 self.dialect.put(holder, ILLEGAL.sub("", piece))
                 continue
-            thing = self.things[piece.number]
-            if thing is None:
-                self._fill(holder, piece.content, copied)
+            element = self.things[piece.number]
+            if element is None:
+                self.fill(holder, piece.content)
                 continue
-            element = copy.deepcopy(thing) if copied else thing
-            element.tail = None
-            if self.dialect.role(thing) == "span":
+            if self.dialect.role(element) == "span":
                 clear(element)
-                self._fill(element, piece.content, copied)
-            holder.append(element)
+                self.fill(element, piece.content)
+            append(holder, element)
+
+
+def _build(builder: FragmentBuilder[Element | None], content: Sequence[Content], dialect: Dialect) -> None:
+    for part in content:
+        if isinstance(part, str):
+            builder.guarded(part, dialect.protected, lambda _text: None)
+            continue
+        role = dialect.role(part)
+        if role == "span":
+            builder.open(part)
+            _build(builder, content_of(part, dialect), dialect)
+            builder.close()
+        elif role == "kept":
+            builder.kept(part, "".join(part.itertext()))
+        else:
+            builder.point(part)
 
 
 @dataclass(slots=True)
@@ -100,22 +82,17 @@ class Paragraph:
     def of(cls, holder: Element, dialect: Dialect) -> Paragraph:
         """Return the content of an element; text without words belongs to no segment."""
         slots: list[Segment | Paragraph | Element | str] = []
-        group: list[Content] = []
-
-        def flush() -> None:
-            if group:
-                segment = Segment([*group], dialect)
-                slots.extend([segment] if has_words(segment.fragment) else group)
-                group.clear()
-
-        for part in content_of(holder, dialect):
-            divided = not isinstance(part, str) and _divides(part, dialect)
-            if isinstance(part, str) or not divided:
-                group.append(part)
+        for divided, parts in groupby(content_of(holder, dialect), lambda part: _divides(part, dialect)):
+            group = [*parts]
+            if not divided:
+                segment = Segment(group, dialect)
+                slots += [segment] if has_words(segment.fragment) else group
                 continue
-            flush()
-            slots.append(cls.of(part, dialect) if dialect.role(part) == "span" else part)
-        flush()
+            for part in group:
+                if isinstance(part, str) or dialect.role(part) != "span":
+                    slots.append(part)
+                else:
+                    slots.append(cls.of(part, dialect))
         return cls(holder, slots)
 
     def segments(self) -> Iterator[Segment]:
@@ -133,16 +110,12 @@ class Paragraph:
         clear(self.holder)
         for slot in self.slots:
             if isinstance(slot, Segment):
-                slot.fill(self.holder, slot.fragment if slot.translation is None else slot.translation)
+                slot.fill(self.holder, parse(slot.fragment if slot.translation is None else slot.translation))
             elif isinstance(slot, Paragraph):
                 slot.write()
-                slot.holder.tail = None
-                self.holder.append(slot.holder)
-            elif isinstance(slot, str):
-                append_text(self.holder, slot)
+                append(self.holder, slot.holder)
             else:
-                slot.tail = None
-                self.holder.append(slot)
+                append(self.holder, slot)
         return True
 
 
@@ -162,8 +135,8 @@ def content_of(holder: Element, dialect: Dialect) -> list[Content]:
     return content
 
 
-def _divides(element: Element, dialect: Dialect) -> bool:
-    if not isinstance(element.tag, str):
+def _divides(element: Content, dialect: Dialect) -> bool:
+    if isinstance(element, str) or not isinstance(element.tag, str):
         return False
     role = dialect.role(element)
     return role == "divider" or (role == "span" and any(_divides(child, dialect) for child in element))
@@ -176,9 +149,12 @@ def clear(element: Element) -> None:
     element.text = None
 
 
-def append_text(holder: Element, text: str) -> None:
-    """Append text to the content of an element."""
-    if len(holder):
-        holder[-1].tail = (holder[-1].tail or "") + text
+def append(holder: Element, content: Content) -> None:
+    """Append text or an element, without what followed it, to the content of an element."""
+    if not isinstance(content, str):
+        content.tail = None
+        holder.append(content)
+    elif len(holder):
+        holder[-1].tail = (holder[-1].tail or "") + content
     else:
-        holder.text = (holder.text or "") + text
+        holder.text = (holder.text or "") + content

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from service.documents.fragments import FragmentBuilder, Piece, has_words, parse
+from service.documents.fragments import ILLEGAL, FragmentBuilder, Piece, has_words, parse
 
 Element = etree._Element
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +80,18 @@ Item = Text | Moved | Container | Divider
 Thing = Text | Moved | Container
 
 
-@dataclass(slots=True)
 class Segment:
     """The items between two dividers."""
 
-    dialect: Dialect
-    holder: Element
-    items: list[Thing]
-    fragment: str = ""
-    things: list[Thing] = field(default_factory=list)
-    base: Element | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, dialect: Dialect, holder: Element, items: Sequence[Thing]) -> None:
+        self.dialect, self.holder, self.items = dialect, holder, items
         counts: Counter[str] = Counter()
-        for text in _texts(self.items):
+        for text in _texts(items):
             counts[text.format] += len(text.text)
         base = counts.most_common(1)[0][0] if counts else ""
-        self.base = next(
-            (_properties(self.dialect, text.run) for text in _texts(self.items) if text.format == base), None
-        )
+        self.base = next((_properties(dialect, text.run) for text in _texts(items) if text.format == base), None)
         builder: FragmentBuilder[Thing] = FragmentBuilder()
-        _build(builder, self.items, base, self.dialect)
+        _build(builder, items, base, dialect)
         self.fragment, self.things = builder.fragment, builder.things
 
     def write(self, fragment: str) -> None:
@@ -163,17 +153,14 @@ class Segment:
 
 def segments_of(paragraph: Element, dialect: Dialect) -> list[Segment]:
     """Return the segments of a paragraph that have words; its runs are split so that each has one kind of content."""
-    return [segment for segment in _divided(paragraph, dialect) if has_words(segment.fragment)]
-
-
-def _divided(holder: Element, dialect: Dialect) -> list[Segment]:
-    return _segments(holder, _items(holder, dialect), dialect)
+    found = _segments(paragraph, _items(paragraph, dialect), dialect)
+    return [segment for segment in found if has_words(segment.fragment)]
 
 
 def _segments(holder: Element, items: Sequence[Item], dialect: Dialect) -> list[Segment]:
     segments: list[Segment] = []
     group: list[Thing] = []
-    for item in items:
+    for item in [*items, Divider([])]:
         if not isinstance(item, Divider):
             group.append(item)
             continue
@@ -181,32 +168,32 @@ def _segments(holder: Element, items: Sequence[Item], dialect: Dialect) -> list[
             segments.append(Segment(dialect, holder, group))
             group = []
         segments += item.segments
-    return [*segments, Segment(dialect, holder, group)] if group else segments
+    return segments
 
 
 def _items(holder: Element, dialect: Dialect) -> list[Item]:
     """Return the content of a paragraph or container."""
-    _split_runs(holder, dialect)
+    for run in list(holder.iterchildren(dialect.run)):
+        _split_run(run, dialect)
     children = [child for child in holder if isinstance(child.tag, str)]
+    marks = [_field_mark(child, dialect) for child in children]
     items: list[Item] = []
-    number = 0
-    while number < len(children):
-        size = _field_size(children, number, dialect)
-        if size:
-            items += _field(holder, children[number : number + size], dialect)
-            number += size
-            continue
-        items += _item(children[number], dialect)
-        number += 1
+    first = 0
+    while first < len(children):
+        last = _field_end(marks, first)
+        if last - first > 1:
+            items += _field(children[first:last], marks[first:last], dialect)
+        else:
+            items += _item(children[first], dialect)
+        first = last
     return items
 
 
 def _item(child: Element, dialect: Dialect) -> list[Item]:
-    if (
-        child.tag in dialect.skipped
-        or child.tag in dialect.dividers
-        or _content(child, dialect).tag in dialect.dividers
-    ):
+    if child.tag in dialect.skipped:
+        return []
+    content = _content(child, dialect)
+    if content.tag in dialect.dividers or content.tag == dialect.field:  # a field of more than one paragraph
         return [Divider([])]
     if child.tag in dialect.containers:
         held = dialect.containers[str(child.tag)]
@@ -215,68 +202,48 @@ def _item(child: Element, dialect: Dialect) -> list[Item]:
             return [Moved([child])]
         items = _items(holder, dialect)
         if any(isinstance(item, Divider) for item in items):
-            while items and isinstance(items[0], Divider) and not items[0].segments:
-                items.pop(0)  # the container's own properties
-            if any(isinstance(item, Divider) for item in items):
-                return [Divider(_segments(holder, items, dialect))]
+            return [Divider(_segments(holder, items, dialect))]
         return [Container(child, holder, items)]
-    if child.tag == dialect.run:
-        if dialect.field and _content(child, dialect).tag == dialect.field:
-            return [Divider([])]  # a field that another paragraph begins or ends
-        text = _text(child, dialect)
-        return [Moved([child]) if text is None else Text(child, text, _format(child, dialect))]
-    return [Moved([child])]
+    text = _text(child, dialect) if child.tag == dialect.run else None
+    return [Moved([child]) if text is None else Text(child, text, _format(child, dialect))]
 
 
-def _field_size(children: Sequence[Element], first: int, dialect: Dialect) -> int:
-    """Return how many children belong to the field that begins here; 0 for none, or if it does not end here."""
+def _field_mark(child: Element, dialect: Dialect) -> str:
+    """Return what a run does to a field: begin, separate or end; an empty string for any other element."""
+    content = _content(child, dialect)
+    return str(content.get(f"{dialect.field}Type", "")) if content.tag == dialect.field else ""
+
+
+def _field_end(marks: Sequence[str], first: int) -> int:
+    """Return the place after the field that begins here; without one that also ends, the next place."""
     depth = 0
-    for number, child in enumerate(children[first:], start=1):
-        content = _content(child, dialect)
-        if dialect.field and content.tag == dialect.field:
-            kind = next((value for name, value in content.attrib.items() if str(name).endswith("fldCharType")), "")
-            depth += {"begin": 1, "end": -1}.get(str(kind), 0)
-        if depth == 0:
-            return number if number > 1 else 0
-    return 0
+    for number in range(first, len(marks)):
+        depth += {"begin": 1, "end": -1}.get(marks[number], 0)
+        if depth <= 0:
+            return number + 1
+    return first + 1
 
 
-def _field(holder: Element, children: list[Element], dialect: Dialect) -> list[Item]:
+def _field(children: list[Element], marks: Sequence[str], dialect: Dialect) -> list[Item]:
     """Return a field: the text of a link is translated, the result of any other field stays as it is."""
-    kinds = [
-        next(
-            (value for name, value in _content(child, dialect).attrib.items() if str(name).endswith("fldCharType")), ""
-        )
-        for child in children
-    ]
     instruction = "".join(text.text or "" for child in children for text in child.iter(dialect.instruction))
-    if "separate" not in kinds or kinds.count("begin") > 1 or not instruction.strip().upper().startswith("HYPERLINK"):
+    if "separate" not in marks or marks.count("begin") > 1 or not instruction.strip().upper().startswith("HYPERLINK"):
         return [Moved(children)]
-    shown = kinds.index("separate") + 1
+    shown = marks.index("separate") + 1
     items = [item for child in children[shown:-1] for item in _item(child, dialect)]
     if any(isinstance(item, Divider) for item in items):
         return [Divider([]), *items, Divider([])]
     return [Container(None, None, items, children[:shown], children[-1:])]
 
 
-def _split_runs(holder: Element, dialect: Dialect) -> None:
-    """Split runs so that each has text only, or one other element; drop marks that mean nothing afterwards."""
-    for child in list(holder):
-        if child.tag in dialect.dropped:
-            holder.remove(child)
-        elif child.tag == dialect.run:
-            _split_run(child, dialect)
-
-
 def _split_run(run: Element, dialect: Dialect) -> None:
-    for child in list(run):
-        if child.tag in dialect.dropped:
-            run.remove(child)
-    content = [child for child in run if child.tag != dialect.properties]
+    """Split a run so that each part has text only, or one other element."""
+    texts = {dialect.text, *dialect.characters}
     parts: list[list[Element]] = []
-    for child in content:
-        is_text = child.tag == dialect.text or child.tag in dialect.characters
-        if is_text and parts and (parts[-1][0].tag == dialect.text or parts[-1][0].tag in dialect.characters):
+    for child in run:
+        if child.tag == dialect.properties:
+            continue
+        if parts and child.tag in texts and parts[-1][0].tag in texts:
             parts[-1].append(child)
         else:
             parts.append([child])

@@ -112,19 +112,28 @@ def test_insertions_are_translated_and_deletions_stay() -> None:
     assert [child.tag for child in written] == [qn("w:r"), qn("w:ins"), qn("w:del"), qn("w:r")]
 
 
+def mark(paragraph: Any, kind: str) -> None:
+    element = OxmlElement("w:fldChar")
+    element.set(qn("w:fldCharType"), kind)
+    paragraph.add_run()._r.append(element)
+
+
 def field(paragraph: Any, instruction: str, result: str) -> None:
-    for kind in ("begin", None, "separate", result, "end"):
-        run = paragraph.add_run()
-        if kind is None:
-            code = OxmlElement("w:instrText")
-            code.text = instruction
-            run._r.append(code)
-        elif kind == result:
-            run.text = result
-        else:
-            mark = OxmlElement("w:fldChar")
-            mark.set(qn("w:fldCharType"), kind)
-            run._r.append(mark)
+    mark(paragraph, "begin")
+    code = OxmlElement("w:instrText")
+    code.text = instruction
+    paragraph.add_run()._r.append(code)
+    mark(paragraph, "separate")
+    paragraph.add_run(result)
+    mark(paragraph, "end")
+
+
+def test_text_between_two_fields_of_other_paragraphs_is_translated() -> None:
+    document = Document()
+    paragraph = document.add_paragraph()
+    for part in ("end", None, "begin"):
+        mark(paragraph, part) if part else paragraph.add_run("in between")
+    assert segments("a.docx", saved(document)) == ["in between"]
 
 
 def test_fields_stay_whole_and_the_text_of_links_is_translated() -> None:

@@ -65,7 +65,7 @@ def _original(text: str) -> str:
 
 def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
     if child.type == "text":
-        _add_text(builder, child.content)
+        builder.guarded(child.content, KEPT, lambda kept: (kept, None))
     elif child.type == "softbreak":
         builder.text(" ")
     elif child.type == "hardbreak":
@@ -82,15 +82,6 @@ def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
         builder.close()
     else:
         builder.point((child.content, ""))
-
-
-def _add_text(builder: FragmentBuilder[Tags], text: str) -> None:
-    at = 0
-    for found in KEPT.finditer(text):
-        builder.text(text[at : found.start()])
-        builder.kept((found[0], None), found[0])
-        at = found.end()
-    builder.text(text[at:])
 
 
 def code(token: Token) -> str:

@@ -12,7 +12,7 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
-from service.documents.mixed import Dialect, Paragraph, Role, append_text
+from service.documents.mixed import Dialect, Paragraph, Role, append
 from service.documents.untrusted import Package, check_markup, parse_xml, unpack, xml_bytes
 
 Element = etree._Element
@@ -21,6 +21,7 @@ TEXT, OFFICE, STYLE, DRAW = (f"{{{NAMES}{name}:1.0}}" for name in ("text", "offi
 HREF = "{http://www.w3.org/1999/xlink}href"
 OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, such as the ids of editing sessions
 MEDIA_TYPE = b"application/vnd.oasis.opendocument.text"
+PLAIN = "plain"  # the tag of a span that looks like the text around it
 PARTS = ("content.xml", "styles.xml")
 CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE)
 LOADED = frozenset(
@@ -101,16 +102,15 @@ class Styles:
 
     def simplify(self, paragraph: Element) -> None:
         """Join neighbouring spans that look the same, which LibreOffice makes for each editing session."""
-        for mark in list(paragraph.iter(f"{TEXT}soft-page-break")):
-            _unwrap(mark)
         for span in list(paragraph.iter(f"{TEXT}span")):
             if self._looks.get(self._name(span), "different") == "":
-                _unwrap(span)
+                span.tag = PLAIN
+        etree.strip_tags(paragraph, PLAIN, f"{TEXT}soft-page-break")
         for span in list(paragraph.iter(f"{TEXT}span")):
             following = span.getnext()
             while following is not None and not span.tail and self._same(span, following):
                 for part in [following.text or "", *following]:
-                    append_text(span, part) if isinstance(part, str) else span.append(part)
+                    append(span, part) if isinstance(part, str) else span.append(part)
                 span.tail = following.tail
                 parent = following.getparent()
                 assert parent is not None
@@ -139,30 +139,6 @@ def _look(style: Element) -> str:
     return "\n".join(shown)
 
 
-def _unwrap(element: Element) -> None:
-    """Replace an element by its content."""
-    parent = element.getparent()
-    assert parent is not None
-    place = parent.index(element)
-    before = parent[place - 1] if place else None
-    if before is None:
-        parent.text = (parent.text or "") + (element.text or "")
-    else:
-        before.tail = (before.tail or "") + (element.text or "")
-    children = list(element)
-    tail = element.tail or ""
-    element.tail = None
-    parent.remove(element)
-    for number, child in enumerate(children):
-        parent.insert(place + number, child)
-    if children:
-        children[-1].tail = (children[-1].tail or "") + tail
-    elif before is None:
-        parent.text = (parent.text or "") + tail
-    else:
-        before.tail = (before.tail or "") + tail
-
-
 def _characters(element: Element) -> str | None:
     if element.tag == f"{TEXT}s":
         count = str(element.get(f"{TEXT}c", "1"))
@@ -174,10 +150,10 @@ def _put(holder: Element, text: str) -> None:
     """Append text; OpenDocument counts several spaces as one, unless they are elements."""
     at = 0
     for found in SPACES.finditer(text):
-        append_text(holder, text[at : found.start()] + " ")
+        append(holder, text[at : found.start()] + " ")
         etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(found[0]) - 1)})
         at = found.end()
-    append_text(holder, text[at:])
+    append(holder, text[at:])
 
 
 def _is_left_alone(paragraph: Element) -> bool:

@@ -106,6 +106,8 @@ class OfficeDocument:
             for name, content in contents.items()
             if types.get(name) in dialect.parts
         }
+        for root in self._parts.values():
+            etree.strip_elements(root, *dialect.dropped, with_tail=False)
         self._found: list[tuple[str, Segment]] = [
             (name, segment)
             for name, root in self._parts.items()
