@@ -306,6 +306,27 @@ def test_a_model_that_fails_is_loaded_anew_beside_the_others(bundle: Bundle) -> 
             each.stop()
 
 
+def test_a_model_that_keeps_failing_is_given_up_beside_the_others(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 1)
+    told: list[str] = []
+    with EngineCluster(1, on_restart=told.append) as fleet:
+        worker, _ = fleet.open(bundle, EngineSettings(), Listener())
+        well, _ = fleet.open(bundle, EngineSettings(), Listener())
+        for each in (worker, well):
+            each.start()
+        [process] = fleet._processes
+        assert isinstance(worker, RemoteWorker)
+        for state in ("running", "dead"):
+            process._receive(StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic())))
+            assert worker.status.state == "restarting"
+            wait_until(lambda state=state: worker.status.state == state)  # type: ignore[misc]
+        assert told == ["model", "given_up"]
+        assert well.submit_all(jobs(1))[0].result(20).hypotheses
+        well.stop()
+
+
 def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_was_lost(tmp_path: Path) -> None:
     bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
     other = load_bundle(write_toy_bundle(tmp_path / "other"))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from service.engine import Placement
+from service.engine_process.protocol import Open
 
 STABLE_SECONDS = 60.0  # of running, after which a start counts as a success
 FIRST_DELAY, MOST_DELAY = 0.1, 30.0  # seconds
@@ -31,41 +35,21 @@ class Restarts:
         return float(delay)
 
 
-class ModelRestarts:
-    """The models of a process that are being loaded again, and the times for failed ones; it reads no clock."""
+@dataclass(slots=True)
+class HostedModel:
+    """A model of the process: how it is loaded, and how often it has failed."""
 
-    def __init__(self) -> None:
-        self._since: dict[int, float] = {}
-        self._restarts: dict[int, Restarts] = {}
-        self._due: dict[int, float] = {}
+    order: Open  # loads it
+    opening: Future[Placement] | None  # its first load, while that is in progress
+    again_since: float | None = None  # the time since when it is being loaded again
+    due: float | None = None  # the time at which it is loaded again, if it has failed
+    restarts: Restarts | None = None  # since its first failure
 
-    def since(self, number: int) -> float | None:
-        """Return the time since when a model is being loaded again; None if it is not."""
-        return self._since.get(number)
-
-    def begins(self, number: int, now: float) -> None:
-        """Record that a model is being loaded again."""
-        self._due.pop(number, None)
-        self._since[number] = now
-
-    def ends(self, number: int) -> None:
-        """Record that a model has been loaded again."""
-        self._since.pop(number, None)
-
-    def forget(self, number: int) -> None:
-        """Forget a model."""
-        self._since.pop(number, None)
-        self._restarts.pop(number, None)
-        self._due.pop(number, None)
-
-    def failed(self, number: int, now: float) -> float | Literal["waits", "due", "never"]:
-        """Return the action for a failed model: at first the seconds to wait, then whether it is time, or never."""
-        if number not in self._due:
-            restarts = self._restarts.setdefault(number, Restarts(now))
-            delay = restarts.ended(now)
-            if delay is None:
-                return "never"
-            restarts.begins(now + delay)
-            self._due[number] = now + delay
-            return delay
-        return "due" if now >= self._due[number] else "waits"
+    def failed(self, now: float) -> float | None:
+        """Record a failure; return the seconds until it is loaded again, or None to give up."""
+        self.restarts = self.restarts or Restarts(now)
+        delay = self.restarts.ended(now)
+        if delay is not None:
+            self.due = now + delay
+            self.restarts.begins(self.due)
+        return delay

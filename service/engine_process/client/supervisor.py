@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from service.engine import (
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.client.restarts import ModelRestarts, Restarts
+from service.engine_process.client.restarts import HostedModel, Restarts
 from service.engine_process.protocol import (
     Cancel,
     Done,
@@ -69,9 +70,7 @@ class EngineProcess:
         self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
         # A worker stays here as long as it is referenced: a replaced one ends with its last request.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
-        self._orders: dict[int, Open] = {}  # the message that loaded each of them
-        self._opening: dict[int, Future[Placement]] = {}  # first loads that are in progress
-        self._model_restarts = ModelRestarts()
+        self._hosted: dict[int, HostedModel] = {}
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
         self._ended: EngineConnection | None = None  # the connection that must be replaced
@@ -126,7 +125,7 @@ class EngineProcess:
                 placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
                 return worker, placement
             order = Open(number, bundle, settings)
-            self._workers[number], self._orders[number], self._opening[number] = worker, order, placement
+            self._workers[number], self._hosted[number] = worker, HostedModel(order, placement)
             if self._ended is None:  # otherwise the next process is asked
                 self.send(order)
         return worker, placement
@@ -183,11 +182,12 @@ class EngineProcess:
 
     def _opened(self, number: int, placement: Placement) -> None:
         with self._changed:
-            opening, again = self._opening.pop(number, None), self._model_restarts.since(number)
-            worker = self._workers.get(number)
+            worker, hosted = self._workers.get(number), self._hosted.get(number)
+            opening, again = (None, None) if hosted is None else (hosted.opening, hosted.again_since)
             if worker is not None and again is not None:
                 worker.mark_reloaded()  # before it counts as loaded, otherwise it would seem to have failed again
-            self._model_restarts.ends(number)
+            if hosted is not None:
+                hosted.opening = hosted.again_since = None
         if opening is not None:
             if worker is not None:
                 worker.placement = placement
@@ -203,12 +203,10 @@ class EngineProcess:
 
     def _refused(self, number: int, error: EngineError) -> None:
         with self._changed:
-            opening, again = self._opening.get(number), self._model_restarts.since(number)
-            worker = self._workers.get(number)
-            self._forget(number)
-        if opening is not None:
-            opening.set_exception(error)
-        elif worker is not None and again is not None:
+            worker, hosted = self._workers.get(number), self._forget(number)
+        if hosted is not None and hosted.opening is not None:
+            hosted.opening.set_exception(error)
+        elif worker is not None and hosted is not None and hosted.again_since is not None:
             self._give_up(worker, error.message)
 
     def _undelivered(self, message: ToEngine) -> None:
@@ -223,7 +221,8 @@ class EngineProcess:
         """Record that the connection to a process was closed."""
         with self._changed:
             self._ended = connection
-            opening, workers = dict(self._opening), dict(self._workers)
+            workers = dict(self._workers)
+            opening = {number: each.opening for number, each in self._hosted.items() if each.opening is not None}
             for number in opening:
                 self._forget(number)  # it may have ended the process, which must not happen again
             self._changed.notify_all()
@@ -233,13 +232,11 @@ class EngineProcess:
             if number not in opening:
                 worker.mark_lost()
 
-    def _forget(self, number: int) -> None:
+    def _forget(self, number: int) -> HostedModel | None:
         """Remove a worker, which is not loaded again."""
         with self._changed:
-            self._orders.pop(number, None)
-            self._opening.pop(number, None)
-            self._model_restarts.forget(number)
             self._workers.pop(number, None)
+            return self._hosted.pop(number, None)
 
     # The following methods run in the supervisor's thread.
 
@@ -290,10 +287,11 @@ class EngineProcess:
             log.critical("an engine process ended too often in a row; it is given up", restarts=self._restarts.in_a_row)
             with self._changed:
                 self._given_up = True
-                workers, opening = list(self._workers.values()), list(self._opening.values())
-                self._opening.clear()
-            for placement in opening:
-                placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
+                workers, hosted = list(self._workers.values()), list(self._hosted.values())
+                self._hosted.clear()
+            for each in hosted:
+                if each.opening is not None:
+                    each.opening.set_exception(EngineFailure("The engine process has been given up; see the log."))
             for worker in workers:
                 worker.give_up()
             return
@@ -308,7 +306,7 @@ class EngineProcess:
             return  # it is tried again, with longer delays
         with self._changed:
             self._connection, self._ended = connection, None
-            numbers = [number for number in self._orders if number in self._workers]
+            numbers = [number for number in self._hosted if number in self._workers]
             connection.start()
             for number in numbers:
                 self._reload(number)
@@ -318,44 +316,46 @@ class EngineProcess:
     def _reload(self, number: int) -> None:
         """Send the message again that loaded a model before."""
         with self._changed:
-            if number in self._opening:
-                self.send(self._orders[number])
+            hosted = self._hosted[number]
+            if hosted.opening is not None:
+                self.send(hosted.order)
                 return
-            order = self._orders[number]
-            self._model_restarts.begins(number, time.monotonic())
-            self.send(Open(number, order.bundle, order.settings, again=True))
+            hosted.again_since, hosted.due = time.monotonic(), None
+            self.send(replace(hosted.order, again=True))
 
     def _restart_models(self, now: float) -> None:
         """Load failed models again, and give up those that do not come back."""
         with self._changed:
             if self._ended is not None:
                 return
-            gone = [
-                (number, worker, self._model_restarts.since(number), self._orders[number].settings.load_seconds)
-                for number, worker in self._workers.items()
-                if worker.status.state is WorkerState.RESTARTING and number in self._orders
-            ]
-            for number in [number for number in self._orders if number not in self._workers]:
+            for number in [number for number in self._hosted if number not in self._workers]:
                 self._forget(number)
-        for number, worker, since, seconds in gone:
-            if since is None:
-                self._restart_model(number, worker, now)
-            elif now - since >= seconds:
+            gone = [
+                (worker, self._hosted[number])
+                for number, worker in self._workers.items()
+                if worker.status.state is WorkerState.RESTARTING and number in self._hosted
+            ]
+        for worker, hosted in gone:
+            seconds = hosted.order.settings.load_seconds
+            if hosted.again_since is None:
+                self._restart_model(worker, hosted, now)
+            elif now - hosted.again_since >= seconds:
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
 
-    def _restart_model(self, number: int, worker: RemoteWorker, now: float) -> None:
+    def _restart_model(self, worker: RemoteWorker, hosted: HostedModel, now: float) -> None:
         """Load a model again, after a delay, if it failed in a process that still runs."""
-        todo = self._model_restarts.failed(number, now)
-        if todo == "never":
-            self._give_up(worker, "It failed too often in a row.")
-        elif todo == "due":
+        if hosted.due is None:
+            delay = hosted.failed(now)
+            if delay is None:
+                self._give_up(worker, "It failed too often in a row.")
+            else:
+                log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=delay)
+        elif now >= hosted.due:
             self._on_restart("model")
             with self._changed:
-                if number in self._orders:
-                    self.send(Order(number, "retire"))
-                    self._reload(number)
-        elif todo != "waits":
-            log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=todo)
+                if worker.number in self._hosted:
+                    self.send(Order(worker.number, "retire"))
+                    self._reload(worker.number)
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """Remove a model from this process permanently; the others continue."""
