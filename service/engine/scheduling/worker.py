@@ -94,7 +94,7 @@ class Worker:
     def submit_all(self, jobs: Sequence[SentenceJob], ids: Sequence[int] | None = None) -> list[Future[SentenceResult]]:
         """Queue all sentences of one request, or none; a cancelled future frees its rows before the next step.
 
-        Raise InvalidInput (empty or too long, a bad option), Overloaded (the queue has no room, or is too slow
+        Raise InvalidInput (empty or too long), Overloaded (the queue has no room, or is too slow
         for the deadline) or NotReady. The futures fail with DeadlineExceeded, EngineFailure or NotReady.
         """
         limit = self._model.target_limit

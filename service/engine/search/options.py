@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from service.bundle.limits import length_limit
 from service.bundle.manifest import DecodingDefaults
 from service.engine.errors import InvalidOption
-from service.engine.search.validation import check_ranges
-from service.engine.types import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions, TranslationOptions
+from service.engine.types import (
+    MAX_BEAM_SIZE,
+    MAX_LENGTH_PENALTY,
+    Hypothesis,
+    ScoringResult,
+    SearchOptions,
+    TranslationOptions,
+)
 
 
 def complete(options: TranslationOptions, defaults: DecodingDefaults) -> TranslationOptions:
@@ -19,7 +26,12 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     """
     beam_size = defaults.beam_size if options.beam_size is None else options.beam_size
     length_penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
-    check_ranges(beam_size, length_penalty, options.min_length)
+    if not 1 <= beam_size <= MAX_BEAM_SIZE:
+        raise InvalidOption(f"beam_size is {beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
+    if not (math.isfinite(length_penalty) and 0 <= length_penalty <= MAX_LENGTH_PENALTY):
+        raise InvalidOption(f"length_penalty is {length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
+    if options.min_length < 0:
+        raise InvalidOption(f"min_length is {options.min_length}; it must not be negative.")
     if not 0 <= options.alternatives < MAX_BEAM_SIZE:
         raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
     if options.max_length is not None and options.max_length <= options.min_length:

@@ -16,7 +16,6 @@ from service.engine.errors import (
     EmptyInput,
     EngineFailure,
     InputTooLong,
-    InvalidOption,
     NotReady,
     Overloaded,
     TooManyWeights,
@@ -522,8 +521,6 @@ def test_what_the_caller_did_wrong_is_said_before_it_is_queued() -> None:
             worker.submit(SentenceJob((), SearchOptions()))
         with pytest.raises(InputTooLong, match="6 tokens; the model takes 5"):
             worker.submit(job(3, 4, 5, 6, 7))
-        with pytest.raises(InvalidOption, match="beam_size"):
-            worker.submit(job(3, beam_size=9))
         with pytest.raises(InputTooLong):
             worker.submit_scoring(ScoringRequest((3, EOS), (3,) * 65))
     assert model.calls == []
