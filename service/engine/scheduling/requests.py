@@ -93,16 +93,6 @@ class QueuedScoring:
     translation: SentenceResult | None = None  # set if the request needs both a translation and its scores
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The work of a worker at one moment."""
-
-    queued: int  # sentences waiting
-    scoring: int  # translations waiting to be scored
-    sentences: int  # sentences running
-    rows: int  # rows running
-
-
 class RequestTable:
     """The monitor that the threads of a worker share: its methods take the lock and may be called from any thread.
 
@@ -147,12 +137,6 @@ class RequestTable:
     def heartbeat(self) -> float:
         """Return the time of the decode threads' last heartbeat; at most IDLE_SECONDS ago unless a run hangs."""
         return min(self._heartbeats)
-
-    @property
-    def load(self) -> Load:
-        """Return the numbers of waiting and running sentences."""
-        division = self._division
-        return Load(len(self._scheduler), len(self._scoring), division.sentences, division.rows)
 
     def queue_status(self, sentences: int = 1, tokens: int = 1) -> QueueStatus:
         """Return the state of the queue for a request of this size."""

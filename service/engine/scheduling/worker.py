@@ -18,7 +18,7 @@ from service.engine.events import EventListener, ignore_event
 from service.engine.model.interface import Model
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.decode_loop import DecodeLoop
-from service.engine.scheduling.requests import WORKING, Load, RequestTable, WorkerSettings
+from service.engine.scheduling.requests import WORKING, RequestTable, WorkerSettings
 from service.engine.scheduling.stages import EncoderStage, ScoringStage
 from service.engine.search.validation import check_job, check_scoring
 from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
@@ -81,11 +81,6 @@ class Worker:
             min([self._table.heartbeat, *(moment for moment in began if moment is not None)]),
             self._table.queue_status(),
         )
-
-    @property
-    def load(self) -> Load:
-        """Return the numbers of waiting and running sentences."""
-        return self._table.load
 
     def submit(self, job: SentenceJob) -> Future[SentenceResult]:
         """Queue one sentence; see submit_all."""

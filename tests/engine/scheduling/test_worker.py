@@ -85,6 +85,14 @@ def working(model: ScriptedModel, settings: WorkerSettings | None = None) -> Ite
         worker.stop()
 
 
+def rows_of(worker: Worker) -> int:
+    return worker._table._division.rows
+
+
+def queued_in(worker: Worker) -> int:
+    return len(worker._table._scheduler)
+
+
 def job(*ids: int, beam_size: int = 1, max_length: int = 20, deadline: float | None = None) -> SentenceJob:
     return SentenceJob((*ids, EOS), SearchOptions(beam_size, max_length=max_length), deadline)
 
@@ -115,7 +123,7 @@ def test_sentences_of_all_beam_widths_are_decoded_and_reported() -> None:
         assert {(each.source_tokens, each.target_tokens) for each in recorder.finished} == {
             (2 + at, 2 + at) for at in range(16)
         }
-        assert worker.load.rows == 0
+        assert rows_of(worker) == 0
 
 
 def test_those_who_come_later_join_the_running_batch() -> None:
@@ -267,7 +275,7 @@ def test_a_request_is_queued_whole_or_refused_whole() -> None:
         with pytest.raises(Overloaded) as caught:
             worker.submit_all([job(3)] * 4)
         assert caught.value.retry_after >= 1
-        assert worker.load.queued == 3
+        assert queued_in(worker) == 3
         gate.open()
         assert [future.result(10).hypotheses[0].ids for future in [running, *waiting]] == [(3, 2), (3, 2), (4, 2)]
         assert ("rejected", "overloaded") in recorder.events
@@ -290,7 +298,7 @@ def test_who_could_not_be_done_in_time_is_refused_at_once() -> None:
         model.before = gate
         futures = worker.submit_all([job(*range(3, 7), beam_size=8)] * 9)  # 5 tokens and 5 seconds each
         assert gate.arrived.wait(10)
-        waiting = worker.load.queued
+        waiting = queued_in(worker)
         assert waiting >= 8
         worker.check_room()
         worker.check_room(deadline=now[0] + 100)
@@ -315,7 +323,7 @@ def test_a_cancelled_sentence_frees_its_rows_before_the_next_step() -> None:
         assert waiting.cancel()
         gate.open()
         wait_until(lambda: ("cancelled", 2, 4) in recorder.events)
-        wait_until(lambda: worker.load.rows == 0)
+        wait_until(lambda: rows_of(worker) == 0)
         assert worker.submit(job(5)).result(10).hypotheses[0].ids == (5, EOS)
     with pytest.raises(CancelledError):
         doomed.result()
@@ -569,7 +577,7 @@ def test_decoders_step_at_the_same_time() -> None:
     ):
         futures = worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
         assert [future.result(10).hypotheses[0].ids for future in futures] == [(3, 4, EOS), (5, 6, EOS)]
-        wait_until(lambda: worker.load.rows == 0)
+        wait_until(lambda: rows_of(worker) == 0)
     assert ("rows", 8, 2, 0) in recorder.events
 
 
@@ -586,7 +594,7 @@ def test_the_second_decoder_rests_while_the_first_has_few_rows() -> None:
     with working(ScriptedModel(copying_rule(VOCABULARY), before=note), settings) as (worker, _):
         few = worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
         assert gate.arrived.wait(10)
-        wait_until(lambda: worker.load.queued == 0)
+        wait_until(lambda: queued_in(worker) == 0)
         assert stepped == {"engine-toy-0"}
         more = worker.submit_all([job(7, 8, beam_size=4), job(9, 10, beam_size=4)])
         wait_until(lambda: len(stepped) == 2)
@@ -607,7 +615,7 @@ def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
         for future in doomed:
             assert future.cancel()
         gate.open()
-        wait_until(lambda: worker.load.rows == worker.load.queued == 0)
+        wait_until(lambda: rows_of(worker) == queued_in(worker) == 0)
     assert recorder.left == 4
 
 
@@ -638,7 +646,7 @@ def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> N
         for future in futures[::3]:
             future.cancel()
         assert all(future.cancelled() or future.result(60).hypotheses for future in futures)
-        wait_until(lambda: worker.load.rows == worker.load.queued == 0)
+        wait_until(lambda: rows_of(worker) == queued_in(worker) == 0)
 
 
 def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
