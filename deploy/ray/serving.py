@@ -57,7 +57,7 @@ def build() -> FastAPI:
     metrics = Metrics()
     tracing = start_tracing(settings)
     listener = tracing.listening(metrics.record)
-    open_worker = with_cache_of(settings, load_worker, metrics)
+    open_worker = with_cache_of(settings, load_worker)
     registry = Registry(settings.models_dir, engine_settings(settings), listener, open_worker)
     registry.load()
     service = Service(settings, registry, metrics, tracing=tracing)

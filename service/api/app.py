@@ -109,7 +109,7 @@ def job_runner(service: Service) -> JobRunner:
         settings.jobs_running,
         values=settings.values,
     )
-    return JobRunner(store, ServiceEngine(service), options, service.metrics.document_finished)
+    return JobRunner(store, ServiceEngine(service), options)
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:

@@ -45,10 +45,7 @@ class ServiceEngine:
         pair = known.pair(source, target, direct=bool(model)) or (source, target)
         if pair[0] == pair[1]:
             return ()
-        legs = self._service.legs(*pair, model)
-        if len(legs) > 1:
-            self._service.metrics.request_pivoted(*pair)
-        return legs
+        return self._service.legs(*pair, model)
 
     def glossary(self, wanted: str | Entries | None, job: Job) -> Glossary | None:
         """Return the glossary of a job, by its name or its entries; raise InvalidGlossary."""

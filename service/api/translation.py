@@ -70,8 +70,6 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
         legs, failed = service.legs(*pair, job.model), service.failure_warnings(pair, job.model)
         context.record_legs([leg.info for leg in legs])
-        if len(legs) > 1:
-            service.metrics.request_pivoted(*pair)
         glossary = service.glossary(job.glossary, pair, legs)
         own = job if glossary is None else replace(job, options=replace(job.options, glossary=glossary))
         texts = [job.texts[number] for number in numbers]

@@ -9,15 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service.engine.types import FinishReason, ValuePath
-
-
-@dataclass(frozen=True, slots=True)
-class SentencesQueued:
-    """More sentences were accepted into the queue."""
-
-    model: str
-    count: int
+from service.engine.types import FinishReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +48,10 @@ class SentenceFinished:
 
 @dataclass(frozen=True, slots=True)
 class SentencesCancelled:
-    """Callers disconnected: their sentences were dropped, which freed rows of the running batch."""
+    """Callers disconnected: their sentences were dropped, queued or running."""
 
     model: str
     sentences: int
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,37 +87,6 @@ class CoverageMeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOpened:
-    """A model was opened for its requests (lazy loading)."""
-
-    model: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningFailed:
-    """A model could not be opened."""
-
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelClosed:
-    """An open model was closed to free its memory."""
-
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesKept:
-    """Sentences with values were translated, and their values were kept in this way."""
-
-    model: str
-    path: ValuePath
-    sentences: int
-
-
-@dataclass(frozen=True, slots=True)
 class QualityMeasured:
     """A sentence was translated with this quality, 0 to 1."""
 
@@ -159,19 +119,14 @@ EngineEvent = (
     StepDone
     | LoadChanged
     | SentenceFinished
-    | SentencesQueued
     | SentencesCancelled
     | RequestRejected
     | RunFailed
     | StageDone
     | CoverageMeasured
-    | ValuesKept
     | QualityMeasured
     | SentencesLookedUp
     | CallStage
-    | ModelOpened
-    | OpeningFailed
-    | ModelClosed
 )
 
 # Called in the engine's threads, so it must be quick and must not raise.

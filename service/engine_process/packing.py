@@ -17,13 +17,12 @@ from service.engine import (
     SentenceFinished,
     SentenceJob,
     SentenceResult,
-    SentencesQueued,
     StageDone,
     StepDone,
 )
 from service.engine_process.protocol import Done, EventReport, TokenChosen, Translate
 
-EVENTS = (StepDone, LoadChanged, SentenceFinished, SentencesQueued, StageDone)
+EVENTS = (StepDone, LoadChanged, SentenceFinished, StageDone)
 _NUMBERS: dict[type, int] = {kind: number for number, kind in enumerate(EVENTS)}
 _TRANSLATE, _DONE, _TOKEN = range(len(EVENTS), len(EVENTS) + 3)  # a packed message begins with the number of its kind
 

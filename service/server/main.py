@@ -92,7 +92,7 @@ def serve_models(settings: Settings) -> int:
     tracing = start_tracing(settings)
     with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
         metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
-        open_worker = with_cache_of(settings, open_worker, metrics)
+        open_worker = with_cache_of(settings, open_worker)
         registry = Registry(
             settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host
         )
@@ -126,13 +126,9 @@ def expects_gpu(settings: Settings) -> bool:
     return settings.device == "cuda" or (settings.device == "auto" and NVIDIA_DRIVER.exists())
 
 
-def with_cache_of(settings: Settings, open_worker: WorkerFactory, metrics: Metrics) -> WorkerFactory:
-    """Return a factory of workers with the cache of the settings, whose size the metrics show; none if it is off."""
-    if not settings.cache_mb:
-        return open_worker
-    results = ResultCache(settings.cache_mb * MEBIBYTE)
-    metrics.measure_cache(lambda: results.size)
-    return with_cache(open_worker, results)
+def with_cache_of(settings: Settings, open_worker: WorkerFactory) -> WorkerFactory:
+    """Return a factory of workers with the cache of the settings, if there is one."""
+    return with_cache(open_worker, ResultCache(settings.cache_mb * MEBIBYTE)) if settings.cache_mb else open_worker
 
 
 def warn_of_useless_pivot(pivot: str, models: Sequence[ModelInfo]) -> None:

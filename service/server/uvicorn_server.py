@@ -72,7 +72,6 @@ class Server(uvicorn.Server):
         self._addresses: list[str] = []
         settings = service.settings
         policy = ConnectionPolicy.of(settings, service.metrics.connection_cut_off)
-        service.metrics.count_connections(lambda: policy.connections.open)
         super().__init__(
             uvicorn.Config(
                 create_app(service, self._lifespan),

@@ -227,18 +227,6 @@ async def test_the_deadline_is_for_both_legs_together(registry: DummyRegistry) -
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
 
 
-async def test_metrics_count_pivoted_requests_and_each_leg_under_its_model(
-    client: httpx.AsyncClient, service: Service
-) -> None:
-    await translated(client)
-    await translated(client, target="it")
-    await client.post("/translate/stream", json=TEXT)
-    text = service.metrics.render().decode()
-    assert 'translucent_pivoted_requests_total{source="de",target="fr"} 2.0' in text
-    assert 'target="it"} ' not in text.split("translucent_pivoted_requests_total", 1)[1].split("# HELP")[0]
-    assert f'translucent_sentences_accepted_total{{model="{FIRST}"}} 2.0' in text
-
-
 async def test_attention_needs_a_leg(client: httpx.AsyncClient) -> None:
     asked = {"text": "Ich.", "source": "de", "target": "fr"}
     answer = await client.get("/attention", params=asked)

@@ -16,7 +16,6 @@ from service.engine import (
     SentenceFinished,
     SentenceJob,
     SentenceResult,
-    SentencesQueued,
     StageDone,
     StepDone,
 )
@@ -46,7 +45,6 @@ MESSAGES = [
             StepDone("m", 8, 0.1),
             LoadChanged("m", 1, 2, 3),
             SentenceFinished("m", 1, 2, 0.3, 0.4, -0.5, "eos", -0.6, True),
-            SentencesQueued("m", 3),
             StageDone("m", "encode", 0.5),
         )
     ),

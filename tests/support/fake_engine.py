@@ -15,7 +15,6 @@ from service.engine.events import (
     LoadChanged,
     RequestRejected,
     SentencesCancelled,
-    SentencesQueued,
     ignore_event,
 )
 from service.engine.registry import STATE_REASONS
@@ -96,14 +95,13 @@ class DummyTranslator:
         rows, name = len(texts) * beam, self.info.name
         self.rows += rows
         self.busy.set()
-        self.on_event(SentencesQueued(name, len(texts)))
         self.on_event(LoadChanged(name, self.rows, self.rows // beam, 0))
         try:
             await asyncio.sleep(self.seconds)
             if self.error is not None:
                 raise self.error
         except asyncio.CancelledError:
-            self.on_event(SentencesCancelled(name, len(texts), rows))
+            self.on_event(SentencesCancelled(name, len(texts)))
             raise
         except EngineError as error:
             self.on_event(RequestRejected(name, error.code))

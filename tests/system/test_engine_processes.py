@@ -47,14 +47,14 @@ def seconds_of(process: int) -> float:
 async def test_processes_share_requests_of_every_kind_and_their_figures_add_up(server: ServerProcess) -> None:
     before = [seconds_of(process) for process in engines(server)]
     assert len(before) == 2
-    accepted = metric(server.url, "sentences_accepted_total")
+    finished = metric(server.url, "sentences_total")
     async with Load(server.url, callers=12) as load:
         await load.until(400)
     assert load.lost == []
     assert set(load.statuses) == {200}
     assert all(after > since for after, since in zip(map(seconds_of, engines(server)), before, strict=True))
-    asked = metric(server.url, "sentences_accepted_total") - accepted
-    assert asked >= 300  # a request with a target text has none of its own
+    translated = metric(server.url, "sentences_total") - finished
+    assert translated >= 300  # a request with a target text has none of its own
     await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
 
 

@@ -152,7 +152,7 @@ async def test_a_client_that_leaves_frees_its_rows(server: ServerProcess, models
 
 async def check_leaving_frees_rows(server: ServerProcess, model: dict[str, Any]) -> None:
     figure = partial(metric, server.url, model=model["name"])
-    freed = figure("rows_freed_total")
+    cancelled = figure("sentences_cancelled_total")
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         # Equal sentences share one decode, which can end before the client leaves.
         sentences = [f"I lost key number {number} and went home." for number in range(1000)]
@@ -163,7 +163,7 @@ async def check_leaving_frees_rows(server: ServerProcess, model: dict[str, Any])
         await asyncio.gather(leaving, return_exceptions=True)
     await wait_until_async(lambda: figure("rows_in_use") == 0)
     await wait_until_async(lambda: figure("queued_sentences") == 0)
-    await wait_until_async(lambda: figure("rows_freed_total") > freed)
+    await wait_until_async(lambda: figure("sentences_cancelled_total") > cancelled)
 
 
 def check_attention(body: dict[str, Any], text: str) -> None:

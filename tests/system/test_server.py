@@ -56,7 +56,7 @@ async def test_a_hundred_requests_at_once_are_all_answered_correctly(server: Ser
 
 async def test_a_client_that_disconnects_frees_its_rows(slow_server: ServerProcess) -> None:
     url = slow_server.url
-    freed = metric(url, "rows_freed_total", model="transformer-en-fr")
+    cancelled = metric(url, "sentences_cancelled_total", model="transformer-en-fr")
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
         requests = [asyncio.create_task(client.post("/translate", json={**TEXT, "q": ["a", "b"]})) for _ in range(10)]
         await wait_until_async(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 80)
@@ -64,7 +64,7 @@ async def test_a_client_that_disconnects_frees_its_rows(slow_server: ServerProce
             request.cancel()
         await asyncio.gather(*requests, return_exceptions=True)
     await wait_until_async(lambda: metric(url, "rows_in_use", model="transformer-en-fr") == 0)
-    assert metric(url, "rows_freed_total", model="transformer-en-fr") - freed == 80
+    assert metric(url, "sentences_cancelled_total", model="transformer-en-fr") - cancelled == 20
     assert metric(url, "http_requests_in_flight") == 1  # the one that asks
     assert metric(url, "http_requests_total", route="/translate", status="499") >= 10
 
@@ -74,7 +74,7 @@ async def test_get_attention_frees_its_rows_too(slow_server: ServerProcess) -> N
     async with httpx.AsyncClient(base_url=url, timeout=0.3) as client:
         with pytest.raises(httpx.ReadTimeout):
             await client.get("/attention", params={"text": "a", "source": "en", "target": "de"})
-    await wait_until_async(lambda: metric(url, "rows_freed_total", model="transformer-en-de") == 1)
+    await wait_until_async(lambda: metric(url, "sentences_cancelled_total", model="transformer-en-de") == 1)
 
 
 def raw(server: ServerProcess, data: bytes, *, wait: bool = True, timeout: float = 20) -> bytes:

@@ -90,8 +90,6 @@ async def stream(
     legs = service.legs(source, target, fields.model)
     context.count([fields.q])
     context.record_legs([leg.info for leg in legs])
-    if len(legs) > 1:
-        service.metrics.request_pivoted(source, target)
     options = TranslationOptions(
         max_length=fields.max_length,
         values=fields.values or service.settings.values,

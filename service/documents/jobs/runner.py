@@ -82,18 +82,10 @@ class RunnerOptions:
 class JobRunner:
     """The jobs of one process."""
 
-    def __init__(
-        self,
-        store: JobStore,
-        engine: Engine,
-        options: RunnerOptions,
-        on_finished: Callable[[str, str], None] = lambda _format, _outcome: None,
-    ) -> None:
-        """Run jobs of a store; `on_finished` gets the format and the outcome of each."""
+    def __init__(self, store: JobStore, engine: Engine, options: RunnerOptions) -> None:
         self.store = store
         self._engine = engine
         self._options = options
-        self._on_finished = on_finished
         self._running: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
@@ -192,7 +184,6 @@ class JobRunner:
             del self._running[job_id]
             if outcome is not None and job is not None:
                 log.info("document", job=job_id[:8], format=job.format, outcome=outcome)
-                self._on_finished(job.format, outcome)
             self._wake()
 
     async def _translate(self, job: Job) -> str:

@@ -49,7 +49,7 @@ class LazyLoader:
         expected = expected_bytes(bundle, placement, self._host.engines)
         self._require_room(bundle, expected)
         limits = OpeningLimits(self._settings.load_seconds, expected)
-        return LazyTranslator(LazyModel(bundle, info, load, limits, self._on_event), self.models, self._host.alive)
+        return LazyTranslator(LazyModel(bundle, info, load, limits), self.models, self._host.alive)
 
     def _resident(self) -> int:
         return resident_bytes(self._host.process_ids())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
@@ -13,7 +12,6 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 from service.bundle.load import Bundle
 from service.engine.errors import EngineFailure, ModelNotOpened
-from service.engine.events import EventListener, ModelClosed, ModelOpened, OpeningFailed
 from service.engine.lazy.memory import release_memory
 from service.engine.lazy.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus
@@ -37,11 +35,9 @@ class OpeningLimits(NamedTuple):
 class LazyModel:
     """A bundle whose manifest was read, and its translator while it is open."""
 
-    def __init__(
-        self, bundle: Bundle, info: ModelInfo, load: Load, limits: OpeningLimits, on_event: EventListener
-    ) -> None:
+    def __init__(self, bundle: Bundle, info: ModelInfo, load: Load, limits: OpeningLimits) -> None:
         """Set the function that loads the translator; `info` describes the model before it is opened."""
-        self.bundle, self.info, self._on_event = bundle, info, on_event
+        self.bundle, self.info = bundle, info
         self.translator: Translator | None = None
         self._loading = False  # also after the wait for it was given up
         self._load, self._seconds = load, limits.seconds
@@ -49,20 +45,14 @@ class LazyModel:
 
     async def _open(self) -> None:
         """Check the files, load the translator and warm it up; raise EngineError."""
-        began = time.monotonic()
         try:
             async with asyncio.timeout(2 * self._seconds + GRACE_SECONDS):
                 translator = await self._started()
         except TimeoutError:
-            self._on_event(OpeningFailed(self.info.name))
             raise EngineFailure(
                 f"{self.bundle.folder}: it was not loaded and warmed up within {2 * self._seconds:g} seconds."
             ) from None
-        except Exception:
-            self._on_event(OpeningFailed(self.info.name))
-            raise
         self.translator, self.info = translator, _the_same_if_equal(self.info, translator.info)
-        self._on_event(ModelOpened(self.info.name, time.monotonic() - began))
 
     async def _started(self) -> Translator:
         """Load the translator in a thread and warm it up."""
@@ -90,7 +80,6 @@ class LazyModel:
             await in_daemon_thread(translator.close, "closing")
             del translator
         await in_daemon_thread(release_memory, "closing")
-        self._on_event(ModelClosed(self.info.name))
 
     def _failed(self) -> bool:
         return self.translator is not None and self.translator.dead

@@ -81,10 +81,9 @@ class DecodeLoop:
         left, queued = self._table.take_cancelled(self._number)
         if not left:
             return
-        rows = self._rows
         running = sum(len(batch.drop(left.__contains__)) for batch in self._batches.values())
         if queued or running:
-            self._on_event(SentencesCancelled(self._name, queued + running, rows - self._rows))
+            self._on_event(SentencesCancelled(self._name, queued + running))
 
     def _admit(self, requests: Sequence[PendingSentence]) -> None:
         """Add encoded sentences to the batches of their beam widths."""

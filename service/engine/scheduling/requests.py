@@ -16,7 +16,6 @@ from service.engine.events import (
     LoadChanged,
     RequestRejected,
     RunFailed,
-    SentencesQueued,
 )
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
 from service.engine.scheduling.scheduler import (
@@ -168,7 +167,6 @@ class RequestTable:
             for request in requests:
                 self._add(request)
             self._wake_encoder(now)
-        self._on_event(SentencesQueued(self._name, len(requests)))
         return [request.future for request in requests]
 
     def submit_scoring(self, job: ScoringRequest, request_id: int | None = None) -> Future[ScoringResult]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -11,7 +10,7 @@ from itertools import islice, repeat
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.errors import InputTooLong, InvalidOption
-from service.engine.events import CoverageMeasured, QualityMeasured, ValuesKept
+from service.engine.events import CoverageMeasured, QualityMeasured
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import segment_text
@@ -65,11 +64,7 @@ class SentenceRuns:
         if all(sentence.valued is None for sentence in sentences):
             return [[result] for result in results]
         keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
-        kept = await keeper.keep(results, self.options)
-        for path, count in Counter(result.values for own in kept for result in own).items():
-            if path is not None:
-                self.pair.on_event(ValuesKept(self.pair.name, path, count))
-        return kept
+        return await keeper.keep(results, self.options)
 
     def jobs(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[SentenceJob]:
         """Return sentences as the worker takes them; a recorded search is never answered from the cache."""

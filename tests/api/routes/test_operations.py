@@ -14,10 +14,8 @@ from service.engine.events import (
     RunFailed,
     SentenceFinished,
     SentencesCancelled,
-    SentencesQueued,
     StageDone,
     StepDone,
-    ValuesKept,
 )
 from service.metrics import Metrics
 from tests.support.fake_engine import DummyRegistry
@@ -121,15 +119,12 @@ def test_the_engines_events_become_metrics() -> None:
     metrics.show_models(DummyRegistry().models())
     model = ("model", "transformer-en-fr")
     assert samples(metrics)["translucent_rows_in_use", (model,)] == 0
-    metrics.record(SentencesQueued("transformer-en-fr", 3))
     metrics.record(LoadChanged("transformer-en-fr", 8, 2, 1))
     metrics.record(StepDone("transformer-en-fr", 8, 0.004))
     metrics.record(SentenceFinished("transformer-en-fr", 5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True))
     metrics.record(SentenceFinished("transformer-en-fr", 0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False))
     metrics.record(CoverageMeasured("transformer-en-fr", 0.75))
-    metrics.record(ValuesKept("transformer-en-fr", "search", 3))
-    metrics.record(ValuesKept("transformer-en-fr", "copied", 1))
-    metrics.record(SentencesCancelled("transformer-en-fr", 1, 4))
+    metrics.record(SentencesCancelled("transformer-en-fr", 1))
     metrics.record(RequestRejected("transformer-en-fr", "overloaded"))
     metrics.record(RequestRejected("transformer-en-fr", "a text of somebody"))
     metrics.record(RunFailed("transformer-en-fr"))
@@ -137,7 +132,6 @@ def test_the_engines_events_become_metrics() -> None:
     metrics.record(StageDone("transformer-en-fr", "tea", 0.001))
     found = samples(metrics)
     expected = {
-        ("translucent_sentences_accepted_total", (model,)): 3,
         ("translucent_rows_in_use", (model,)): 8,
         ("translucent_sentences_in_flight", (model,)): 2,
         ("translucent_queued_sentences", (model,)): 1,
@@ -152,10 +146,7 @@ def test_the_engines_events_become_metrics() -> None:
         ("translucent_sentence_surprisal_nats_bucket", (("le", "0.5"), model)): 1,
         ("translucent_sentences_repeating_total", (model,)): 1,
         ("translucent_source_coverage_sum", (model,)): 0.75,
-        ("translucent_valued_sentences_total", (model, ("path", "search"))): 3,
-        ("translucent_valued_sentences_total", (model, ("path", "copied"))): 1,
         ("translucent_sentences_cancelled_total", (model,)): 1,
-        ("translucent_rows_freed_total", (model,)): 4,
         ("translucent_rejected_total", (model, ("reason", "overloaded"))): 1,
         ("translucent_rejected_total", (model, ("reason", "other"))): 1,
         ("translucent_engine_failures_total", (model,)): 1,
