@@ -18,9 +18,8 @@ from service.api.direct_route import DirectDispatch
 from service.api.documents import ServiceEngine
 from service.api.error_handlers import install_error_handlers
 from service.api.extensions import libretranslate, open_inference, repository
-from service.api.middleware.access import BodyAccessMiddleware, HeadAccessMiddleware
-from service.api.middleware.access_rules import AccessRules
-from service.api.middleware.body_limit import BodyLimitMiddleware
+from service.api.middleware.access import AccessRules
+from service.api.middleware.bodies import BodyMiddleware
 from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
 from service.api.routes import (
@@ -145,10 +144,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
-    access = AccessRules(settings, keys, limits)
     app.add_middleware(DirectDispatch, routes=[*translate.router.routes, *stream.router.routes])
-    app.add_middleware(BodyAccessMiddleware, access=access)
-    app.add_middleware(BodyLimitMiddleware, service=service)
-    app.add_middleware(HeadAccessMiddleware, access=access)
+    app.add_middleware(BodyMiddleware, service=service, access=AccessRules(settings, keys, limits))
     app.add_middleware(RequestLogMiddleware, service=service)  # added last: outermost
     return app

@@ -52,6 +52,7 @@ class RequestContext:
 
     request_id: str
     deadline: Deadline
+    address: str  # of the client, or its IPv6 network, which limits count; in no log
     trace_id: str | None = None
     started: float = field(default_factory=time.monotonic)
     error_code: str | None = None

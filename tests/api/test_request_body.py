@@ -102,7 +102,7 @@ async def test_hostile_forms_are_refused(client: httpx.AsyncClient, content: byt
 @pytest.mark.parametrize("query", [b"text=%ff", b"text=%ED%A0%80", b"a=b&" * 1500, b"text=" + b"a" * 33_000])
 async def test_hostile_query_strings_are_refused(client: httpx.AsyncClient, query: bytes) -> None:
     answer = await client.get(httpx.URL("http://translucent/attention", query=query))
-    assert answer.status_code == (414 if len(query) > 32_768 else 400)
+    assert answer.status_code == 400
 
 
 async def test_files_in_a_form_are_not_fields(client: httpx.AsyncClient) -> None:

@@ -1,90 +1,213 @@
-"""Access control: by the head of a request before its body is read, then by the key in the body, if any."""
+"""Access control: keys, tokens and rate limits, checked before the body is read and again after it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hmac
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from limits import RateLimitItem
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
+from service.access.keys import KeyRing, digest
+from service.access.limits import Exceeded, RateLimits, parse_limits
+from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
 from service.api.context import context_of
-from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
-from service.api.middleware.access_rules import AccessRules
-from service.api.middleware.request_cost import cost_of
-from service.api.paths import is_public
-from service.api.request_body import FIELDS, read_fields
+from service.api.headers import header
+from service.api.paths import ADMIN, DIALECT, METRICS, is_public
+from service.api.request_body import FIELDS, decode_json, read_body, read_fields
+from service.api.schemas.inference_request import sizes
+from service.settings import Settings
+
+NO_KEY = "Please contact the server operator to get an API key"
+WRONG_KEY = "Invalid API key"
+WRONG_TOKEN = "The metrics require the operator's token: `Authorization: Bearer TOKEN`."
+
+NO_ADMIN = (
+    "This server does not load or unload models over HTTP; the operator can allow it with TRANSLUCENT_ADMIN_TOKEN."
+)
+WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
+LISTS = {"/translate": "q", "/detect": "q", "/embed": "inputs"}  # the field that may be a list of texts
+INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
 
-class HeadAccessMiddleware:
-    """Runs before BodyLimitMiddleware: the body of a request that is refused anyway is neither read nor held."""
+class AccessRules:
+    """Decides about requests; every path that is not public is closed."""
 
-    def __init__(self, app: ASGIApp, access: AccessRules) -> None:
-        self.app = app
-        self.access = access
+    def __init__(self, settings: Settings, keys: KeyRing | None, limits: RateLimits) -> None:
+        self.keys = keys
+        self.limits = limits
+        self.require_key = settings.require_key
+        self.metrics_token = settings.metrics_token.get_secret_value()
+        self.admin_token = settings.admin_token.get_secret_value()
+        self.for_addresses = parse_limits(settings.rate_limit)
+        self.for_keys = parse_limits(settings.key_rate_limit)
+        self.for_failures = parse_limits(settings.auth_failure_limit)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection scope."""
-        if scope["type"] == "http" and not is_public(scope["path"]):
-            try:
-                await self.access.before_body(scope)
-            except ApiError as error:
-                # The server discards the rest of the body, so that the client can read this answer.
-                response = await handle_api_error(Request(scope), error)
-                await response(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+    @property
+    def open_to_all(self) -> bool:
+        """Return whether there are neither keys nor limits, so that no body needs a check."""
+        return not (self.keys is not None or self.require_key or self.for_addresses or self.for_keys)
 
+    def requires_token(self, path: str) -> bool:
+        """Return whether a path requires the operator's token instead of an API key."""
+        return path.startswith(ADMIN) or (path == METRICS and bool(self.metrics_token))
 
-class BodyAccessMiddleware:
-    """Runs after BodyLimitMiddleware: the whole body, which may hold the key, is in one message."""
-
-    def __init__(self, app: ASGIApp, access: AccessRules) -> None:
-        self.app = app
-        self.access = access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection scope."""
-        path = scope.get("path", "")
-        free = self.access.open_to_all
-        if scope["type"] != "http" or free or is_public(path) or self.access.requires_token(path):
-            await self.app(scope, receive, send)
+    async def before_body(self, scope: Scope) -> None:
+        """Check access without the body; raise ApiError. Then the owner of a key in the header is in the context."""
+        path = scope["path"]
+        if is_public(path):
             return
-        first = await receive()
-        try:
-            known = self.access.keys is None or context_of(scope).key is not None
-            key = None if known else await key_in_fields(scope, first)
-            cost = await cost_of(scope, first) if self.access.for_addresses or self.access.for_keys else 1
-            await self.access.after_body(scope, key, cost)
-        except ApiError as error:
-            response = await handle_api_error(Request(scope), error)
-            await response(scope, receive, send)
+        if self.requires_token(path):
+            await self._check_token(scope)
             return
-        await self.app(scope, replaying(first, receive), send)
+        if self.keys is None:
+            # No content of a body could change this.
+            await self._refuse_where_full(scope, f"address:{context_of(scope).address}", self.for_addresses)
+            return
+        await self.keys.reload_if_due()
+        key = bearer(scope)
+        if key is None:
+            return
+        owner = self.keys.owner(key)
+        if owner is None:
+            await self._count(None, scope, 1)
+            await self._fail(scope, WRONG_KEY, "invalid_key")
+        await self._refuse_where_full(scope, f"key:{owner}", self.for_keys)
+        context_of(scope).key, context_of(scope).key_hash = owner, digest(key)
+
+    async def after_body(self, scope: Scope) -> None:
+        """Check access for a request whose body was read and may hold a key, and count it; raise ApiError."""
+        path = scope["path"]
+        if self.open_to_all or is_public(path) or self.requires_token(path):
+            return
+        context, fields = context_of(scope), await early_fields(scope)
+        keys = self.keys if context.key is None else None
+        key = None if keys is None else key_in(fields)
+        if keys is not None and key is not None:
+            context.key = keys.owner(key)
+            context.key_hash = None if context.key is None else digest(key)
+        await self._count(context.key, scope, cost_of(path, fields))
+        if context.key is not None:
+            return
+        if key is not None:
+            await self._fail(scope, WRONG_KEY, "invalid_key")
+        if self.require_key:
+            raise missing_key(path)
+
+    async def _check_token(self, scope: Scope) -> None:
+        token, refusal = self.admin_token, WRONG_ADMIN
+        if scope["path"] == METRICS:
+            token, refusal = self.metrics_token, WRONG_TOKEN
+        elif not token:
+            raise ApiError(NO_ADMIN, status=403, code="admin_disabled")
+        # People choose tokens: after too many wrong guesses an address does not learn whether the next one is right.
+        exceeded = await self.limits.full(self._failures(scope), self.for_failures)
+        if exceeded is not None:
+            raise too_many_failures(exceeded)
+        await self._count(None, scope, 1)
+        offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
+        if not hmac.compare_digest(offered, token.encode()):
+            await self._fail(scope, refusal, "invalid_token")
+
+    async def _fail(self, scope: Scope, message: str, code: str) -> None:
+        """Count a wrong key or token, with or without other limits, and raise ApiError."""
+        exceeded = await self.limits.count(self._failures(scope), self.for_failures)
+        if exceeded is not None:
+            raise too_many_failures(exceeded)
+        raise ApiError(message, status=403, code=code)
+
+    async def _count(self, owner: str | None, scope: Scope, cost: int) -> None:
+        limits = self.for_addresses if owner is None else self.for_keys
+        if not limits or scope["path"] == METRICS:
+            return
+        client = f"address:{context_of(scope).address}" if owner is None else f"key:{owner}"
+        exceeded = await self.limits.count(client, limits, cost)
+        if exceeded is not None:
+            raise too_many(exceeded, cost)
+
+    async def _refuse_where_full(self, scope: Scope, client: str, limits: Sequence[RateLimitItem]) -> None:
+        if limits and scope["path"] != METRICS:
+            exceeded = await self.limits.full(client, limits)
+            if exceeded is not None:
+                raise too_many(exceeded)
+
+    def _failures(self, scope: Scope) -> str:
+        return f"failures:{context_of(scope).address}"
 
 
-async def key_in_fields(scope: Scope, body: Message) -> str | None:
-    """Return the key in a request's field `api_key`; empty and null mean none."""
+def bearer(scope: Scope) -> str | None:
+    """Return the token of an `Authorization: Bearer` header."""
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+async def early_fields(scope: Scope) -> Mapping[str, Any]:
+    """Return the fields of a request before its route reads them; none if that fails, which the route reports."""
+    request = Request(scope)
     try:
-        fields: Mapping[str, Any] = await read_fields(Request(scope, replaying(body)))
+        if INFERENCE.fullmatch(scope["path"]):
+            message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
+            return decode_json(message)
+        scope[FIELDS] = await read_fields(request)
     except ApiError:
-        return None  # the route reports the error
-    scope[FIELDS] = fields
+        return {}
+    fields: Mapping[str, Any] = scope[FIELDS]
+    return fields
+
+
+def key_in(fields: Mapping[str, Any]) -> str | None:
+    """Return the key in the field `api_key`; empty and null mean none."""
     key = fields.get("api_key")
     if key is None or key == "":
         return None
     return key if isinstance(key, str) else ""
 
 
-def replaying(first: Message, then: Receive | None = None) -> Receive:
-    """Return a channel that yields `first` again, and then the messages of `then`."""
-    waiting = [first]
+def cost_of(path: str, fields: Mapping[str, Any]) -> int:
+    """Return the number of calls that a request counts as: one for each of its texts, at least 1."""
+    if path in LISTS:
+        texts = fields.get(LISTS[path])
+        return max(1, len(texts)) if isinstance(texts, list) else 1
+    return _elements(fields.get("inputs")) if INFERENCE.fullmatch(path) else 1
 
-    async def receive() -> Message:
-        if waiting:
-            return waiting.pop()
-        assert then is not None
-        return await then()
 
-    return receive
+def _elements(inputs: Any) -> int:
+    """Return the number of texts in an inference request by its shapes, which the route compares with the data."""
+    tensors = [tensor for tensor in inputs if isinstance(tensor, dict)] if isinstance(inputs, list) else []
+    return max([1, *(_size(tensor.get("shape")) for tensor in tensors)])
+
+
+def _size(shape: Any) -> int:
+    try:
+        return math.prod(sizes(shape))
+    except ValueError:
+        return 1  # the route refuses it
+
+
+def missing_key(path: str) -> ApiError:
+    """Return the answer to a client without the key that it needs."""
+    if path in DIALECT:
+        return ApiError(NO_KEY, status=400, code="key_required")
+    return ApiError(NO_KEY, status=401, code="key_required", headers={"WWW-Authenticate": "Bearer"})
+
+
+def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
+    """Return the answer to a client that must wait; `cost` is the number of requests that its own counted as."""
+    counts = f", and this one counts as {cost} because of its texts" if cost > 1 else ""
+    return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
+
+
+def too_many_failures(exceeded: Exceeded) -> ApiError:
+    """Return the answer to an address that has sent too many wrong keys or tokens."""
+    return _slow_down(
+        f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
+    )
+
+
+def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
+    return ApiError(message, status=429, code="rate_limit", headers={"Retry-After": str(exceeded.seconds)})

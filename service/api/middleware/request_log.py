@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
@@ -14,12 +15,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.addresses import parse_networks
+from service.access.addresses import Network, client_address, is_trusted, parse_networks
 from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
 from service.api.deadline import Deadline
 from service.api.errors import INTERNAL, body_of
 from service.api.headers import header
-from service.api.middleware.caller import scheme_of
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often
@@ -59,7 +59,8 @@ class RequestLogMiddleware:
             return
         deadline = Deadline.after(self.service.settings.request_timeout_seconds)
         request_id = new_request_id(header(scope, b"x-request-id"))
-        context = RequestContext(request_id, deadline, trace_id_of(header(scope, b"traceparent")))
+        address = address_of(scope, self.proxies)
+        context = RequestContext(request_id, deadline, address, trace_id_of(header(scope, b"traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
         tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
@@ -170,6 +171,22 @@ class _Exchange:
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         await self._send(message)
+
+
+def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
+    """Return the address, or IPv6 network, of a caller, which trusted proxies may report."""
+    client = scope.get("client")
+    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    return client_address(client[0] if client else None, forwarded, proxies)
+
+
+def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
+    """Return the scheme of a caller's request, which a trusted proxy may report in X-Forwarded-Proto."""
+    client = scope.get("client")
+    claimed = (header(scope, b"x-forwarded-proto") or "").strip().lower()
+    if claimed in ("http", "https") and client and is_trusted(client[0], proxies):
+        return claimed
+    return str(scope.get("scheme", "http"))
 
 
 def route_of(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""Large requests begin one by one, after everything that arrives with them."""
+"""Bodies share memory; large requests begin one by one, after everything that arrives with them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from service.api import turns
-from service.api.turns import LARGE, Turns
+from service.api.middleware import bodies as module
+from service.api.middleware.bodies import LARGE, Bodies, Turns
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def test_only_one_large_request_begins_in_a_round(order: list[str]) -> Non
 async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
     order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(module, "LONGEST_WAIT", 0.01)
     own = Turns()
     waiting = asyncio.create_task(begin(own, order, "large", LARGE))
     async with asyncio.timeout(10):
@@ -72,3 +72,24 @@ async def test_a_client_that_leaves_costs_no_turn(order: list[str]) -> None:
     assert order == ["second"]
     await begin(own, order, "third", LARGE)
     assert order == ["second", "third"]
+
+
+def test_an_address_gets_a_quarter_and_all_of_them_the_whole() -> None:
+    bodies = Bodies(limit=400, largest=50)
+    assert bodies.reserve("a", 60)
+    assert bodies.reserve("a", 40)
+    assert not bodies.reserve("a", 1)
+    for other in "bcd":
+        assert bodies.reserve(other, 100)
+    assert not bodies.reserve("e", 1)
+    bodies.release("a", 60)
+    assert bodies.reserve("e", 60)
+    assert bodies.held == 400
+
+
+def test_the_largest_body_fits_whatever_the_limit() -> None:
+    bodies = Bodies(limit=10, largest=50)
+    assert bodies.reserve("a", 50)
+    assert not bodies.reserve("b", 1)
+    bodies.release("a", 50)
+    assert bodies.reserve("b", 50)

@@ -1,44 +1,52 @@
-"""Reads the whole body, within limits of size and time, and cancels the work of disconnected clients."""
+"""Decides whether a request is let in, reads its whole body within limits of size and time, and watches its client.
+
+Large requests take turns: they begin when no other request is arriving, one in each round of the event loop. The loop
+accepts one connection in each of its rounds (libuv, since 1.45). If it also read and tokenised a large text in each
+round, the thirty-third of a burst of connections would wait for thirty-two texts, however short its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter, deque
 from collections.abc import Callable
-from itertools import chain
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.addresses import parse_networks
-from service.access.bodies import Bodies
-from service.api.context import CONNECTION, ClientConnection, ClientDisconnected
+from service.api.context import CONNECTION, ClientConnection, ClientDisconnected, context_of
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
 from service.api.headers import header
-from service.api.middleware.caller import address_of
+from service.api.middleware.access import AccessRules
 from service.api.paths import UPLOADS
 from service.api.request_body import BODY
 from service.api.state import Service
-from service.api.turns import Turns
 from service.documents.format import MIB
 from service.engine import CallStage, TimeLimit
 
+SHARE = 4  # one address may use a quarter of the memory for bodies
+LARGE = 200  # bytes of a body; smaller ones never wait for a turn
+QUIET_ROUNDS = 2  # without an arrival: one round accepts a connection, and the next one reads its request
+LONGEST_WAIT = 0.05  # seconds, where requests arrive all the time
 
-class BodyLimitMiddleware:
-    """Reads the body first, so that any later message means that the client has disconnected."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app = app
+class BodyMiddleware:
+    """Reads the body first, so that any later message means that the client has disconnected.
+
+    Nothing is read of the body of a request that is refused by its head.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, access: AccessRules) -> None:
+        self.app, self.access = app, access
         settings = service.settings
         self.limit = settings.body_limit
         # Of a form with a document: the document, its fields, and the lines between them.
         self.upload_limit = max(self.limit, settings.max_file_mb * MIB + settings.body_limit)
-        self.header_limit = service.settings.header_limit
-        self.url_limit = service.settings.url_limit
-        self.timeout = service.settings.body_timeout_seconds
+        self.timeout = settings.body_timeout_seconds
         self.tracing = service.tracing
-        self.proxies = parse_networks(service.settings.trusted_proxies)
         self.turns = Turns()
         roomy = settings.buffered_bodies_limit >= self.upload_limit
         self.bodies = Bodies(settings.buffered_bodies_limit, self.upload_limit if roomy else self.limit)
@@ -48,11 +56,13 @@ class BodyLimitMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began = time.monotonic()
-        self.turns.arrived()
-        with _ReservedMemory(self.bodies, address_of(scope, self.proxies)) as held:
+        with _ReservedMemory(self.bodies, context_of(scope).address) as held:
             try:
-                body = await self._read(scope, receive, held)
+                await self.access.before_body(scope)
+                began = time.monotonic()
+                self.turns.arrived()
+                scope[BODY] = body = await self._read(scope, receive, held)
+                await self.access.after_body(scope)
             except ApiError as error:
                 # The server reads and discards the rest of the body, so that the client can read this answer.
                 response = await handle_api_error(Request(scope), error)
@@ -63,19 +73,6 @@ class BodyLimitMiddleware:
             await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive, held: _ReservedMemory) -> bytes:
-        # Our own server's protocol has checked these two already.
-        if sum(map(len, chain.from_iterable(scope["headers"]))) > self.header_limit:
-            raise ApiError(
-                f"The headers are larger than {self.header_limit} bytes; send fewer of them.",
-                status=431,
-                code="headers_too_large",
-            )
-        if len(scope.get("query_string", b"")) > self.url_limit:
-            raise ApiError(
-                f"The query string is larger than {self.url_limit} bytes; send the text in the body of a POST request.",
-                status=414,
-                code="url_too_long",
-            )
         limit = self.upload_limit if scope["path"] in UPLOADS else self.limit
         declared = header(scope, b"content-length") or ""
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
@@ -96,7 +93,6 @@ class BodyLimitMiddleware:
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
-        scope[BODY] = body
         gone = asyncio.Event()
         replayed = answered = False
         work = asyncio.current_task()
@@ -171,6 +167,32 @@ def _too_large(limit: int) -> ApiError:
     )
 
 
+class Bodies:
+    """Counts the bytes of bodies in memory; one address cannot use all of it."""
+
+    def __init__(self, limit: int, largest: int) -> None:
+        """Allow `limit` bytes, in which one body of the `largest` size always fits."""
+        self._limit = max(limit, largest)
+        self._share = max(limit // SHARE, largest)
+        self._of_address: Counter[str] = Counter()
+        self.held = 0
+
+    def reserve(self, address: str, size: int) -> bool:
+        """Reserve bytes for an address; return False and reserve nothing if they do not fit."""
+        if self.held + size > self._limit or self._of_address[address] + size > self._share:
+            return False
+        self.held += size
+        self._of_address[address] += size
+        return True
+
+    def release(self, address: str, size: int) -> None:
+        """Release reserved bytes."""
+        self.held -= size
+        self._of_address[address] -= size
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+
 class _ReservedMemory:
     """The memory that the body of one request uses, until the request is done."""
 
@@ -195,3 +217,40 @@ class _ReservedMemory:
 
     def __exit__(self, *_: object) -> None:
         self._bodies.release(self._address, self.size)
+
+
+class _Turn(NamedTuple):
+    given: asyncio.Future[None]
+    latest: float  # on time.monotonic
+
+
+class Turns:
+    """Lets large requests begin in the order of their arrival, after the small ones that arrive with them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Turn] = deque()
+        self._quiet = 0  # rounds since the last arrival
+
+    def arrived(self) -> None:
+        """Record that a request has arrived."""
+        self._quiet = 0
+
+    async def take(self, size: int) -> None:
+        """Wait for the turn of a request whose body has so many bytes."""
+        if size < LARGE:
+            return
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._next_round, loop)
+        turn = _Turn(loop.create_future(), time.monotonic() + LONGEST_WAIT)
+        self._waiting.append(turn)
+        await turn.given
+
+    def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
+        while self._waiting and self._waiting[0].given.done():  # cancelled: the client has left
+            self._waiting.popleft()
+        self._quiet += 1
+        if self._waiting and (self._quiet > QUIET_ROUNDS or self._waiting[0].latest <= time.monotonic()):
+            self._waiting.popleft().given.set_result(None)
+        if self._waiting:
+            loop.call_soon(self._next_round, loop)
