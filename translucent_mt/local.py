@@ -13,7 +13,7 @@ from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery, OptionNames, find_legs
 from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
 from service.glossaries.checks import Entry, GlossaryLimits, glossary_of
-from service.settings import default_models_folder
+from service.settings.fields import default_models_folder
 from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue

@@ -47,7 +47,7 @@ def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str
         if kind == "translucent":
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
             # All of the load comes from one address.
-            environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_ADDRESS_CONNECTION_LIMIT": "60000"}
+            environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_TRUSTED_PROXIES": "127.0.0.1"}
             if variant != "cached":  # the sentences of a measurement come again and again
                 environment |= {"TRANSLUCENT_CACHE_MB": "0"}
             if variant.startswith("x"):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from service.access.addresses import Network, client_address, is_trusted
 
+MOST_OF_ADDRESS = 512  # for IPv6: of one /64 network
 Refusal = Literal["too_many_connections", "too_many_from_address"]
 
 
@@ -24,7 +25,7 @@ class Place:
 class Connections:
     """Counts open connections; at the limit, the connection that has been idle for longest is closed."""
 
-    def __init__(self, limit: int, address_limit: int, trusted: Sequence[Network] = ()) -> None:
+    def __init__(self, limit: int, trusted: Sequence[Network] = (), address_limit: int = MOST_OF_ADDRESS) -> None:
         """Set the limits; `trusted` proxies have no address limit, because they connect for many clients."""
         self._limit = limit
         self._address_limit = address_limit

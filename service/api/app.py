@@ -44,6 +44,7 @@ from service.documents.jobs.store import JobStore, Room
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
 
+MOST_JOBS = 1000  # that are kept at one time, finished ones included
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
@@ -99,9 +100,7 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def job_runner(service: Service) -> JobRunner:
     """Return the jobs of one service."""
     settings = service.settings
-    store = JobStore(
-        settings.jobs_dir, Room(settings.jobs_limit, settings.jobs_max_mb * MIB), settings.job_retention_seconds
-    )
+    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, settings.jobs_max_mb * MIB), settings.job_retention_seconds)
     options = RunnerOptions(
         limits_of(settings),
         WindowTimeouts(window_seconds=settings.request_timeout_seconds),

@@ -28,8 +28,7 @@ def embedder_of(service: Service) -> Embedder:
     """Return the embedding model; raise ApiError (404) if there is none."""
     if service.embedder is None:
         raise ApiError(
-            "This server has no sentence-embedding model: its folder of models has no folder named sentence, or "
-            "TRANSLUCENT_EMBEDDINGS is false.",
+            "This server has no sentence-embedding model: its folder of models has no folder named sentence.",
             status=404,
             code="no_embedding_model",
         )

@@ -41,7 +41,7 @@ class Service:
 
     @property
     def _glossary_limits(self) -> GlossaryLimits:
-        return GlossaryLimits(self.settings.glossary_term_limit, self.settings.glossary_character_limit)
+        return GlossaryLimits(self.settings.glossary_term_limit)
 
     def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[TranslatorPort]) -> Glossary | None:
         """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary."""

@@ -94,8 +94,6 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> Outcom
 
 async def _warnings(job: Job, guesses: Sequence[Guess], service: Service) -> list[list[dict[str, Any]]]:
     """Return the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
-    if not service.settings.language_warnings:
-        return []
     texts = await _detectable(job)
     doubted = [not guess.confidence for guess in guesses] or [True] * len(texts)
     return await service.language_warnings(texts, doubted, None if job.source == AUTO else job.source)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from service.settings import Settings, SettingsError, load_settings, renamed_in_use
+from service.settings import Settings, SettingsError, load_settings, warnings_of_settings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -44,8 +44,8 @@ def read_settings(**overrides: object) -> Settings:
 
 
 def warn_of_old_names() -> None:
-    """Write one line to standard error for each variable that is set under its old name."""
-    for line in renamed_in_use():
+    """Write one line to standard error for each variable that is set under an old name."""
+    for line in warnings_of_settings():
         typer.echo(f"translucent: {line}", err=True)
 
 

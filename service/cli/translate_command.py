@@ -164,7 +164,7 @@ def translate(
         split_sentences=split_sentences,
         values=own.values,
         glossary=glossary,
-        glossary_limits=GlossaryLimits(own.glossary_term_limit, own.glossary_character_limit),
+        glossary_limits=GlossaryLimits(own.glossary_term_limit),
         target_file=target_file,
         alignments=alignments,
         scores=scores,

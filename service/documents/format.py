@@ -16,6 +16,7 @@ from service.documents.errors import DocumentTooLarge, FormatNotInstalled, Unsup
 from service.settings import Settings
 
 MIB = 1_048_576
+UNPACKED = 10  # times the size of the largest file
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Limits:
     """The most that one document may have."""
 
     file_bytes: int = 10 * MIB
-    unpacked_bytes: int = 100 * MIB  # of all files in a packed document together
+    unpacked_bytes: int = UNPACKED * 10 * MIB  # of all files in a packed document together
     characters: int = 1_000_000  # of translatable text
     segments: int = 20_000  # paragraphs, cells, entries, cues
     entries: int = 5_000  # files in a packed document
@@ -33,9 +34,9 @@ def limits_of(settings: Settings) -> Limits:
     """Return the limits that the operator has set."""
     return Limits(
         file_bytes=settings.max_file_mb * MIB,
-        unpacked_bytes=settings.max_unpacked_mb * MIB,
+        unpacked_bytes=UNPACKED * settings.max_file_mb * MIB,
         characters=settings.document_character_limit,
-        segments=settings.document_segment_limit,
+        segments=max(Limits().segments, settings.document_character_limit // 50),
     )
 
 

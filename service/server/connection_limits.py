@@ -8,10 +8,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from service.access.addresses import parse_networks
 from service.access.connections import Connections
 from service.api.errors import body_of
-from service.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +25,11 @@ class Refusal:
 class ConnectionLimits:
     """The limits of one connection; sizes in bytes, times in seconds."""
 
-    url: int
-    headers: int
-    header_count: int
-    head_seconds: float
-    send_seconds: float
-
-    @classmethod
-    def of(cls, settings: Settings) -> ConnectionLimits:
-        """Return the limits of the settings."""
-        return cls(
-            url=settings.url_limit,
-            headers=settings.header_limit,
-            header_count=settings.header_count_limit,
-            head_seconds=settings.head_timeout_seconds,
-            send_seconds=settings.send_timeout_seconds,
-        )
+    url: int = 32_768
+    headers: int = 65_536  # all of a request together
+    header_count: int = 128
+    head_seconds: float = 15.0  # until the head of a request is complete, also on a new connection
+    send_seconds: float = 30.0  # until the client has read each 64 KiB of an answer
 
     @property
     def long_url(self) -> Refusal:
@@ -76,16 +63,9 @@ FULL = {
 class ConnectionPolicy:
     """The shared state of all connections of a server; `closed` is called with the code of each that is cut off."""
 
-    limits: ConnectionLimits
     connections: Connections
-    closed: Callable[[str], None] = field(default=lambda _code: None)
-
-    @classmethod
-    def of(cls, settings: Settings, closed: Callable[[str], None]) -> ConnectionPolicy:
-        """Return the shared parts for these settings."""
-        trusted = parse_networks(settings.trusted_proxies)
-        connections = Connections(settings.connection_limit, settings.address_connection_limit, trusted)
-        return cls(ConnectionLimits.of(settings), connections, closed)
+    closed: Callable[[str], None]
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
 
 
 def rendered(refusal: Refusal) -> bytes:

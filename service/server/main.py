@@ -54,7 +54,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     budget = Budget(
         rows=0 if settings.max_rows == "auto" else settings.max_rows,
         queued_sentences=settings.max_queued_sentences,
-        queued_tokens=settings.max_queued_tokens,
+        queued_tokens=max(Budget().queued_tokens, 64 * settings.max_queued_sentences),
     )
     return EngineSettings(
         model=model,
@@ -101,7 +101,7 @@ def serve_models(settings: Settings) -> int:
             device = "cuda" if expects_gpu(settings) else "cpu"
             log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
         warn_of_useless_pivot(settings.pivot, registry.models())
-        embedder = embedder_in(settings.models_dir) if settings.embeddings else None
+        embedder = embedder_in(settings.models_dir)
         return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
 
 

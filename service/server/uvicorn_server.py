@@ -22,6 +22,8 @@ from typing import Protocol
 import uvicorn
 from fastapi import FastAPI
 
+from service.access.addresses import parse_networks
+from service.access.connections import Connections
 from service.api.app import create_app
 from service.api.interface import RegistryPort
 from service.api.model_changes import reload_models
@@ -31,7 +33,7 @@ from service.server.connection_limits import ConnectionPolicy
 from service.server.exposure import descriptor_warning, exposure_warning
 from service.server.http_protocol import LimitedProtocol
 from service.server.reload import Hangup
-from service.settings import renamed_in_use
+from service.settings import warnings_of_settings
 
 log = get_logger(__name__)
 
@@ -71,7 +73,8 @@ class Server(uvicorn.Server):
         self._listening = asyncio.Event()
         self._addresses: list[str] = []
         settings = service.settings
-        policy = ConnectionPolicy.of(settings, service.metrics.connection_cut_off)
+        connections = Connections(settings.connection_limit, parse_networks(settings.trusted_proxies))
+        policy = ConnectionPolicy(connections, service.metrics.connection_cut_off)
         super().__init__(
             uvicorn.Config(
                 create_app(service, self._lifespan),
@@ -164,7 +167,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
-        for warning in (*renamed_in_use(), exposure_warning(settings), descriptor_warning(settings)):
+        for warning in (*warnings_of_settings(), exposure_warning(settings), descriptor_warning(settings)):
             if warning:
                 log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]

@@ -1,25 +1,205 @@
-"""Declares a setting: its default, its meaning, and the accepted values in words."""
+"""The settings: their defaults, meanings and accepted values. `docs/settings.md` shows this class as a table."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_settings import SettingsConfigDict
 
-PREFIX = "TRANSLUCENT_"
-
-
-def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
-    """Return a field whose documentation and error message name the accepted values."""
-    return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
+from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
+from service.settings.limits import PREFIX, LimitSettings, optional, setting
 
 
-def optional(default: Any, description: str, accepted: str, *, shown: str = "none", secret: bool = False) -> Any:
-    """Return a field whose default is shown as `shown`; the value of a secret appears in no message."""
-    extra: dict[str, Any] = {"accepted": accepted, "default": shown, "secret": secret}
-    return Field(default, description=description, json_schema_extra=extra, validate_default=True, repr=not secret)
+def default_models_folder() -> Path:
+    """Return models/ of the checkout; for an installed package, models/ of the working folder."""
+    shipped = Path(__file__).resolve().parents[2] / "models"
+    return shipped if shipped.is_dir() else Path("models")
 
 
-def variable(field: str) -> str:
-    """Return the environment variable of a field."""
-    return PREFIX + field.upper()
+class Settings(LimitSettings):
+    """All settings; the defaults suit a small machine."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, protected_namespaces=(), hide_input_in_errors=True
+    )
+
+    host: str = setting(
+        "127.0.0.1",
+        "Address to listen on; `0.0.0.0` or `::` listens on every interface, which a container needs",
+        "a host name or an IP address",
+        min_length=1,
+    )
+    port: int = setting(
+        8000, "Port to listen on; 0 chooses any free port", "a whole number from 0 to 65535", ge=0, le=65535
+    )
+    models_dir: Path = Field(
+        default_factory=default_models_folder,
+        description="Folder with one subfolder for each model bundle; every bundle in it is served",
+        json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
+    )
+    load: Literal["eager", "lazy"] = setting(
+        "eager",
+        "When models are loaded: `eager` loads all of them at the start. `lazy` reads their manifests, opens each "
+        "model at its first request, and closes models that are not in use when memory runs short; see "
+        "TRANSLUCENT_MEMORY_LIMIT_MB",
+        "eager or lazy",
+    )
+    memory_limit_mb: int | None = Field(
+        None,
+        description="Resident memory of the server (all its processes) in MiB above which no further model is opened "
+        "until the least recently used idle one is closed. Without it, open models stay open",
+        json_schema_extra={
+            "accepted": "a whole number of at least 64, together with TRANSLUCENT_LOAD=lazy",
+            "default": "none",
+        },
+        ge=64,
+    )
+    default_models: str = Field(
+        "",
+        description="Bundles that translate their language pair when a request names no model, separated by commas; "
+        "the "
+        "first bundle of a pair wins. A pair without an entry uses the bundle with the best score in its model card",
+        json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
+    )
+    gallery: bool = setting(
+        False,
+        "Also serve the small models for teaching in the subfolder `gallery` of the folder of models, one for each "
+        "kind of attention. They translate only if a request names them",
+        "true or false",
+    )
+    pivot: str = Field(
+        "",
+        description="Language through which a pair without a model is translated, in two legs, if there are models "
+        "into it and out of it. A model that translates the pair itself always wins",
+        json_schema_extra={"accepted": "a language tag, such as en", "default": "none"},
+        pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
+        max_length=64,
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        "Where models run: `auto` uses the GPU if there is one and it works, `cuda` refuses to start without a GPU",
+        "auto, cpu or cuda",
+    )
+    precision: Literal["auto", "int8", "fp16", "fp32"] = setting(
+        "auto",
+        "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device",
+        "auto, int8, fp16 or fp32",
+    )
+    intra_threads: int = setting(
+        1,
+        "Threads that ONNX Runtime uses inside one run of a model",
+        "a whole number from 1 to 256",
+        ge=1,
+        le=256,
+    )
+    inter_threads: int = setting(
+        0,
+        "Decode threads of each model; they run batches in parallel and divide the rows among them. 0 chooses: one on "
+        "a GPU or with one core, otherwise two. With fewer than four cores the second one gets only what is more than "
+        "48 rows",
+        "a whole number from 0 to 64",
+        ge=0,
+        le=64,
+    )
+    engine_processes: Literal["auto"] | Annotated[int, Field(ge=0, le=64)] = setting(
+        "auto",
+        "Processes that run the models, in addition to the process that answers HTTP. Each of them loads every model, "
+        "and they share the work. `auto` is one for every four cores, at least one, at most eight, and one on a GPU; "
+        "`/models` and the log say how many run. With 0 the models run in the HTTP process",
+        "auto or a whole number from 0 to 64",
+    )
+    cache_mb: int = setting(
+        64,  # about 30,000 sentences
+        "Memory for finished sentences, in MiB, in the process that answers HTTP: a sentence that comes again is "
+        "answered at once, and equal sentences in flight are translated once. The answers are the same bytes. 0 "
+        "switches both off",
+        "a whole number from 0 to 65536",
+        ge=0,
+        le=65536,
+    )
+    max_rows: Literal["auto"] | Annotated[int, Field(ge=8, le=4096)] = setting(
+        "auto",
+        "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
+        "largest beam always fits. `auto` is 96 on a CPU with two or three cores, otherwise "
+        f"{DEFAULT_ROWS}; always {DEFAULT_ROWS} in `translucent translate`",
+        "auto or a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
+    )
+    max_queued_sentences: int = setting(
+        8192,
+        "Sentences that may wait for each model, in each engine process; when they would be more, new requests get 503",
+        "a whole number of at least 1",
+        ge=1,
+    )
+    values: Literal["localize", "keep", "off"] = setting(
+        "localize",
+        "What becomes of values (numbers, dates, amounts, addresses, placeholders) if a request does not say: "
+        "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
+        "translates it like any text",
+        "localize, keep or off",
+    )
+    glossaries_dir: Path | None = optional(
+        None,
+        "Folder of glossaries: NAME.en-fr.tsv or .csv (source term, target term), NAME.tsv or .csv with a first row of "
+        "language tags, or NAME.tbx. It is read again when the models are reloaded; see docs/glossaries.md",
+        "a folder",
+        shown="none",
+    )
+    drain_delay_seconds: float = setting(
+        1.0,
+        "Time after SIGTERM in which new requests are still accepted while `/health/ready` already answers 503; it "
+        "lets "
+        "a load balancer notice",
+        "a number from 0 to 600",
+        ge=0,
+        le=600,
+        allow_inf_nan=False,
+    )
+    drain_timeout_seconds: float = setting(
+        30.0,
+        "Time for running requests to finish after the drain delay; after it they are cut off",
+        "a number from 0 to 3600",
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    tracing: bool = setting(
+        False,
+        "Send traces of requests by OTLP over HTTP to the address in the standard variables `OTEL_*`; needs the extra "
+        "`tracing`",
+        "true or false",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "Lowest level of log lines that are written", "debug, info, warning or error"
+    )
+    log_format: Literal["auto", "json", "console"] = setting(
+        "auto",
+        "Format of log lines: `auto` writes readable text to a terminal and JSON everywhere else",
+        "auto, json or console",
+    )
+
+    @field_validator("max_rows")
+    @classmethod
+    def _rows_for_inter_threads(cls, value: int | str, info: ValidationInfo) -> int | str:
+        least = MAX_BEAM_SIZE * info.data.get("inter_threads", 0)
+        if isinstance(value, int) and value < least:
+            raise ValueError(f"{info.data['inter_threads']} decode threads need {least} rows")
+        return value
+
+    @field_validator("memory_limit_mb")
+    @classmethod
+    def _limit_of_open_models(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and info.data.get("load") == "eager":
+            raise ValueError("with TRANSLUCENT_LOAD=eager every model stays open")
+        return value
+
+    @property
+    def default_bundles(self) -> tuple[str, ...]:
+        """Return the names in `default_models`."""
+        return tuple(name.strip() for name in self.default_models.split(",") if name.strip())
+
+    @property
+    def chosen_precision(self) -> Literal["int8", "fp16", "fp32"] | None:
+        """Return the precision of the graphs; None: the fastest that a bundle has for its device."""
+        return None if self.precision == "auto" else self.precision

@@ -14,6 +14,7 @@ import pytest
 
 from service.api import attention_formats
 from service.api.app import create_app
+from service.api.routes.attention import MOST_WEIGHTS
 from service.api.state import Service
 from service.detection import Detector
 from service.engine.errors import TooManyWeights
@@ -27,7 +28,7 @@ SENTENCE = {"text": "I lost my dog", "source": "en", "target": "fr"}
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(request_timeout_seconds=0.3, attention_weight_limit=1234)
+    return Settings(request_timeout_seconds=0.3)
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ async def test_the_engine_is_told_how_many_weights_an_answer_may_have(
 ) -> None:
     translator = registry["transformer-en-fr"]
     assert (await client.post("/attention", json=SENTENCE)).status_code == 200
-    assert translator.most_weights == [1234]
+    assert translator.most_weights == [MOST_WEIGHTS]
     translator.error = TooManyWeights("That is 2000 attention weights.")
     answer = await client.post("/attention", json={**SENTENCE, "format": "csv"})
     assert (answer.status_code, answer.json()["code"]) == (400, "too_many_weights")

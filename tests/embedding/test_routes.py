@@ -21,7 +21,7 @@ TEXT = "I see the sea."
 
 
 def service_of(models: Path | None) -> Service:
-    settings = Settings(batch_limit=4, character_limit=500, attention_weight_limit=60)
+    settings = Settings(batch_limit=4, character_limit=500)
     return Service(settings, DummyRegistry(), Metrics(), embedder=None if models is None else embedder_in(models))
 
 
@@ -118,8 +118,9 @@ async def test_the_end_token_can_be_left_out(client: httpx.AsyncClient) -> None:
     ],
 )
 async def test_a_wrong_request_for_sentence_attention_is_refused(
-    client: httpx.AsyncClient, fields: dict[str, str], code: str
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, fields: dict[str, str], code: str
 ) -> None:
+    monkeypatch.setattr("service.api.routes.attention.MOST_WEIGHTS", 60)
     answer = await client.get("/attention", params={"kind": "sentence", **fields})
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 

@@ -1,17 +1,24 @@
 """Serves the fake engine with the real server: `python -m tests.support.serve_fake_engine SECONDS [FAULT]`.
 
-FAULT: `start` fails to start, `die` is dead after a second.
+FAULT: `start` fails to start, `die` is dead after a second. FAKE_LIMITS in the environment: limits of connections as
+JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import sys
+from functools import partial
+from unittest.mock import patch
 
+from service.access.connections import MOST_OF_ADDRESS, Connections
 from service.api.state import Service
 from service.logs import configure_logging
 from service.metrics import Metrics
-from service.server.uvicorn_server import run
+from service.server import uvicorn_server
+from service.server.connection_limits import ConnectionLimits, ConnectionPolicy
 from service.settings import load_settings
 from tests.support.fake_engine import DummyRegistry
 
@@ -38,7 +45,11 @@ def main(seconds: float, fault: str = "") -> int:
     metrics = Metrics()
     registry = FaultyRegistry(metrics.record, seconds)
     registry.fault = fault
-    return run(Service(settings, registry, metrics), registry)
+    limits = json.loads(os.environ.get("FAKE_LIMITS", "{}"))
+    connections = partial(Connections, address_limit=limits.pop("address_limit", MOST_OF_ADDRESS))
+    policy = partial(ConnectionPolicy, limits=ConnectionLimits(**limits))
+    with patch.multiple(uvicorn_server, Connections=connections, ConnectionPolicy=policy):
+        return uvicorn_server.run(Service(settings, registry, metrics), registry)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -22,15 +21,12 @@ HEAD_SECONDS = 1.0
 SEND_SECONDS = 2.0
 SLACK = 10.0  # seconds that a busy machine may be late
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
-BOUNDS: dict[str, Any] = {
-    "TRANSLUCENT_HEAD_TIMEOUT_SECONDS": str(HEAD_SECONDS),
-    "TRANSLUCENT_SEND_TIMEOUT_SECONDS": str(SEND_SECONDS),
-}
+LIMITS = json.dumps({"head_seconds": HEAD_SECONDS, "send_seconds": SEND_SECONDS})
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    with running_dummy(**BOUNDS) as server:
+    with running_dummy(FAKE_LIMITS=LIMITS) as server:
         server.wait_for("ready")
         settled = -1
         while settled != (settled := resident(server)):  # it still loads what guesses languages
@@ -279,7 +275,7 @@ def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for_and_not_logged(s
 
 
 def test_addresses_have_a_share_of_the_connections() -> None:
-    with running_dummy(TRANSLUCENT_ADDRESS_CONNECTION_LIMIT="3") as server, contextlib.ExitStack() as stack:
+    with running_dummy(FAKE_LIMITS='{"address_limit": 3}') as server, contextlib.ExitStack() as stack:
         server.wait_for("ready")
         for _ in range(3):
             stack.enter_context(connect(server))

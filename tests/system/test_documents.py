@@ -117,8 +117,7 @@ def test_no_name_or_text_of_a_document_is_in_the_log(tmp_path: Path) -> None:
 
 def test_a_document_of_many_megabytes_is_taken() -> None:
     document = b"A line of a long text that is nothing.\n" * 60_000
-    limits = {"TRANSLUCENT_DOCUMENT_SEGMENT_LIMIT": "100000", "TRANSLUCENT_DOCUMENT_CHARACTER_LIMIT": "9000000"}
-    with running_dummy(0.0, "", **limits) as server:
+    with running_dummy(0.0, "", TRANSLUCENT_DOCUMENT_CHARACTER_LIMIT="9000000") as server:
         server.wait_for("ready")
         answer = httpx.post(f"{server.url}/translate_file", data=PAIR, files={"file": ("a.txt", document)}, timeout=60)
         assert answer.status_code == 200, answer.text

@@ -249,7 +249,7 @@ def test_a_setting_under_its_old_name_works_and_the_log_says_the_new_name_once()
     with running_dummy(TRANSLUCENT_DRAIN_SECONDS="2", TRANSLUCENT_DRAIN_DELAY_SECONDS="0") as server:
         server.wait_for("ready")
         [line] = [line for line in server.lines if "TRANSLUCENT_DRAIN_TIMEOUT_SECONDS" in str(line.get("event"))]
-        assert (line["level"], line["event"].split(".")[0]) == (
+        assert (line["level"], line["event"].split(";")[0]) == (
             "warning",
             "TRANSLUCENT_DRAIN_SECONDS is now TRANSLUCENT_DRAIN_TIMEOUT_SECONDS",
         )

@@ -31,6 +31,7 @@ NO_ADMIN = (
     "This server does not load or unload models over HTTP; the operator can allow it with TRANSLUCENT_ADMIN_TOKEN."
 )
 WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
+FAILURES = "20/minute"  # wrong keys and tokens of one address
 LISTS = {"/translate": "q", "/detect": "q", "/embed": "inputs"}  # the field that may be a list of texts
 INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
@@ -46,7 +47,7 @@ class AccessRules:
         self.admin_token = settings.admin_token.get_secret_value()
         self.for_addresses = parse_limits(settings.rate_limit)
         self.for_keys = parse_limits(settings.key_rate_limit)
-        self.for_failures = parse_limits(settings.auth_failure_limit)
+        self.for_failures = parse_limits(FAILURES)
 
     @property
     def open_to_all(self) -> bool:

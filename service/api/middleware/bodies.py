@@ -27,6 +27,7 @@ from service.api.state import Service
 from service.documents.format import MIB
 from service.engine import CallStage, TimeLimit
 
+BUFFERED = 134_217_728  # bytes of the bodies of all requests at one time; one body always fits
 SHARE = 4  # one address may use a quarter of the memory for bodies
 LARGE = 200  # bytes of a body; smaller ones never wait for a turn
 QUIET_ROUNDS = 2  # without an arrival: one round accepts a connection, and the next one reads its request
@@ -48,8 +49,7 @@ class BodyMiddleware:
         self.timeout = settings.body_timeout_seconds
         self.tracing = service.tracing
         self.turns = Turns()
-        roomy = settings.buffered_bodies_limit >= self.upload_limit
-        self.bodies = Bodies(settings.buffered_bodies_limit, self.upload_limit if roomy else self.limit)
+        self.bodies = Bodies(BUFFERED, self.upload_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection scope."""

@@ -59,6 +59,8 @@ router = APIRouter(tags=["Attention"])
 # next to nothing. It holds the text of a user: only that user's own cache may keep it.
 CACHE_CONTROL = "private, max-age=0, must-revalidate"
 
+MOST_WEIGHTS = 250_000  # attention weights in one answer, as data or as a picture; a thousand are 50 kB of CSV
+
 EXAMPLES: dict[str, Any] = {
     "own": {
         "summary": "Attention of the model's own translation",
@@ -184,9 +186,7 @@ async def _answer(
     deadline = context.deadline
     if before is not None:
         job = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
-    maps = await deadline.wait_for(
-        _maps(translators, job, drawing, deadline.at, service.settings.attention_weight_limit)
-    )
+    maps = await deadline.wait_for(_maps(translators, job, drawing, deadline.at, MOST_WEIGHTS))
     naming = naming_of(shown, drawing)
     response = await deadline.wait_for(represent(maps, drawing, naming, renderer))
     response.headers.update(headers)
@@ -217,10 +217,9 @@ async def _sentence(
     found = await context.deadline.wait_for(
         EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
     )
-    if found.weights.size > service.settings.attention_weight_limit:
+    if found.weights.size > MOST_WEIGHTS:
         raise invalid(
-            f"{found.weights.size} attention weights are more than {service.settings.attention_weight_limit}; "
-            "send a shorter text",
+            f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
             "too_many_weights",
         )
     response = await context.deadline.wait_for(represent([found], drawing, naming_of([], drawing), renderer))

@@ -227,10 +227,13 @@ async def test_an_address_or_key_without_calls_left_is_refused_before_the_body_i
 
 
 @pytest.mark.parametrize(("path", "method"), [("/metrics", "GET"), ("/v2/repository/index", "POST")])
-async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(path: str, method: str) -> None:
+async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(
+    path: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.api.middleware.access.FAILURES", "3/minute")
     right = {"Authorization": "Bearer right-right-right-right"}
     tokens = {"metrics_token": "right-right-right-right", "admin_token": "right-right-right-right"}
-    async with serving(**tokens, auth_failure_limit="3/minute") as client:
+    async with serving(**tokens) as client:
         assert (await client.request(method, path, headers=right)).status_code == 200
         tries = [
             (await client.request(method, path, headers={"Authorization": f"Bearer {number}"})).status_code
@@ -244,8 +247,11 @@ async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_l
         assert (await client.post("/translate", json=TEXT)).status_code == 200
 
 
-async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file, auth_failure_limit="3/minute") as client:
+async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(
+    key_file: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.api.middleware.access.FAILURES", "3/minute")
+    async with serving(api_keys_file=key_file) as client:
         wrong = [{"Authorization": "Bearer tl_wrong"}, {}] * 3
         tries = [
             (await client.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=headers)).status_code
@@ -256,20 +262,21 @@ async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(key_fil
         assert (await client.post("/translate", json=TEXT)).status_code == 200
 
 
-async def test_bodies_together_take_up_no_more_room_than_there_is() -> None:
+async def test_bodies_together_take_up_no_more_room_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.api.middleware.bodies.BUFFERED", 0)  # the largest body fits, and no more
     sent, go_on = asyncio.Event(), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
-        yield b" " * 15_000
+        yield b" " * 1_060_000
         sent.set()
         await go_on.wait()
         yield json.dumps(TEXT).encode()
 
     headers = {"content-type": "application/json"}
-    async with serving(buffered_bodies_limit=1_048_576, body_limit=1_048_576) as client:
+    async with serving(max_file_mb=1, body_limit=1_100_000) as client:
         first = asyncio.create_task(client.post("/translate", content=slowly(), headers=headers))
         await sent.wait()
-        large = b" " * 1_040_000 + json.dumps(TEXT).encode()
+        large = b" " * 1_095_000 + json.dumps(TEXT).encode()
         answer = await client.post("/translate", content=large, headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (503, "bodies_full")
         assert answer.headers["Retry-After"] == "1"

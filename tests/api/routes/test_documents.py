@@ -221,8 +221,11 @@ async def test_a_folder_that_cannot_be_written_is_the_operators_to_mend(
     await app.state.jobs.stop()
 
 
-async def test_there_is_room_for_so_many_jobs(registry: DummyRegistry, tmp_path: Path) -> None:
-    app = create_app(Service(Settings(jobs_dir=tmp_path / "jobs", jobs_limit=1), registry, Metrics()))
+async def test_there_is_room_for_so_many_jobs(
+    registry: DummyRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.api.app.MOST_JOBS", 1)
+    app = create_app(Service(Settings(jobs_dir=tmp_path / "jobs"), registry, Metrics()))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://t") as client:
         assert (await client.post("/jobs", data=PAIR, files=file_of())).status_code == 202
         answer = await client.post("/jobs", data=PAIR, files=file_of())

@@ -1,0 +1,222 @@
+"""Settings of access (API keys, tokens, rate limits, proxies, CORS), and limits of requests, documents and jobs.
+
+Limits that nobody changes are constants where they apply. A secret is a SecretStr, so no message and no `repr` shows
+it. It can also be read from a file, which the variable of the same name that ends with `_FILE` names.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings
+
+from service.access.addresses import parse_networks
+
+PREFIX = "TRANSLUCENT_"
+TOKEN_LENGTH = 16  # least characters of a token
+TOKEN = re.compile(rf"[!-~]{{{TOKEN_LENGTH},}}", re.ASCII)  # the characters that a header can hold
+TOKEN_ACCEPTED = (
+    f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, for example the output of "
+    "`openssl rand -hex 32`"
+)
+STORAGE = re.compile(r"memory://|rediss?://\S+")
+LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several are separated by `;`"
+
+
+def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
+    """Return a field whose documentation and error message name the accepted values."""
+    return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
+
+
+def seconds(default: float, description: str) -> Any:
+    """Return a field that holds a time in seconds."""
+    accepted = "a number above 0, up to 3600"
+    return setting(default, description, accepted, gt=0, le=3600, allow_inf_nan=False)
+
+
+def optional(default: Any, description: str, accepted: str, *, shown: str = "none", secret: bool = False) -> Any:
+    """Return a field whose default is shown as `shown`; the value of a secret appears in no message."""
+    extra: dict[str, Any] = {"accepted": accepted, "default": shown, "secret": secret}
+    return Field(default, description=description, json_schema_extra=extra, validate_default=True, repr=not secret)
+
+
+def variable(field: str) -> str:
+    """Return the environment variable of a field."""
+    return PREFIX + field.upper()
+
+
+class AccessSettings(BaseSettings):
+    """API keys, tokens, rate limits, proxies and CORS."""
+
+    cors_origin: str = setting(
+        "*",
+        "Origin whose pages may call the API from a browser (`Access-Control-Allow-Origin`)",
+        "`*` or one origin",
+        min_length=1,
+    )
+    api_keys_file: Path | None = optional(
+        None,
+        "File of API keys, written by `translucent keys add NAME`; a running server reads changes to it",
+        "a file",
+    )
+    require_key: bool = setting(
+        False,
+        "Require an API key for every route except the health probes, `/languages`, `/frontend/settings`, the page and "
+        "the docs",
+        "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
+        validate_default=True,
+    )
+    metrics_token: SecretStr = optional(
+        SecretStr(""),
+        "Token that `/metrics` requires instead of an API key (`Authorization: Bearer TOKEN`)",
+        TOKEN_ACCEPTED,
+        secret=True,
+    )
+    admin_token: SecretStr = optional(
+        SecretStr(""),
+        "Token that is required to load and unload models over HTTP (`/v2/repository`); without it these routes answer "
+        "403",
+        TOKEN_ACCEPTED,
+        secret=True,
+    )
+    rate_limit: str = optional(
+        "",
+        "Rate limit of each address for requests without an API key, such as `10/second;300/minute`; requests above it "
+        "get 429",
+        LIMITS_ACCEPTED,
+    )
+    key_rate_limit: str = optional("", "Rate limit of each API key; requests above it get 429", LIMITS_ACCEPTED)
+    rate_limit_storage: SecretStr = optional(
+        SecretStr("memory://"),
+        "Where requests are counted: `memory://` counts in each process, a Redis server counts for all replicas "
+        "together",
+        "memory:// or an address that begins with redis:// or rediss://",
+        shown="memory://",
+        secret=True,
+    )
+    trusted_proxies: str = optional(
+        "",
+        "Addresses and networks of proxies whose `X-Forwarded-For` is trusted, separated by commas",
+        "addresses and networks such as `10.0.0.0/8,::1`",
+    )
+
+    @field_validator("metrics_token", "admin_token")
+    @classmethod
+    def _token(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError("it is too short, or has characters that a header cannot hold")
+        return value
+
+    @field_validator("rate_limit_storage")
+    @classmethod
+    def _storage(cls, value: SecretStr) -> SecretStr:
+        if not STORAGE.fullmatch(value.get_secret_value()):
+            raise ValueError("it names neither memory nor Redis")
+        return value
+
+    @field_validator("rate_limit", "key_rate_limit")
+    @classmethod
+    def _limits(cls, value: str) -> str:
+        if value:
+            # Imported late: the library takes as long as everything else that `translucent --help` needs.
+            from service.access.limits import parse_limits
+
+            parse_limits(value)
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        parse_networks(value)
+        return value
+
+    @field_validator("require_key")
+    @classmethod
+    def _keys_for_require_key(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("api_keys_file") is None:
+            raise ValueError("TRANSLUCENT_API_KEYS_FILE is not set")
+        return value
+
+
+class LimitSettings(AccessSettings):
+    """How large, how many and how long requests, connections, documents and jobs may be."""
+
+    body_limit: int = setting(
+        1_048_576,
+        "Largest request body, in bytes; a larger body gets 413",
+        "a whole number of at least 1024",
+        ge=1024,
+    )
+    character_limit: int = setting(
+        100_000,
+        "Most characters in one text; the limit applies to each text of a list",
+        "a whole number of at least 1",
+        ge=1,
+    )
+    batch_limit: int = setting(128, "Most texts in one list", "a whole number of at least 1", ge=1)
+    glossary_term_limit: int = setting(
+        5000, "Most terms of one glossary, in a request or a file", "a whole number of at least 1", ge=1
+    )
+    request_timeout_seconds: float = seconds(
+        120.0,
+        "Time for a whole request from the end of its headers: body, queue, translation and drawing; after it the "
+        "answer is 504",
+    )
+    body_timeout_seconds: float = seconds(
+        30.0, "Time for a client to send the body of a request; after it the answer is 408"
+    )
+    load_timeout_seconds: float = seconds(
+        300.0,
+        "Time for a bundle to load, and the same time again to warm up; after it the bundle is refused and the other "
+        "bundles are served",
+    )
+    connection_limit: int = setting(
+        4096,
+        "Most open connections; the next one closes the connection that has been idle longest, or gets 503 if none is "
+        "idle",
+        "a whole number of at least 8",
+        ge=8,
+    )
+    documents: bool = setting(
+        True,
+        "Translate documents (`/translate_file`, `/jobs`); with false these routes answer 403",
+        "true or false",
+    )
+    max_file_mb: int = setting(
+        10,
+        "Largest document, in MiB; a larger document gets 413",
+        "a whole number from 1 to 1024",
+        ge=1,
+        le=1024,
+    )
+    document_character_limit: int = setting(
+        1_000_000, "Most characters of text in one document", "a whole number of at least 1", ge=1
+    )
+    jobs_dir: Path | None = optional(
+        None,
+        "Folder of jobs: documents and their translations, which only the server's user can read. Jobs in it survive a "
+        "restart, and processes that share it share the jobs. Without it they are in a temporary folder that the "
+        "server removes when it stops",
+        "a folder",
+        shown="a temporary folder",
+    )
+    jobs_max_mb: int = setting(
+        2048,
+        "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503",
+        "a whole number of at least 1",
+        ge=1,
+    )
+    jobs_running: int = setting(
+        2, "Jobs that one server process translates at one time", "a whole number from 1 to 64", ge=1, le=64
+    )
+    job_retention_seconds: float = setting(
+        86_400.0,
+        "Time after the end of a job in which its result can be fetched; then its files are deleted",
+        "a number from 60 to 31536000",
+        ge=60,
+        le=31_536_000,
+        allow_inf_nan=False,
+    )
