@@ -20,7 +20,7 @@ from service.api.schemas.documents import DocumentRequest
 from service.api.state import Service
 from service.api.validation import parse
 from service.documents.format import check_file_size, format_named, format_of, limits_of
-from service.documents.jobs.job import Entries, Job, new_id
+from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import NO_ROOM, JobRunner
 from service.documents.jobs.store import StoreFull
@@ -47,9 +47,9 @@ class ServiceEngine:
             return ()
         return self._service.legs(*pair, model)
 
-    def glossary(self, wanted: str | Entries | None, job: Job) -> Glossary | None:
+    def glossary(self, job: Job) -> Glossary | None:
         """Return the glossary of a job, by its name or its entries; raise InvalidGlossary."""
-        return glossary_of_job(self._service, wanted, job)
+        return glossary_of_job(self._service, job)
 
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
@@ -57,11 +57,11 @@ class ServiceEngine:
         return guesses[0].language if guesses and guesses[0].confidence else None
 
 
-def glossary_of_job(service: Service, wanted: str | Entries | None, job: Job) -> Glossary | None:
+def glossary_of_job(service: Service, job: Job) -> Glossary | None:
     """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
     source = job.detected or job.source
     pair = service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
-    return service.glossary(wanted, pair, service.legs(*pair, job.model)) if wanted is not None else None
+    return service.glossary(job.glossary, pair, service.legs(*pair, job.model)) if job.glossary is not None else None
 
 
 def document_form() -> dict[str, Any]:
@@ -90,8 +90,8 @@ def check_enabled(service: Service) -> None:
 
 async def read_job(
     request: Request, service: Service, context: RequestContext, *, linked: bool = False
-) -> tuple[Job, bytes, Entries | None]:
-    """Return the job that a form asks for, its document, and the entries of its glossary if the form has them.
+) -> tuple[Job, bytes]:
+    """Return the job that a form asks for, and its document.
 
     The form is checked in LibreTranslate's order; raise ApiError.
     """
@@ -123,19 +123,19 @@ async def read_job(
         model=wanted.model,
         beam_size=wanted.beam_size,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
-        glossary=wanted.glossary if isinstance(wanted.glossary, str) else None,
+        glossary=wanted.glossary,
         owner=context.key_hash,
         linked=linked,
     )
     if source not in (AUTO, target):  # otherwise it is checked once the language is known
-        glossary_of_job(service, wanted.glossary, job)
-    return job, file.content, None if isinstance(wanted.glossary, str) else wanted.glossary
+        glossary_of_job(service, job)
+    return job, file.content
 
 
-async def submit(jobs: JobRunner, job: Job, content: bytes, glossary: Entries | None) -> Job:
+async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:
     """Keep a job and run it soon; raise ApiError (503) if there is no room for it."""
     try:
-        return await jobs.submit(job, content, glossary)
+        return await jobs.submit(job, content)
     except StoreFull:
         raise ApiError(
             "The server keeps as many documents as it may; delete finished jobs, or try again later.",

@@ -90,8 +90,8 @@ async def settings(service: ServiceDep) -> JSONResponse:
 async def translate_file(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Translate a document and return the address of the result; a large document is better sent to `/jobs`."""
     check_enabled(service)
-    job, content, glossary = await read_job(request, service, context, linked=True)
-    await submit(jobs, job, content, glossary)
+    job, content = await read_job(request, service, context, linked=True)
+    await submit(jobs, job, content)
     try:
         finished = await context.deadline.wait_for(jobs.wait(job.id))
     except DeadlineExceeded:

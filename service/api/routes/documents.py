@@ -85,8 +85,8 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
 async def create(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Accept a document; its format is that of its name. Ask `GET /jobs/{id}` how far it is."""
     check_enabled(service)
-    job, content, glossary = await read_job(request, service, context)
-    job = await submit(jobs, job, content, glossary)
+    job, content = await read_job(request, service, context)
+    job = await submit(jobs, job, content)
     response = answer(job, jobs, 202)
     response.headers["Location"] = f"/jobs/{job.id}"
     return response

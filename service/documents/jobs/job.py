@@ -28,7 +28,7 @@ class Job:
     model: str | None = None
     beam_size: int | None = None
     columns: tuple[str, ...] = ()
-    glossary: str | None = None  # the name of a glossary of the server; entries of a client are in their own file
+    glossary: str | Entries | None = None  # the name of a glossary of the server, or entries; until it is finished
     owner: str | None = None  # SHA-256 of the API key that sent it
     linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does
     state: State = "queued"
@@ -66,10 +66,12 @@ def to_json(job: Job) -> str:
 def from_json(text: str) -> Job:
     """Return the record in some JSON; raise ValueError for anything else."""
     try:
-        values: dict[str, Any] = json.loads(text)
-        known = {field.name for field in fields(Job)}
-        values = {name: value for name, value in values.items() if name in known}
-        doubtful = tuple((int(each[0]), float(each[1]), str(each[2])) for each in values.get("doubtful", ()))
-        return Job(**{**values, "columns": tuple(values.get("columns", ())), "doubtful": doubtful})
-    except (TypeError, AttributeError, LookupError) as error:
+        values = json.loads(text)
+        return Job(**{each.name: _tuples(values[each.name]) for each in fields(Job) if each.name in values})
+    except TypeError as error:
         raise ValueError("not the record of a job") from error
+
+
+def _tuples(value: Any) -> Any:
+    """Return a value of JSON with tuples for lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -11,12 +11,12 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from service.documents.errors import DocumentError
 from service.documents.format import Limits, ReadOptions, check_segments, format_named
-from service.documents.jobs.job import Entries, Job
-from service.documents.jobs.store import Claim, JobStore
+from service.documents.jobs.job import Job
+from service.documents.jobs.store import JobStore
 from service.documents.translating import (
     TextTranslator,
     Translated,
@@ -64,8 +64,8 @@ class Engine(Protocol):
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
 
-    def glossary(self, wanted: str | Entries | None, job: Job) -> Glossary | None:
-        """Return the glossary of a job, by its name or its entries; raise EngineError."""
+    def glossary(self, job: Job) -> Glossary | None:
+        """Return the glossary of a job; raise EngineError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class JobRunner:
             await asyncio.wait(tasks)
         self.store.close()
 
-    async def submit(self, job: Job, data: bytes, glossary: Entries | None = None) -> Job:
+    async def submit(self, job: Job, data: bytes) -> Job:
         """Keep a job and run it soon; return it with its time. Raise StoreFull or OSError."""
         job = replace(job, created=self.store.clock())
-        await in_files(lambda: self.store.add(job, data, glossary))
+        await in_files(lambda: self.store.add(job, data))
         self.start()
         self._wake()
         return job
@@ -164,7 +164,7 @@ class JobRunner:
         jobs = [job for job_id in self.store.ids() if (job := self.store.get(job_id)) and not job.is_finished]
         return sorted(jobs, key=lambda job: job.created)
 
-    async def _work(self, job_id: str, claim: Claim) -> None:
+    async def _work(self, job_id: str, claim: BinaryIO) -> None:
         outcome = None
         job = None
         try:
@@ -180,7 +180,7 @@ class JobRunner:
         finally:
             if outcome == "cancelled":
                 self.store.remove(job_id)
-            claim.release()
+            claim.close()
             del self._running[job_id]
             if outcome is not None and job is not None:
                 log.info("document", job=job_id[:8], format=job.format, outcome=outcome)
@@ -190,20 +190,16 @@ class JobRunner:
         """Translate a job and keep its result; return its outcome."""
         try:
             return await self._translated(job)
-        except DocumentError as error:
-            await self._fail(job, error)
-            return "refused"
         except EngineError as error:
             await self._fail(job, error)
-            return "failed"
+            return "refused" if isinstance(error, DocumentError) else "failed"
         except OSError as error:
             log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
             await self._fail(job, EngineError(NO_ROOM))
-            return "failed"
         except Exception as error:
             log.error("a document failed", format=job.format, **describe_exception(error))
             await self._fail(job, EngineError(FAILED))
-            return "failed"
+        return "failed"
 
     async def _fail(self, job: Job, error: EngineError) -> None:
         now = self.store.clock()
@@ -223,13 +219,11 @@ class JobRunner:
         check_segments(segments, self._options.limits)
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
-        progress = Progress(self.store, replace(job, segments=len(segments)))
-        if not legs:
-            translations = [Translated(segment) for segment in segments]
-        else:
-            wanted = await in_files(lambda: self.store.glossary(job))
-            glossary = self._engine.glossary(wanted, job)
-            known = await progress.begin(fingerprint(legs, glossary))
+        glossary = self._engine.glossary(job) if legs else None
+        progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
+        translations = [Translated(segment) for segment in segments]
+        if legs:
+            known = await progress.begin()
             search = TranslationOptions(beam_size=job.beam_size, values=self._options.values, glossary=glossary)
             translations = await translate_segments(
                 legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
@@ -255,36 +249,34 @@ class JobRunner:
         return replace(job, detected=found)
 
 
-def fingerprint(legs: Sequence[TextTranslator], glossary: Glossary | None) -> str:
-    """Return what the parts of a translation depend on: they are dropped if it has changed at a restart."""
-    terms = [] if glossary is None else [hashlib.sha256(repr(glossary.terms).encode("utf-8", "replace")).hexdigest()]
-    return " ".join([*(leg.info.digest for leg in legs), *terms])
+def digest_of(legs: Sequence[TextTranslator], glossary: Glossary | None) -> str:
+    """Return the digest of what the parts of a translation depend on; those of another are not used after a restart."""
+    made_by = [*(leg.info.digest for leg in legs), "" if glossary is None else repr(glossary.terms)]
+    return hashlib.sha256("\n".join(made_by).encode("utf-8", "replace")).hexdigest()
 
 
 class Progress:
     """The finished part of a job, on disk."""
 
-    def __init__(self, store: JobStore, job: Job) -> None:
+    def __init__(self, store: JobStore, job: Job, digest: str) -> None:
         self._store = store
+        self._digest = digest
         self.job = job
 
-    async def begin(self, digest: str) -> dict[str, Translated]:
+    async def begin(self) -> dict[str, Translated]:
         """Return the translations from before a restart, unless another model or glossary made them."""
-        parts = await in_files(lambda: self._store.parts(self.job))
-        same = parts.pop("", None) == digest
-        known = {segment: Translated(*part) for segment, part in parts.items()} if same else {}
-        if not same:
-            await in_files(lambda: self._store.drop_parts(self.job))
-            await in_files(lambda: self._store.add_parts(self.job, {"": digest}))
-        self.job = replace(self.job, segments_done=min(len(known), self.job.segments))
-        await in_files(lambda: self._store.save(self.job))
-        return known
+        parts = await in_files(lambda: self._store.parts(self.job, self._digest))
+        await self._save(replace(self.job, segments_done=min(len(parts), self.job.segments)))
+        return {segment: Translated(*part) for segment, part in parts.items()}
 
     async def add(self, window: dict[str, Translated]) -> None:
         """Keep a window; raise CancelledError if another process has cancelled the job."""
         if await in_files(lambda: self._store.is_cancelled(self.job.id)):
             raise asyncio.CancelledError
+        await in_files(lambda: self._store.add_parts(self.job, self._digest, window))
         done = min(self.job.segments_done + len(window), self.job.segments)
-        self.job = replace(self.job, segments_done=done, attempts=0)
-        await in_files(lambda: self._store.add_parts(self.job, window))
-        await in_files(lambda: self._store.save(self.job))
+        await self._save(replace(self.job, segments_done=done, attempts=0))
+
+    async def _save(self, job: Job) -> None:
+        self.job = job
+        await in_files(lambda: self._store.save(job))

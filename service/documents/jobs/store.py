@@ -16,34 +16,22 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from service.documents.format import MIB
-from service.documents.jobs.job import JOB_ID, Entries, Job, from_json, to_json
+from service.documents.jobs.job import JOB_ID, Job, from_json, to_json
 
 TEMPORARY = "translucent-jobs-"
 SETTLED_SECONDS = 10.0
-RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.jsonl", "lock", "cancel"
-GLOSSARY = "glossary.json"
+RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.", "lock", "cancel"
 FURTHER_FILES = 3  # times the size of a document that its parts, its translation and a draft of that may need
 LEAST_FREE = 65_536  # bytes for records
 
 
 class StoreFull(Exception):
     """There are as many jobs as may be kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to work on a job, until it is released or the process ends."""
-
-    descriptor: int
-
-    def release(self) -> None:
-        """Let others work on the job."""
-        os.close(self.descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +42,20 @@ class Room:
     bytes: int = 2048 * MIB
 
 
-def locked(path: Path) -> Claim | None:
-    """Return a lock on a file, or None if another process has it, or if its folder is gone."""
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def locked(path: Path) -> BinaryIO | None:
+    """Return a file that is locked until it is closed; None if another process has it, or if its folder is gone."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with contextlib.ExitStack() as undo:
+            file = undo.enter_context(open(path, "ab", opener=_for_the_owner))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            undo.pop_all()
+            return file
     except OSError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return Claim(descriptor)
 
 
 def remove_left_behind() -> None:
@@ -79,7 +69,7 @@ def remove_left_behind() -> None:
             claim = locked(folder / LOCK)
             if claim is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-                claim.release()
+                claim.close()
 
 
 class JobStore:
@@ -90,7 +80,7 @@ class JobStore:
     ) -> None:
         self._given = folder
         self._made: Path | None = None
-        self._in_use: Claim | None = None  # of a temporary folder
+        self._in_use: BinaryIO | None = None  # of a temporary folder
         self._room = room
         self.retention_seconds = retention_seconds
         self.clock = clock
@@ -117,10 +107,10 @@ class JobStore:
             shutil.rmtree(self._made, ignore_errors=True)
             self._made = None
             if self._in_use is not None:
-                self._in_use.release()
+                self._in_use.close()
 
-    def add(self, job: Job, data: bytes, glossary: Entries | None = None) -> None:
-        """Keep a new job, with the entries of its glossary if the client sent them; raise StoreFull or OSError."""
+    def add(self, job: Job, data: bytes) -> None:
+        """Keep a new job; raise StoreFull or OSError."""
         root = self._root()
         ids = [*self.ids()]
         if len(ids) >= self._room.jobs or self._size(ids) + len(data) > self._room.bytes:
@@ -129,8 +119,6 @@ class JobStore:
         folder.mkdir(mode=0o700)
         try:
             _write(folder / INPUT, data)
-            if glossary is not None:
-                _write(folder / GLOSSARY, json.dumps(glossary, ensure_ascii=False).encode())
             self.save(job)
             if shutil.disk_usage(folder).free < len(data) * FURTHER_FILES + LEAST_FREE:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -167,23 +155,13 @@ class JobStore:
             with os.scandir(self._root()) as entries:
                 yield from [entry.name for entry in entries if JOB_ID.fullmatch(entry.name)]
 
-    def claim(self, job_id: str) -> Claim | None:
+    def claim(self, job_id: str) -> BinaryIO | None:
         """Return the right to work on a job, or None if another process has it, or if the job is gone."""
         return locked(self._root() / job_id / LOCK)
 
     def read_input(self, job: Job) -> bytes:
         """Return the document of a job."""
         return (self._root() / job.id / INPUT).read_bytes()
-
-    def glossary(self, job: Job) -> str | Entries | None:
-        """Return the glossary of a job: its name, its entries, or None."""
-        if job.glossary is not None:
-            return job.glossary
-        try:
-            entries = json.loads((self._root() / job.id / GLOSSARY).read_bytes())
-        except FileNotFoundError:
-            return None
-        return tuple((source, tuple(targets)) for source, targets in entries)
 
     def read_output(self, job: Job) -> bytes:
         """Return the translated document of a job that is done."""
@@ -192,37 +170,33 @@ class JobStore:
     def finish(self, job: Job, output: bytes | None) -> None:
         """Keep the result, and delete what is no longer needed: the document, and the parts of its translation."""
         folder = self._root() / job.id
+        job = replace(job, glossary=None)
         if output is not None:
             _write(folder / OUTPUT, output)
             self.save(job)
-        for name in (INPUT, PARTS, GLOSSARY):
-            (folder / name).unlink(missing_ok=True)
+        for path in (folder / INPUT, *folder.glob(f"{PARTS}*")):
+            path.unlink(missing_ok=True)
         if output is None:  # after the others, which may have filled the disk
             self.save(job)
 
-    def add_parts(self, job: Job, parts: Mapping[str, object]) -> None:
-        """Keep a part of the translation, so that it survives a restart."""
-        line = json.dumps(dict(parts), ensure_ascii=False) + "\n"
-        with _opened(self._root() / job.id / PARTS, os.O_APPEND) as descriptor:
-            os.write(descriptor, line.encode("utf-8"))
+    def add_parts(self, job: Job, digest: str, parts: Mapping[str, object]) -> None:
+        """Keep a part of the translation that models and a glossary of a digest made, so that it survives a restart."""
+        with open(self._root() / job.id / f"{PARTS}{digest}", "ab", opener=_for_the_owner) as file:
+            file.write(json.dumps(dict(parts), ensure_ascii=False).encode() + b"\n")
 
-    def parts(self, job: Job) -> dict[str, Any]:
+    def parts(self, job: Job, digest: str) -> dict[str, Any]:
         """Return what was translated before a restart; a line that was cut off is left out."""
         found: dict[str, Any] = {}
         with contextlib.suppress(FileNotFoundError):
-            for line in (self._root() / job.id / PARTS).read_text("utf-8", "replace").splitlines():
+            for line in (self._root() / job.id / f"{PARTS}{digest}").read_text("utf-8", "replace").splitlines():
                 with contextlib.suppress(ValueError):
                     found.update(json.loads(line))
         return found
 
-    def drop_parts(self, job: Job) -> None:
-        """Forget the parts of a translation, because another model translates now."""
-        (self._root() / job.id / PARTS).unlink(missing_ok=True)
-
     def cancel(self, job_id: str) -> None:
         """Mark a job as cancelled, for the process that works on it."""
-        with contextlib.suppress(FileNotFoundError), _opened(self._root() / job_id / CANCEL, 0):
-            pass
+        with contextlib.suppress(FileNotFoundError):
+            (self._root() / job_id / CANCEL).touch(0o600)
 
     def is_cancelled(self, job_id: str) -> bool:
         """Return whether a job was cancelled or removed."""
@@ -245,7 +219,7 @@ class JobStore:
             claim = self.claim(job_id) if over else None
             if claim is not None:
                 self.remove(job_id)
-                claim.release()
+                claim.close()
                 removed += 1
         return removed
 
@@ -256,23 +230,14 @@ class JobStore:
             return 0.0
 
 
-@contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def _write(path: Path, data: bytes) -> None:
     """Replace a file as a whole, so that no reader sees half of it, also after a power failure."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with _opened(draft, os.O_TRUNC) as descriptor, os.fdopen(os.dup(descriptor), "wb") as file:
+        with open(draft, "wb", opener=_for_the_owner) as file:
             file.write(data)
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
         draft.replace(path)
     except OSError:  # a full disk, mostly: half a file would keep it full
         draft.unlink(missing_ok=True)
