@@ -21,19 +21,11 @@ from service.documents.errors import (
     UnsupportedDocument,
 )
 from service.documents.format import MIB, Limits
-from tests.support.documents import ODT_TEXT, through
+from tests.support.documents import ODT_TEXT, packed, through
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
 Changes = dict[str, bytes | None]
-
-
-def packed(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def docx(changes: Changes | None = None, edit: Callable[[dict[str, bytes]], None] = lambda _files: None) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 from xml.sax.saxutils import escape
@@ -18,7 +17,7 @@ from pptx import Presentation
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.values.finder import ValueRules
 from tests.robustness.inputs import ATTACKS
-from tests.support.documents import ODT_TEXT, through, upper
+from tests.support.documents import ODT_TEXT, packed, through, upper
 from tests.support.server import ServerProcess, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.support.vocabulary import small_tokenizer
@@ -37,14 +36,6 @@ XLIFF = (
     'target-language="fr" datatype="plaintext"><body><trans-unit id="1"><source>%s</source></trans-unit></body></file>'
     "</xliff>"
 )
-
-
-def packed(files: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def word(text: str) -> bytes:
@@ -127,7 +118,14 @@ WORST = [
     *(("translate", attack) for attack in ("backticks", "comments", "closed tags", "initials")),
     *((route, "tags") for route in ("srt", "po", "docx")),
 ]
-EVERY = [(route, attack) for route in (*ROUTES, *DOCUMENTS) for attack in ATTACKS if (route, attack) not in WORST]
+PAIRS = dict.fromkeys(
+    [
+        *WORST,
+        *(("translate", attack) for attack in ATTACKS),
+        *((route, "words") for route in (*ROUTES, *DOCUMENTS)),
+    ]
+)
+"""The worst, each text by one route, and each route and format with one text."""
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +162,7 @@ class Probe(threading.Thread):
         self.join()
 
 
-@pytest.mark.parametrize(
-    ("route", "attack"), [*WORST, *(pytest.param(*each, marks=pytest.mark.slow) for each in EVERY)]
-)
+@pytest.mark.parametrize(("route", "attack"), PAIRS)
 def test_nobody_waits_for_a_hostile_text(server: ServerProcess, route: str, attack: str) -> None:
     path, request = asked(route, ATTACKS[attack])
     latest = []

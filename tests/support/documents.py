@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Mapping
 
 from service.documents.format import Limits, ReadOptions, check_segments, format_of
 
@@ -14,6 +16,15 @@ ODT_TEXT = (
     'xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>%s</office:body></office:document-content>'
 )
 KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
+
+
+def packed(files: Mapping[str, str | bytes]) -> bytes:
+    """Return a zip archive of files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
 
 
 def upper(fragment: str) -> str:

@@ -25,7 +25,6 @@ class ModelSettings:
     device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
     precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
     intra_threads: int = 1  # threads of ONNX Runtime within one run of one model
-    gpu_memory_bytes: int | None = None  # most that one session may take on a GPU
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,7 @@ def open_session(
     if placement.device == "cuda":
         check_kernels(graph, placement, name)
         load_cuda_libraries()
-        limit = {} if settings.gpu_memory_bytes is None else {"gpu_mem_limit": str(settings.gpu_memory_bytes)}
-        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested", **limit}), CPU]
+        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested"}), CPU]
     try:
         session = onnxruntime.InferenceSession(
             graph if isinstance(graph, bytes) else name, options, providers=providers

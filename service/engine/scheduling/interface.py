@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
@@ -57,9 +57,11 @@ class SentenceWorker(Protocol):
         ...
 
 
-async def run_sentences(worker: SentenceWorker, jobs: Sequence[SentenceJob]) -> list[SentenceResult]:
-    """Translate all sentences; cancellation, or the failure of one, cancels the others."""
-    return await _finish(await if_many(len(jobs), lambda: worker.submit_all(jobs)))
+async def run_sentences(
+    worker: SentenceWorker, count: int, jobs: Callable[[], Sequence[SentenceJob]]
+) -> list[SentenceResult]:
+    """Make and translate `count` sentences; cancellation, or the failure of one, cancels the others."""
+    return await _finish(await if_many(count, lambda: worker.submit_all(jobs())))
 
 
 async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:

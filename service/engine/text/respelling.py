@@ -15,12 +15,13 @@ from service.engine.values.value import Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
-_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|[A-ZÀ-ÖØ-Þ]\W[A-ZÀ-ÖØ-Þ]")
+_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
 _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
 _MARKS = ".!?…"
-_CARELESS = re.compile(r"[ \u00a0\u202f][.!?…]|^\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
+_SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
+_SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
 _ENGLISH_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february april june july august september
 october november december africa african america american asia asian australia australian austria austrian
@@ -35,7 +36,7 @@ _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
 def may_be_respelled(text: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
-    return _CAPITALS.search(text) is not None or _CARELESS.search(text) is not None
+    return bool(_CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text))
 
 
 def respelled(

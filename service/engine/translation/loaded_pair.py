@@ -88,7 +88,10 @@ class LoadedPair:
 
     def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
         """Return how texts are cut, and which of their parts are values."""
-        return replace(self.segmentation, split=split, values=self.value_rules(options), glossary=options.glossary)
+        own, rules = self.segmentation, self.value_rules(options)  # replace() would take as long as the segmentation
+        return SegmentationOptions(
+            own.language, own.wrap_tokens, own.max_tokens, split, values=rules, glossary=options.glossary
+        )
 
     def value_rules(self, options: TranslationOptions) -> ValueRules | None:
         """Return how values are found and written; None: they are text as any other."""

@@ -88,8 +88,7 @@ class SentenceRuns:
         if not sentences:
             return []
         pair, began = self.pair, time.monotonic()
-        jobs = await if_many(len(sentences), lambda: self.jobs(sentences, options))
-        results = await run_sentences(pair.worker, jobs)
+        results = await run_sentences(pair.worker, len(sentences), lambda: self.jobs(sentences, options))
         if pair.traced:
             for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
                 pair.on_event(stage)

@@ -20,7 +20,7 @@ _LIKE = {
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
 NEAR = 200  # characters; two places that stand nearer may be in one sentence
-_NAMES = re.compile(r"(?<![\w-])([A-ZÉÄ]\w+)(?:\.?[ -][A-Zas]\w+)?")
+_NAMES = re.compile(r"([A-ZÉÄ](?<![\w-].)\w+)(?:\.?[ -][A-Zas]\w+)?")
 
 
 @functools.cache

@@ -14,9 +14,9 @@ from service.engine.values.locales import language_of
 from service.engine.values.value import Kind, Value
 
 _SIGNS = {
-    "en": ("clock", " past", "-past", *(f" {side} {hour}" for side in ("to", "after") for hour in HOURS["en"])),
-    "fr": ("heure",),
-    "de": ("Uhr", "uhr", "alb ", *(f" {side} {hour}" for side in ("vor", "nach") for hour in HOURS["de"])),
+    "en": re.compile(rf"clock|[ -]past| (?:to|after) (?:{'|'.join(HOURS['en'])})"),
+    "fr": re.compile("heure"),
+    "de": re.compile(rf"[Uu]hr|alb | (?:vor|nach) (?:{'|'.join(HOURS['de'])})"),
 }
 _CERTAIN = re.compile("clock|quarter|half|uhr|viertel|halb|moins", re.I)  # others may be ranges or lengths of time
 _RANGE = re.compile(r"\b(?:from|between|de|depuis|entre)\s$", re.I)
@@ -26,8 +26,9 @@ _USUAL_HOUR = 9
 
 
 def may_be_spoken(text: str, language: str) -> bool:
-    """Return whether a text may have a time in words, which is a few looks at it."""
-    return any(map(text.__contains__, _SIGNS.get(language_of(language), ())))
+    """Return whether a text may have a time in words, which is one look at it."""
+    signs = _SIGNS.get(language_of(language))
+    return signs is not None and signs.search(text) is not None
 
 
 @functools.cache
