@@ -51,7 +51,7 @@ def _document() -> Json:
 
 def _operation(document: Json, path: str, method: str, operation: Json) -> Iterator[str]:
     yield f"### {method.upper()} {path}"
-    yield f"{operation['summary']}\n\n{operation['description']}"
+    yield f"{operation['summary']}.\n\n{operation['description']}".rstrip()
     body = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if body is not None:
         yield _table(_fields(document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]))

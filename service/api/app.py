@@ -24,14 +24,11 @@ from service.api.middleware.request_log import RequestLogMiddleware
 from service.api.openapi import install_openapi
 from service.api.routes import (
     attention,
+    catalogue,
     detect,
     documents,
     embed,
-    glossaries,
-    health,
-    languages,
-    metrics,
-    models,
+    operations,
     page,
     pooling,
     stream,
@@ -130,13 +127,14 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         # The framework's traces would hold query strings, which contain texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, stream, attention, pooling, languages, glossaries, models, libretranslate),
-        *(embed, open_inference, repository, health, metrics, docs_page, page),
+        *(translate, documents, detect, stream, attention, pooling, catalogue, libretranslate),
+        *(embed, open_inference, repository, operations, docs_page, page),
     )
     for family in families:
         app.include_router(family.router)

@@ -12,9 +12,8 @@ from typing import Any, Literal, cast
 from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
-from service.api.rendering import render_attention, render_cell, render_weights
+from service.api.rendering import REPRESENTATIONS, render_attention, render_cell, render_weights
 from service.api.schemas.attention import AttentionRequest
-from service.api.thread_pools import REPRESENTATIONS
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
 from service.figures.figure import Figure, Naming, ViewName, compare, contrast, one, several
@@ -46,7 +45,6 @@ SCRIPTED = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "sandbox allow-scripts; frame-ancestors 'self'"
 )
-STABLE = "private, max-age=31536000, immutable"
 
 EXAMPLES = {
     "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from service.api.errors import ApiError, invalid
-from service.api.language_names import language_name
-from service.engine import Languages, Pair
+from service.api.languages import language_name
+from service.api.schemas.common import Search
+from service.engine import Languages, Pair, TranslationOptions
 from service.settings import Settings
 
 AUTO = "auto"
@@ -69,6 +71,18 @@ def named_pair(source: str, target: str, known: Languages, model: str | None = N
         )
     check_languages(known, source=source, target=target)
     return served_pair(source, target, known, model)
+
+
+def search_options(fields: Search, settings: Settings, **more: Any) -> TranslationOptions:
+    """Return the options of a translation: those of the search, and more."""
+    return TranslationOptions(
+        beam_size=fields.beam_size,
+        length_penalty=fields.length_penalty,
+        max_length=fields.max_length,
+        repetition_guard=fields.repetition_guard,
+        values=fields.values or settings.values,
+        **more,
+    )
 
 
 def check_format(wanted: str, accepted: Sequence[str]) -> None:

@@ -5,18 +5,47 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from starlette.types import Scope
 
-from service.api.deadline import Deadline
-from service.engine import ModelInfo
+from service.engine import DeadlineExceeded, ModelInfo, TimeLimit
+
+Result = TypeVar("Result")
 
 KEY = "translucent.context"
 CONNECTION = "translucent.connection"  # the key of a ClientConnection in the scope
+# The engine enforces the deadline itself. The grace period is for an engine that hangs.
+GRACE_SECONDS = 0.5
 ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The deadline of a request; made once, when the request arrives, and passed down."""
+
+    at: float  # on time.monotonic
+    seconds: float  # the whole time of the request, for the message
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """Return the deadline of a request that arrives now."""
+        return cls(time.monotonic() + seconds, seconds)
+
+    async def wait_for(self, work: Awaitable[Result]) -> Result:
+        """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
+        try:
+            with TimeLimit(self.at + GRACE_SECONDS - time.monotonic()) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired:
+                raise
+            raise DeadlineExceeded(
+                f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."
+            ) from None
 
 
 class ClientDisconnected(Exception):
@@ -91,3 +120,11 @@ def context_of(scope: Scope) -> RequestContext:
     context = scope[KEY]
     assert isinstance(context, RequestContext)
     return context
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the value of a header by its name in small letters; the first of several."""
+    for own, value in scope["headers"]:
+        if own == name:
+            return str(value, "latin-1")
+    return None

@@ -61,7 +61,7 @@ def _operation(
     document: dict[str, Any], method: str, path: str, operation: dict[str, Any], address: str
 ) -> Iterator[str]:
     yield f"<section><h2><code>{method.upper()} {escape(path)}</code></h2>"
-    yield f"<p><strong>{_code(operation['summary'])}</strong><br>{_code(operation['description'])}</p>"
+    yield f"<p><strong>{_code(operation['summary'])}.</strong> {_code(operation['description'])}</p>"
     body = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if body is not None:
         yield _fields(document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]])

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse
@@ -17,7 +18,7 @@ from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.common import ErrorBody
 from service.api.schemas.detect import DetectForm, DetectRequest
 from service.api.schemas.embed import EmbedForm, EmbedRequest
-from service.api.schemas.inference_request import InferenceRequest
+from service.api.schemas.inference import InferenceRequest
 from service.api.schemas.repository import IndexRequest, LoadRequest
 from service.api.schemas.stream import EVENTS, StreamRequest
 from service.api.schemas.translate import TranslateForm, TranslateRequest
@@ -37,7 +38,7 @@ TAGS = {
     "Documents": "Translation of documents in the background.",
     "Attention": "Attention weights of a translation, as data and as pictures.",
     "Embeddings": "Sentence embeddings.",
-    "Models": "Served languages, and models with their model cards.",
+    "Models": "Served languages and glossaries, and models with their model cards.",
     "Open Inference Protocol": "For clients of KServe and Triton.",
     "Operations": "Health probes and metrics.",
 }
@@ -71,6 +72,19 @@ ERRORS: dict[int, tuple[str, str, str]] = {
           "The request was not finished within 120 seconds; send less text, or try again later.", "deadline_exceeded"),
 }  # fmt: skip
 
+REQUEST_ID = {
+    "X-Request-ID": {"description": "Id of the request, also in the server's log", "schema": {"type": "string"}}
+}
+RETRY_AFTER = {"headers": {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}}}
+HEADERS: dict[int, dict[str, Any]] = {
+    401: {"headers": {"WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}}},
+    429: RETRY_AFTER,
+    503: RETRY_AFTER,
+}
+SECURITY = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key, if the operator requires one"},
+    "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
+}
 DESCRIPTION = """Neural machine translation that shows its attention.
 
 `/translate`, `/detect`, `/languages`, `/frontend/settings` and `/health` are compatible with LibreTranslate. `/v2`
@@ -85,50 +99,41 @@ def example(value: Any) -> dict[str, Any]:
 
 
 def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation of the errors a route can answer with."""
+    """Return the documentation of the errors a route can answer with, apart from those that `describe` adds."""
     documented: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         description, message, code = ERRORS[status]
-        documented[status] = {
-            "description": description,
-            "model": ErrorBody,
-            **example({"error": message, "code": code, "request_id": "4f6c1d0a2b"}),
-        }
-        if status == 401:
-            documented[status]["headers"] = {
-                "WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
-            }
-        if status in {429, 503}:
-            documented[status]["headers"] = {
-                "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
-            }
+        answer = example({"error": message, "code": code, "request_id": "4f6c1d0a2b"})
+        answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
+        documented[str(status)] = {"description": description, **answer, **HEADERS.get(status, {})}
     return documented
 
 
-def describe_access(document: dict[str, Any]) -> None:
-    """Add the access requirements, and the answers of the access middleware, to every route that is not public."""
-    document["components"]["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "An API key, if the operator requires one"},
-        "admin": {"type": "http", "scheme": "bearer", "description": "The operator's TRANSLUCENT_ADMIN_TOKEN"},
-    }
-    for path, operations in document["paths"].items():
-        for operation in operations.values() if not is_public(path) else ():
-            operation["security"] = [{"admin": []}] if path.startswith(ADMIN) else [{}, {"key": []}]
-            for status, response in errors_of(400, 401, 403, 429).items():
-                if status == 401 and (path in DIALECT or path.startswith(ADMIN)):
-                    continue
-                answer = {key: value for key, value in response.items() if key != "model"}
-                answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
-                operation["responses"].setdefault(str(status), answer)
+def v2_operation_id(route: APIRoute) -> str:
+    """Return the operation id of a route of the Open Inference Protocol; the other ids are names of functions."""
+    return f"v2_{route.name}"
 
 
-def describe_request_ids(document: dict[str, Any]) -> None:
-    """Add the header that every answer has."""
-    header = {"description": "Id of the request, also in the server's log", "schema": {"type": "string"}}
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            for response in operation["responses"].values():
-                response["headers"] = {**response.get("headers", {}), "X-Request-ID": header}
+def describe(path: str, operation: dict[str, Any]) -> None:
+    """Add to an operation what follows from its path and body: access, errors, and the header of every answer.
+
+    Its summary is the first line of the docstring.
+    """
+    summary, _, operation["description"] = operation["description"].partition("\n\n")
+    operation["summary"] = summary.removesuffix(".")
+    statuses = {500}
+    if "{" in path:
+        statuses.add(404)
+    if "requestBody" in operation:
+        statuses |= {400, 408, 413, 415, 503, 504}
+    if not is_public(path):
+        operation["security"] = [{"admin": []}] if path.startswith(ADMIN) else [{}, {"key": []}]
+        statuses |= {400, 403, 429} if path in DIALECT or path.startswith(ADMIN) else {400, 401, 403, 429}
+    responses = {**errors_of(*statuses), **operation["responses"]}
+    responses.pop("422", None)  # the framework's own, which is never sent
+    for response in responses.values():
+        response["headers"] = {**response.get("headers", {}), **REQUEST_ID}
+    operation["responses"] = dict(sorted(responses.items()))
 
 
 def form_name(model: type[BaseModel]) -> str:
@@ -215,11 +220,10 @@ def install_openapi(app: FastAPI) -> None:
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
             schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
-            for operations in document["paths"].values():
+            document["components"]["securitySchemes"] = SECURITY
+            for path, operations in document["paths"].items():
                 for operation in operations.values():
-                    operation["responses"].pop("422", None)  # the framework's own, which is never sent
-            describe_access(document)
-            describe_request_ids(document)
+                    describe(path, operation)
             app.openapi_schema = document
         return app.openapi_schema
 

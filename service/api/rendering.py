@@ -11,6 +11,7 @@ import numpy as np
 from service.engine import (
     AttentionMap,
     AttentionScores,
+    BoundedPool,
     FloatArray,
     PivotText,
     Search,
@@ -20,6 +21,7 @@ from service.engine import (
 )
 
 DIGITS = 6
+REPRESENTATIONS = BoundedPool("large answers", 2, 32)  # CSV, JSON, pages: megabytes each, so few are made at a time
 
 
 def finite(value: float) -> float:

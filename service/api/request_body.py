@@ -17,8 +17,8 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
+from service.api.context import header
 from service.api.errors import ApiError, not_utf8
-from service.api.headers import header
 
 MAX_FIELDS = 1000
 BODY = "translucent.body"  # the key of the whole body in the scope, after it was read

@@ -1,27 +1,15 @@
-"""The embedding model behind /embed and /attention?kind=sentence: its fields, and its attention as a map."""
+"""The embedding model behind /embed, and its attention: /attention?kind=sentence."""
 
 from __future__ import annotations
 
 import numpy as np
-from starlette.requests import Request
 
 from service.api.errors import ApiError
-from service.api.request_body import read_fields
-from service.api.schemas.attention import AttentionRequest
-from service.api.schemas.embed import SentenceAttentionRequest
 from service.api.state import Service
-from service.api.validation import parse
 from service.embedding import Embedder
-from service.engine import AttentionMap, Token
+from service.engine import AttentionMap, BoundedPool, Token
 
-
-async def read_attention_fields(request: Request) -> AttentionRequest | SentenceAttentionRequest:
-    """Return the checked fields of /attention, which are others with kind=sentence; raise ApiError."""
-    fields = await read_fields(request)
-    kind = fields.get("kind")
-    if isinstance(kind, str) and kind.lower() == "sentence":
-        return parse(SentenceAttentionRequest, fields)
-    return parse(AttentionRequest, fields)
+EMBEDDINGS = BoundedPool("embeddings", 1, 256)  # the embedding model: its runs share one thread
 
 
 def embedder_of(service: Service) -> Embedder:

@@ -1,22 +1,57 @@
-"""The state that lives as long as the application."""
+"""The state that lives as long as the application, and changes of its models."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from service.api.interface import RegistryPort, TranslatorPort
-from service.api.language_detection import LanguageDetection
-from service.api.language_names import language_name
+from service.api.languages import LanguageDetection, language_name
+from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
-from service.engine import Glossary, Languages, ModelInfo, Pair, in_order, pairs_of
+from service.engine import EngineError, Glossary, Languages, ModelInfo, ModelState, Pair, Translates, in_order, pairs_of
 from service.glossaries.checks import Entries, GlossaryLimits, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
+from service.logs import get_logger
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import Tracing
+
+log = get_logger(__name__)
+
+
+class RegistryPort(Protocol):
+    """All loaded models; see service.engine.registry.Registry."""
+
+    @property
+    def ready(self) -> bool:
+        """Return whether the models have been started and one of them accepts requests now."""
+
+    def states(self) -> list[ModelState]:
+        """Return the state of every served model, and of the refused bundles."""
+
+    def models(self) -> list[ModelInfo]:
+        """Return the loaded models."""
+
+    def resolve(self, source: str, target: str, model: str | None = None) -> Translates:
+        """Return the model of a pair, by name or architecture if given.
+
+        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
+        """
+
+    def failed_default(self, source: str, target: str) -> str | None:
+        """Return the name of a pair's default if it has failed and another model translates in its place."""
+
+    async def reload(self, name: str | None = None) -> list[Change]:
+        """Serve the changes in the folder, or only the bundle of this name; raise BundleMissing."""
+
+    async def unused(self) -> list[str]:
+        """Return the names of the bundles in the folder that are neither served nor refused."""
+
+    async def unload(self, name: str) -> None:
+        """Unload a model; raise UnknownModel or LastModel."""
 
 
 @dataclass(slots=True)
@@ -43,7 +78,7 @@ class Service:
     def _glossary_limits(self) -> GlossaryLimits:
         return GlossaryLimits(self.settings.glossary_term_limit)
 
-    def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[TranslatorPort]) -> Glossary | None:
+    def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
         """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary."""
         if wanted is None:
             return None
@@ -73,14 +108,14 @@ class Service:
             self._models, self._languages = models, Languages.of(models, self.settings.pivot or None)
         return self._languages
 
-    def legs(self, source: str, target: str, model: str | None = None) -> list[TranslatorPort]:
+    def legs(self, source: str, target: str, model: str | None = None) -> list[Translates]:
         """Return the translators of a served pair: one, or those of the two legs through the pivot language.
 
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
-    def second_model(self, first: ModelInfo, pair: Pair) -> TranslatorPort | None:
+    def second_model(self, first: ModelInfo, pair: Pair) -> Translates | None:
         """Return the best model of a pair beside the one that translates it; None if no other works."""
         unfit = {first.name, *(each.name for each in self.registry.states() if each.state == "failed")}
         others = [info for info in self.registry.models() if info.name not in unfit and pair in pairs_of(info)]
@@ -122,3 +157,43 @@ def warning_of(language: str, source: str | None) -> dict[str, Any]:
         return {"code": "unknown_language", "message": message, "language": language, "model": None}
     message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
     return {"code": "source_language", "message": message, "language": language, "model": None}
+
+
+async def reload_models(service: Service, name: str | None = None) -> list[Change]:
+    """Load the changes in the folder of models and the glossaries, or one bundle; every change is logged and counted.
+
+    Raise BundleMissing. The load continues if the caller stops waiting.
+    """
+    return await asyncio.shield(asyncio.create_task(_reload(service, name)))
+
+
+async def unload_model(service: Service, name: str) -> None:
+    """Unload a model; raise UnknownModel or LastModel."""
+    await service.registry.unload(name)
+    service.metrics.model_changed("unloaded")
+    service.metrics.show_models(service.registry.models())
+    log.info("model unloaded", model=name)
+
+
+async def _reload(service: Service, name: str | None) -> list[Change]:
+    if name is None:
+        await asyncio.to_thread(service.glossaries.reload)
+    try:
+        changes = await service.registry.reload(name)
+    except EngineError as error:
+        service.metrics.model_changed("refused")
+        log.error("models not reloaded", reason=error.message, code=error.code)
+        raise
+    for change in changes:
+        if change.outcome in ("added", "replaced"):
+            log.info("model ready", model=change.name, digest=change.digest, outcome=change.outcome)
+        elif change.outcome == "missing":
+            log.warning("model is no longer in the folder; it is served until it is unloaded", model=change.name)
+        elif change.error is not None:
+            reason, code = change.error.message, change.error.code
+            log.error("model refused", model=change.name, serving=change.digest or None, reason=reason, code=code)
+        if change.outcome in ("added", "replaced", "refused"):
+            service.metrics.model_changed(change.outcome)
+    service.metrics.show_models(service.registry.models())
+    log.info("models reloaded", **{each.name: each.outcome for each in changes})
+    return changes

@@ -7,25 +7,31 @@ import json
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.responses import JSONResponse
 
 from service import markup
 from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
-from service.api.interface import TranslatorPort
-from service.api.rendering import render_details, render_low_quality
-from service.api.second_model import SecondAnswer, with_second_answers
+from service.api.rendering import REPRESENTATIONS, render_details, render_low_quality
 from service.api.state import Service
-from service.api.thread_pools import REPRESENTATIONS
 from service.detection import Guess
-from service.engine import TEXT_POOL, Languages, Pair, Translation, TranslationOptions, translate_in_legs
+from service.engine import (
+    TEXT_POOL,
+    Languages,
+    Pair,
+    Translates,
+    Translation,
+    TranslationOptions,
+    is_better,
+    is_checked,
+    problems_of,
+    translate_in_legs,
+)
 from service.glossaries.checks import Entries
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,14 @@ class Job:
     html: bool = False
     glossary: str | Entries | None = None  # the name of a glossary, or its entries
     second_model: bool = False  # ask the other model of the pair where a short text fails its checks
+
+
+@dataclass(frozen=True, slots=True)
+class SecondAnswer:
+    """Why a text has the translation of another model."""
+
+    model: str
+    problems: tuple[str, ...]  # of the first model's answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +157,8 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
     ]
 
 
-async def _translate(
-    legs: Sequence[TranslatorPort], job: Job, texts: Sequence[str], deadline: float
-) -> list[Translation]:
-    async def run(leg: TranslatorPort, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
+async def _translate(legs: Sequence[Translates], job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
+    async def run(leg: Translates, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
         if job.html:
             return await _translate_html(leg, texts, options, deadline)
         return await leg.translate(texts, options, deadline=deadline)
@@ -155,7 +167,7 @@ async def _translate(
 
 
 async def _translate_html(
-    translator: TranslatorPort, texts: Sequence[str], options: TranslationOptions, deadline: float
+    translator: Translates, texts: Sequence[str], options: TranslationOptions, deadline: float
 ) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
     keep_values = options.values != "off"
@@ -225,3 +237,33 @@ def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
     if any(outcome.warnings):
         parts["warnings"] = [list(own) for own in outcome.warnings]
     return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}
+
+
+async def with_second_answers(
+    other: Translates | None,
+    texts: Sequence[str],
+    found: Sequence[Translation],
+    options: TranslationOptions,
+    deadline: float,
+) -> tuple[list[Translation], list[SecondAnswer | None]]:
+    """Return the translations, some of them by the other model, and for each why; raise the other model's errors.
+
+    The first answer is kept unless it fails its checks and the other one is better (ADR 28). What one text gets depends
+    on nothing but that text, so an answer is the same alone and in company.
+    """
+    chosen, reasons = list(found), [None] * len(found)  # type: list[Translation], list[SecondAnswer | None]
+    if other is None:
+        return chosen, reasons
+    problems = {
+        number: own
+        for number, (text, translation) in enumerate(zip(texts, found, strict=True))
+        if is_checked(text) and (own := problems_of(text, translation.text))
+    }
+    if not problems:
+        return chosen, reasons
+    answers = await other.translate([texts[number] for number in problems], options, deadline=deadline)
+    for (number, own), answer in zip(problems.items(), answers, strict=True):
+        if is_better(texts[number], answer, found[number]):
+            chosen[number] = answer
+            reasons[number] = SecondAnswer(other.info.name, tuple(map(str, own)))
+    return chosen, reasons

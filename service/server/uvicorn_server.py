@@ -25,9 +25,7 @@ from fastapi import FastAPI
 from service.access.addresses import parse_networks
 from service.access.connections import Connections
 from service.api.app import create_app
-from service.api.interface import RegistryPort
-from service.api.model_changes import reload_models
-from service.api.state import Service
+from service.api.state import RegistryPort, Service, reload_models
 from service.logs import describe_exception, get_logger
 from service.server.connection_limits import ConnectionPolicy
 from service.server.exposure import descriptor_warning, exposure_warning

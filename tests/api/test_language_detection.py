@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.api import language_detection
-from service.api.language_detection import SHORT, LanguageDetection
+from service.api import languages
+from service.api.languages import SHORT, LanguageDetection
 from service.engine import Languages
 
 KNOWN = Languages({"en": ("en", "fr"), "fr": ("en", "fr")})
@@ -27,7 +27,7 @@ class Pool:
 
 async def test_only_long_texts_and_the_first_ones_are_handed_to_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool()
-    monkeypatch.setattr(language_detection, "POOL", pool)
+    monkeypatch.setattr(languages, "POOL", pool)
     detection = LanguageDetection()
     first = await detection.detect([ENGLISH], KNOWN)  # loads the model
     assert pool.calls == 1

@@ -64,8 +64,7 @@ def test_every_route_is_described_with_examples(document: dict[str, Any]) -> Non
         *("/v2/repository/index", "/v2/repository/models/{model}/load", "/v2/repository/models/{model}/unload"),
     }
     for path, method, operation in operations(document):
-        assert operation["summary"], path
-        assert operation["description"], path
+        assert operation["summary"] not in ("", operation["operationId"].replace("_", " ").title()), path
         assert "422" not in operation["responses"], (path, method)
         for status, response in operation["responses"].items():
             for content in response.get("content", {}).values():

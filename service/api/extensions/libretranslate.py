@@ -21,7 +21,7 @@ from service.api.documents import (
     unknown_job,
 )
 from service.api.errors import ApiError
-from service.api.language_names import language_name
+from service.api.languages import language_name
 from service.api.openapi import errors_of, example
 from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
 from service.documents.format import extension_of, supported_extensions
@@ -47,13 +47,11 @@ SETTINGS = {
 
 @router.get(
     "/frontend/settings",
-    operation_id="get_frontend_settings",
-    summary="Settings for a LibreTranslate page",
     response_model=FrontendSettings,
-    responses={200: example(SETTINGS), **errors_of(500)},
+    responses={200: example(SETTINGS)},
 )
-async def settings(service: ServiceDep) -> JSONResponse:
-    """Return the limits, whether keys are needed, and the default languages."""
+async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
+    """Return the settings for a LibreTranslate page: limits, whether keys are needed, and the default languages."""
     known = service.languages.targets
     targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
     sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
@@ -76,19 +74,17 @@ async def settings(service: ServiceDep) -> JSONResponse:
 
 @router.post(
     "/translate_file",
-    operation_id="translate_file",
-    summary="Translate a document and wait for it",
     response_model=TranslatedFile,
     responses={
         200: example(
             {"translatedFileUrl": "http://localhost:8000/download_file/4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12.docx"}
         ),
-        **errors_of(400, 403, 404, 408, 413, 415, 500, 501, 503, 504),
+        **errors_of(404, 501),
     },
     openapi_extra=document_form(),
 )
 async def translate_file(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
-    """Translate a document and return the address of the result; a large document is better sent to `/jobs`."""
+    """Translate a document, wait for it and return its address; a large document is better sent to `/jobs`."""
     check_enabled(service)
     job, content = await read_job(request, service, context, linked=True)
     await submit(jobs, job, content)
@@ -121,13 +117,7 @@ async def download_file(name: str, service: ServiceDep, jobs: JobsDep) -> Respon
     return await file_response(jobs, job)
 
 
-@router.post(
-    "/suggest",
-    operation_id="suggest",
-    summary="Not supported: suggestions of better translations",
-    status_code=403,
-    responses=errors_of(403),
-)
+@router.post("/suggest", status_code=403, responses=errors_of(403))
 async def suggest() -> JSONResponse:
-    """Refuse, in the words that clients of this dialect know."""
+    """Refuse suggestions of better translations, which are not supported, in the words that clients know."""
     raise ApiError("Suggestions are disabled on this server.", status=403, code="not_offered")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,27 +10,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.binary_tensors import JSON_LENGTH_HEADER, MEDIA_TYPE, split_body
+from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
+from service.api.checks import search_options
 from service.api.dependencies import ContextDep, ServiceDep
 from service.api.extensions.tensors import infer_with, pair_of, read_inference, render
-from service.api.openapi import REFERENCE, errors_of, example
+from service.api.openapi import example, json_body, v2_operation_id
+from service.api.rendering import REPRESENTATIONS
 from service.api.request_body import decode_json, read_body
-from service.api.schemas.inference_request import InferenceRequest
-from service.api.schemas.open_inference import (
-    InferenceResponse,
-    ModelConfiguration,
-    ModelMetadata,
-    ModelNames,
-    ModelReady,
-    ServerLive,
-    ServerMetadata,
-    ServerReady,
-)
-from service.api.thread_pools import REPRESENTATIONS
+from service.api.schemas.inference import InferenceRequest, InferenceResponse
 from service.engine import ModelInfo, UnknownModel
 
-router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
+router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"], generate_unique_id_function=v2_operation_id)
+one_model = APIRouter()  # with and without a version
 
+MEDIA_TYPE = "application/octet-stream"
 TEXT = {"name": "text", "datatype": "BYTES", "shape": [-1]}
 TARGET_TEXT = {"name": "target_text", "datatype": "BYTES", "shape": [-1]}
 OUTPUTS = [
@@ -52,7 +44,6 @@ METADATA = {
     "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…", **OPTIONAL},
 }
 TYPES = {"BYTES": "TYPE_STRING", "FP32": "TYPE_FP32"}
-READY = {"name": "transformer-en-fr", "ready": True}
 REQUEST = {
     "id": "42",
     "inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}],
@@ -67,96 +58,8 @@ RESPONSE = {
 }
 
 
-async def get_model(request: Request, model: str, service: ServiceDep) -> ModelInfo:
-    """Return the loaded model of a name and, if the path has one, a version; raise UnknownModel."""
-    version = request.path_params.get("version")
-    for info in service.registry.models():
-        if info.name == model and version in {None, info.version}:
-            return info
-    raise UnknownModel("There is no such model or version; GET /v2/models lists the models.")
-
-
-ModelDep = Annotated[ModelInfo, Depends(get_model)]
-
-
-@router.get(
-    "/health/live",
-    operation_id="v2_get_liveness",
-    summary="Liveness",
-    response_model=ServerLive,
-    responses={200: example({"live": True})},
-)
-async def live() -> JSONResponse:
-    """Report that the event loop answers."""
-    return JSONResponse({"live": True})
-
-
-@router.get(
-    "/health/ready",
-    operation_id="v2_get_readiness",
-    summary="Readiness",
-    response_model=ServerReady,
-    responses={
-        200: example({"ready": True}),
-        503: {"description": "Not ready", "model": ServerReady, **example({"ready": False})},
-    },
-)
-async def ready(service: ServiceDep) -> JSONResponse:
-    """Report whether the models are loaded and warmed up, the engine is alive, and the server is not stopping."""
-    is_ready = service.ready
-    return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
-
-
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
 SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
-
-
-@router.get("/", include_in_schema=False)
-@router.get(
-    "",
-    operation_id="v2_get_server",
-    summary="The server",
-    response_model=ServerMetadata,
-    responses={200: example(SERVER)},
-)
-async def server(service: ServiceDep) -> JSONResponse:
-    """Return name, version and extensions; `model_repository` only if the operator has enabled it."""
-    extensions = [*EXTENSIONS, "model_repository"] if service.settings.admin_token else EXTENSIONS
-    return JSONResponse({**SERVER, "extensions": extensions})
-
-
-@router.get(
-    "/models",
-    operation_id="v2_list_models",
-    summary="Names of the models",
-    response_model=ModelNames,
-    responses={200: example({"models": ["transformer-en-fr"]})},
-)
-async def names(service: ServiceDep) -> JSONResponse:
-    """List the loaded models."""
-    return JSONResponse({"models": [info.name for info in service.registry.models()]})
-
-
-@router.get("/models/{model}/versions/{version}", include_in_schema=False)
-@router.get(
-    "/models/{model}",
-    operation_id="v2_get_model",
-    summary="Inputs and outputs of a model",
-    response_model=ModelMetadata,
-    responses={200: example(METADATA), **errors_of(404)},
-)
-async def metadata(info: ModelDep) -> JSONResponse:
-    """Describe a model; `/models/{model}/versions/{version}` is the same."""
-    properties = {
-        "source": ", ".join(info.sources),
-        "target": ", ".join(info.targets),
-        "architecture": info.architecture,
-        "digest": info.digest,
-        **OPTIONAL,
-    }
-    if len(info.pairs) > 1:
-        properties["parameters"] = LANGUAGE_PARAMETERS
-    return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
 
 
 def configuration(name: str) -> dict[str, Any]:
@@ -176,46 +79,84 @@ def configuration(name: str) -> dict[str, Any]:
     }
 
 
-@router.get("/models/{model}/versions/{version}/config", include_in_schema=False)
-@router.get(
-    "/models/{model}/config",
-    operation_id="v2_get_model_configuration",
-    summary="Configuration of a model, in Triton's format",
-    response_model=ModelConfiguration,
-    responses={200: example(configuration("transformer-en-fr")), **errors_of(404)},
-)
-async def config(info: ModelDep) -> JSONResponse:
-    """Return the model's configuration, which some clients request first; it includes the optional tensors."""
+def readiness(own: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of both answers about readiness."""
+    not_ready = {"description": "Not ready", "model": dict[str, str | bool], **example({**own, "ready": False})}
+    return {200: example({**own, "ready": True}), 503: not_ready}
+
+
+async def named_model(request: Request, model: str, service: ServiceDep) -> ModelInfo:
+    """Return the loaded model of a name and, if the path has one, a version; raise UnknownModel."""
+    version = request.path_params.get("version")
+    for info in service.registry.models():
+        if info.name == model and version in {None, info.version}:
+            return info
+    raise UnknownModel("There is no such model or version; GET /v2/models lists the models.")
+
+
+ModelDep = Annotated[ModelInfo, Depends(named_model)]
+
+
+@router.get("/health/live", response_model=dict[str, bool], responses={200: example({"live": True})})
+async def get_liveness() -> JSONResponse:
+    """Report that the event loop answers."""
+    return JSONResponse({"live": True})
+
+
+@router.get("/health/ready", response_model=dict[str, bool], responses=readiness({}))
+async def get_readiness(service: ServiceDep) -> JSONResponse:
+    """Report whether the models are loaded and warmed up, the engine is alive, and the server is not stopping."""
+    is_ready = service.ready
+    return JSONResponse({"ready": is_ready}, status_code=200 if is_ready else 503)
+
+
+@router.get("/", include_in_schema=False)
+@router.get("", response_model=dict[str, str | list[str]], responses={200: example(SERVER)})
+async def get_server(service: ServiceDep) -> JSONResponse:
+    """Return name, version and extensions; `model_repository` only if the operator has enabled it."""
+    extensions = [*EXTENSIONS, "model_repository"] if service.settings.admin_token else EXTENSIONS
+    return JSONResponse({**SERVER, "extensions": extensions})
+
+
+@router.get("/models", response_model=dict[str, list[str]], responses={200: example({"models": ["transformer-en-fr"]})})
+async def list_models(service: ServiceDep) -> JSONResponse:
+    """List the names of the loaded models."""
+    return JSONResponse({"models": [info.name for info in service.registry.models()]})
+
+
+@one_model.get("", response_model=dict[str, Any], responses={200: example(METADATA)})
+async def get_model(info: ModelDep) -> JSONResponse:
+    """Describe the inputs and outputs of a model; `/models/{model}/versions/{version}` is the same."""
+    properties = {
+        "source": ", ".join(info.sources),
+        "target": ", ".join(info.targets),
+        "architecture": info.architecture,
+        "digest": info.digest,
+        **OPTIONAL,
+    }
+    if len(info.pairs) > 1:
+        properties["parameters"] = LANGUAGE_PARAMETERS
+    return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
+
+
+@one_model.get("/config", response_model=dict[str, Any], responses={200: example(configuration("transformer-en-fr"))})
+async def get_model_configuration(info: ModelDep) -> JSONResponse:
+    """Return the configuration of a model in Triton's format, which some clients request first.
+
+    It includes the optional tensors.
+    """
     return JSONResponse(configuration(info.name))
 
 
-@router.get("/models/{model}/versions/{version}/ready", include_in_schema=False)
-@router.get(
-    "/models/{model}/ready",
-    operation_id="v2_get_model_readiness",
-    summary="Readiness of a model",
-    response_model=ModelReady,
-    responses={
-        200: example(READY),
-        503: {
-            "description": "Not ready",
-            "model": ModelReady,
-            **example({"name": "transformer-en-fr", "ready": False}),
-        },
-        **errors_of(404),
-    },
-)
-async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
+@one_model.get("/ready", response_model=dict[str, str | bool], responses=readiness({"name": "transformer-en-fr"}))
+async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONResponse:
     """Report whether this model accepts requests now, independent of the others."""
     is_ready = service.model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
 
-@router.post("/models/{model}/versions/{version}/infer", include_in_schema=False)
-@router.post(
-    "/models/{model}/infer",
-    operation_id="v2_infer",
-    summary="Translate, or score given translations",
+@one_model.post(
+    "/infer",
     response_model=InferenceResponse,
     responses={
         200: {
@@ -230,39 +171,38 @@ async def model_ready(info: ModelDep, service: ServiceDep) -> JSONResponse:
                 }
             },
         },
-        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
     },
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": {"$ref": REFERENCE.format(model=InferenceRequest.__name__)},
-                    "examples": {"text": {"summary": "A text", "value": REQUEST}},
-                }
-            },
-        }
-    },
+    openapi_extra={"requestBody": {**json_body(InferenceRequest, "A text", REQUEST), "required": True}},
 )
 async def infer(request: Request, info: ModelDep, service: ServiceDep, context: ContextDep) -> Response:
-    """Translate the texts of the input `text`; with `target_text` they are scored as they are (forced decoding).
+    """Translate the texts of the input `text`, or with `target_text` score the given translations (forced decoding).
 
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
     body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-    inference = read_inference(decode_json(body), data, service.settings)
-    context.count(inference.texts, info.name)
-    pair = pair_of(inference, info)
+    wanted = read_inference(decode_json(body), data, service.settings)
+    context.count(wanted.texts, info.name)
+    fields = wanted.parameters
+    pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
-    glossary = service.glossary(inference.glossary, pair, [translator])
-    inference = replace(inference, options=replace(inference.options, glossary=glossary))
-    tensors = await context.deadline.wait_for(infer_with(translator, inference, context.deadline.at))
+    options = search_options(
+        fields,
+        service.settings,
+        min_quality=fields.min_quality,
+        keep_source=fields.below_min_quality == "keep_source",
+        glossary=service.glossary(fields.glossary, pair, [translator]),
+    )
+    tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
-    if inference.id is not None:
-        head["id"] = inference.id
-    rendered = partial(render, head, tensors, inference.binary)
-    large = "attention" in inference.outputs  # tens of thousands of numbers, too many to write on the event loop
+    if wanted.id is not None:
+        head["id"] = wanted.id
+    rendered = partial(render, head, tensors, wanted.binary)
+    large = "attention" in tensors  # tens of thousands of numbers, too many to write on the event loop
     answer, json_length = await context.deadline.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:
         return Response(answer, media_type="application/json")
     return Response(answer, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
+
+
+for _prefix, _shown in (("/models/{model}", True), ("/models/{model}/versions/{version}", False)):
+    router.include_router(one_model, prefix=_prefix, include_in_schema=_shown)

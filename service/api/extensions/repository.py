@@ -11,17 +11,19 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from service.api import state
 from service.api.dependencies import ServiceDep
 from service.api.errors import ApiError
-from service.api.model_changes import reload_models, unload_model
-from service.api.openapi import errors_of, example, json_body
+from service.api.openapi import errors_of, example, json_body, v2_operation_id
 from service.api.paths import ADMIN
 from service.api.request_body import decode_json, read_body
 from service.api.schemas.repository import Availability, Index, IndexRequest, LoadedModel, LoadRequest, UnloadedModel
 from service.api.validation import parse
 from service.engine import BundleMissing, ModelStateName
 
-router = APIRouter(prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"])
+router = APIRouter(
+    prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"], generate_unique_id_function=v2_operation_id
+)
 
 DIGEST = "sha256:8d5f5e4e0d6a"
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
@@ -37,8 +39,6 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 
 @router.post(
     "/index",
-    operation_id="v2_list_repository",
-    summary="Models of the folder, with their states",
     response_model=Index,
     responses={
         200: example(
@@ -47,16 +47,18 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
                 {"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""},
             ]
         ),
-        **errors_of(400, 403, 415),
     },
     openapi_extra={"requestBody": json_body(IndexRequest, "Only models that are ready", {"ready": True})},
 )
-async def index(request: Request, service: ServiceDep) -> JSONResponse:
-    """List the models with their state and its reason; `{"ready": true}` lists only those that accept requests."""
+async def list_repository(request: Request, service: ServiceDep) -> JSONResponse:
+    """List the models of the folder with their state and its reason.
+
+    `{"ready": true}` lists only those that accept requests.
+    """
     only_ready = parse(IndexRequest, await read_message(request)).ready
     entries = [
-        entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
-        for state in service.registry.states()
+        entry(each.name, each.version, AVAILABILITY.get(each.state, "UNAVAILABLE"), each.reason)
+        for each in service.registry.states()
     ]
     if not only_ready:
         entries += [entry(name, "", "UNAVAILABLE", NOT_LOADED) for name in await service.registry.unused()]
@@ -77,23 +79,21 @@ async def read_message(request: Request) -> dict[str, Any]:
 
 @router.post(
     "/models/{model}/load",
-    operation_id="v2_load_model",
-    summary="Load a new or changed bundle of the folder of models",
     response_model=LoadedModel,
     responses={
         200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
-        **errors_of(400, 403, 404, 409, 415),
+        **errors_of(409),
     },
     openapi_extra={"requestBody": json_body(LoadRequest, "As sent by Triton's client", {})},
 )
-async def load(request: Request, model: str, service: ServiceDep) -> JSONResponse:
-    """Answer when the bundle has been checked, loaded and warmed up.
+async def load_model(request: Request, model: str, service: ServiceDep) -> JSONResponse:
+    """Load a new or changed bundle of the folder; answer when it has been checked, loaded and warmed up.
 
     Until then, and if the bundle is refused, the previous one continues to serve.
     """
     parse(LoadRequest, await read_message(request))
     try:
-        changes = await reload_models(service, model)
+        changes = await state.reload_models(service, model)
     except BundleMissing as error:
         raise ApiError(error.message, status=404, code=error.code) from None
     for change in changes:
@@ -105,15 +105,10 @@ async def load(request: Request, model: str, service: ServiceDep) -> JSONRespons
 
 @router.post(
     "/models/{model}/unload",
-    operation_id="v2_unload_model",
-    summary="Unload a model",
     response_model=UnloadedModel,
-    responses={
-        200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}),
-        **errors_of(403, 404, 409),
-    },
+    responses={200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}), **errors_of(409)},
 )
-async def unload(model: str, service: ServiceDep) -> JSONResponse:
-    """Unload a model. Requests that began with it end with it. The last model cannot be unloaded."""
-    await unload_model(service, model)
+async def unload_model(model: str, service: ServiceDep) -> JSONResponse:
+    """Unload a model, but not the last one; requests that began with it end with it."""
+    await state.unload_model(service, model)
     return JSONResponse({"name": model, "outcome": "unloaded"})

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from service.api.binary_tensors import SIZE, BinaryData, decode_strings, encode_numbers, encode_strings
+from service.api.binary_tensors import JSON_LENGTH_HEADER, Tensor, as_bytes, decode_strings
 from service.api.checks import check_batch, check_characters
 from service.api.errors import invalid
-from service.api.interface import TranslatorPort
 from service.api.rendering import finite
-from service.api.schemas.inference_request import InferenceParameters, InferenceRequest, OutputName, RequestedOutput
+from service.api.schemas.common import as_whole
+from service.api.schemas.inference import InferenceParameters, InferenceRequest
 from service.api.validation import parse
 from service.engine import (
     AttentionOptions,
@@ -22,105 +22,69 @@ from service.engine import (
     Languages,
     ModelInfo,
     Pair,
+    Translates,
     Translation,
     TranslationOptions,
     pairs_of,
 )
-from service.glossaries.checks import Entries
 from service.settings import Settings
 
-# What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
-# text at a time, and that text is then taken for one sentence.
-DEFAULT_OUTPUTS: tuple[OutputName, ...] = ("translation", "score")
+SIZE = "binary_data_size"  # of a tensor, among its parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """A checked request."""
-
-    id: str | None
-    texts: tuple[str, ...]
-    target_texts: tuple[str, ...] | None
-    outputs: tuple[str, ...]
-    options: TranslationOptions
-    source: str | None = None  # language tags, of a model with several pairs
-    target: str | None = None
-    binary: frozenset[str] = field(default_factory=frozenset)  # the outputs wanted as bytes
-    glossary: str | Entries | None = None  # the name of a glossary, or its entries
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """One output: texts, or numbers of any shape."""
-
-    name: str
-    datatype: Literal["BYTES", "FP32"]
-    values: Sequence[str] | FloatArray
-
-    @property
-    def shape(self) -> list[int]:
-        """Return its sizes."""
-        return list(self.values.shape) if isinstance(self.values, np.ndarray) else [len(self.values)]
-
-    def as_json(self) -> list[Any]:
-        """Return its elements, flat, in row-major order."""
-        if isinstance(self.values, np.ndarray):
-            return [finite(float(value)) for value in self.values.ravel()]
-        return list(self.values)
-
-    def as_bytes(self) -> bytes:
-        """Return its elements in the format of the binary tensor data extension."""
-        if isinstance(self.values, np.ndarray):
-            return encode_numbers(self.values)
-        return encode_strings(self.values)
-
-
-def read_inference(message: dict[str, Any], data: BinaryData, settings: Settings) -> Inference:
-    """Return a checked request; raise ApiError (400) for the first error."""
+def read_inference(message: dict[str, Any], data: bytes, settings: Settings) -> InferenceRequest:
+    """Return a checked request, of whose tensors some may be in the bytes after the JSON; raise ApiError (400)."""
     inputs = message.get("inputs")
-    if isinstance(inputs, list):
-        message = {**message, "inputs": [with_data(tensor, data) for tensor in inputs]}
-        data.check_end()
-    request = parse(InferenceRequest, message)
+    request = parse(
+        InferenceRequest, {**message, "inputs": with_data(inputs, data)} if isinstance(inputs, list) else message
+    )
     for tensor in request.inputs:
         check_batch(tensor.data, settings)
         check_characters(tensor.data, settings)
-    parameters = request.parameters or InferenceParameters()
-    wanted = request.outputs or [RequestedOutput(name=name) for name in DEFAULT_OUTPUTS]
-    options = TranslationOptions(
-        beam_size=parameters.beam_size,
-        length_penalty=parameters.length_penalty,
-        max_length=parameters.max_length,
-        repetition_guard=parameters.repetition_guard,
-        values=parameters.values or settings.values,
-        min_quality=parameters.min_quality,
-        keep_source=parameters.below_min_quality == "keep_source",
-    )
-    return Inference(
-        id=request.id,
-        texts=tuple(request.texts),
-        target_texts=None if request.target_texts is None else tuple(request.target_texts),
-        outputs=tuple(output.name for output in wanted),
-        options=options,
-        source=parameters.source,
-        target=parameters.target,
-        glossary=parameters.glossary,
-        binary=frozenset(output.name for output in wanted if output.is_binary(parameters.binary_data_output)),
-    )
+    return request
 
 
-def pair_of(inference: Inference, info: ModelInfo) -> Pair:
+def with_data(tensors: Sequence[Any], data: bytes) -> list[Any]:
+    """Return tensors with their strings among their fields, also where they are bytes; raise ApiError."""
+    found, at = list(tensors), 0
+    for number, tensor in enumerate(tensors):
+        known = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
+        parameters = tensor.get("parameters") if known else None  # validation refuses the others
+        size = parameters.get(SIZE) if isinstance(parameters, dict) else None
+        if size is None:
+            continue
+        name, left = tensor["name"], len(data) - at
+        if "data" in tensor:
+            raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
+        wanted = None if isinstance(size, str) else as_whole(size)
+        if wanted is None or not 0 <= wanted <= left:
+            raise invalid(
+                f"the {SIZE} of {name} must be a whole number of at most the {left} bytes that follow the JSON; "
+                f"{JSON_LENGTH_HEADER} says where it ends",
+                param=name,
+            )
+        found[number] = {**tensor, "data": decode_strings(name, data[at : at + wanted])}
+        at += wanted
+    if at < len(data):
+        raise invalid(
+            f"{len(data) - at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is where the JSON ends, "
+            f"and every binary tensor has the parameter {SIZE}"
+        )
+    return found
+
+
+def pair_of(wanted: InferenceParameters, info: ModelInfo) -> Pair:
     """Return the pair of a model that a request means; raise ApiError (400) if the model does not have it.
 
     The target of a model with several has to be named: the first one would be a translation that nobody asked for.
     """
-    if inference.target is None and len(info.targets) > 1:
+    if wanted.target is None and len(info.targets) > 1:
         raise invalid(
             f"{info.name} translates into {', '.join(info.targets)}; name one of them in the parameter target",
             "missing_parameter",
             "target",
         )
-    source, target = inference.source or info.source_language, inference.target or info.target_language
+    source, target = wanted.source or info.source_language, wanted.target or info.target_language
     known = Languages.of([info])
     pair = known.pair(source, target)
     if pair is None or pair[0] == pair[1]:
@@ -130,69 +94,52 @@ def pair_of(inference: Inference, info: ModelInfo) -> Pair:
     return pair
 
 
-def with_data(tensor: Any, data: BinaryData) -> Any:
-    """Return a tensor with its strings among its fields, also where they follow the JSON as bytes; raise ApiError."""
-    if not isinstance(tensor, dict) or tensor.get("name") not in ("text", "target_text"):
-        return tensor  # validation refuses it
-    name = tensor["name"]
-    parameters = tensor.get("parameters") or {}
-    if not isinstance(parameters, dict):
-        raise invalid(f"the parameters of {name} must be an object", param="parameters")
-    size = parameters.get(SIZE)
-    if size is None:
-        return tensor
-    if "data" in tensor:
-        raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
-    return {**tensor, "data": decode_strings(name, data.take(name, size))}
-
-
-async def infer_with(translator: TranslatorPort, inference: Inference, deadline: float) -> list[Tensor]:
-    """Return the requested output tensors, in that order; raise ApiError if the model gives no quality."""
-    if "quality" in inference.outputs and translator.info.confidence is None:
+async def infer_with(
+    translator: Translates, wanted: InferenceRequest, options: TranslationOptions, deadline: float
+) -> dict[str, Tensor]:
+    """Return the requested outputs, in that order; raise ApiError if the model gives no quality."""
+    names, texts, targets = wanted.wanted, wanted.texts, wanted.target_texts
+    if "quality" in names and translator.info.confidence is None:
         raise invalid(f"{translator.info.name} gives no quality; leave the output out", "unsupported_output", "outputs")
-    if inference.target_texts is None and "attention" not in inference.outputs:
-        options = replace(inference.options, details="score" in inference.outputs)
-        found = await translator.translate(inference.texts, options, deadline=deadline)
-        tensors = [Tensor("translation", "BYTES", [translation.text for translation in found])]
-        if options.details:
-            tensors.append(numbers("score", [_score(translation) for translation in found]))
-        if "quality" in inference.outputs:
-            tensors.append(numbers("quality", [_quality(translation) for translation in found]))
-    elif inference.target_texts is not None and "attention" not in inference.outputs:
-        pairs = list(zip(inference.texts, inference.target_texts, strict=True))
-        scored = await translator.score_batch(pairs, inference.options.length_penalty, deadline=deadline)
-        tensors = [
-            Tensor("translation", "BYTES", inference.target_texts),
-            numbers("score", [one.score for one in scored]),
-        ]
+    tensors: dict[str, Tensor]
+    if "attention" in names:
+        view = AttentionOptions(translation=options)
+        one = await translator.attention(texts[0], targets[0] if targets else None, view, deadline=deadline)
+        tensors = {"translation": [one.target_text], "score": numbers([one.score]), "attention": one.weights}
+    elif targets is not None:
+        pairs = list(zip(texts, targets, strict=True))
+        scored = await translator.score_batch(pairs, options.length_penalty, deadline=deadline)
+        tensors = {"translation": targets, "score": numbers([one.score for one in scored])}
     else:
-        target = None if inference.target_texts is None else inference.target_texts[0]
-        view = AttentionOptions(translation=inference.options)
-        one = await translator.attention(inference.texts[0], target, view, deadline=deadline)
-        tensors = [
-            Tensor("translation", "BYTES", [one.target_text]),
-            numbers("score", [one.score]),
-            Tensor("attention", "FP32", one.weights),
-        ]
-    by_name = {tensor.name: tensor for tensor in tensors}
-    return [by_name[name] for name in inference.outputs]
+        options = replace(options, details="score" in names)
+        found = await translator.translate(texts, options, deadline=deadline)
+        tensors = {
+            "translation": [translation.text for translation in found],
+            "score": numbers([_score(translation) for translation in found]),
+            "quality": numbers([_quality(translation) for translation in found]),
+        }
+    return {name: tensors[name] for name in names}
 
 
-def numbers(name: str, values: Sequence[float]) -> Tensor:
+def numbers(values: Sequence[float]) -> FloatArray:
     """Return a tensor of numbers."""
-    return Tensor(name, "FP32", np.array([finite(value) for value in values], dtype=np.float32))
+    return np.array([finite(value) for value in values], dtype=np.float32)
 
 
-def render(head: Mapping[str, Any], tensors: Sequence[Tensor], binary: frozenset[str]) -> tuple[bytes, int | None]:
+def render(head: Mapping[str, Any], tensors: Mapping[str, Tensor], binary: Collection[str]) -> tuple[bytes, int | None]:
     """Return the body of an answer and, if it has tensors as bytes, the length of the JSON before them."""
     described, behind = [], []
-    for tensor in tensors:
-        entry: dict[str, Any] = {"name": tensor.name, "shape": tensor.shape, "datatype": tensor.datatype}
-        if tensor.name in binary:
-            behind.append(tensor.as_bytes())
+    for name, values in tensors.items():
+        entry: dict[str, Any] = {"name": name, "shape": [len(values)], "datatype": "BYTES"}
+        if isinstance(values, np.ndarray):
+            entry |= {"shape": [*values.shape], "datatype": "FP32"}
+        if name in binary:
+            behind.append(as_bytes(values))
             entry["parameters"] = {SIZE: len(behind[-1])}
+        elif isinstance(values, np.ndarray):
+            entry["data"] = [finite(float(value)) for value in values.ravel()]
         else:
-            entry["data"] = tensor.as_json()
+            entry["data"] = values
         described.append(entry)
     text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
     return b"".join([text, *behind]), len(text) if behind else None

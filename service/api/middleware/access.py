@@ -15,12 +15,11 @@ from starlette.types import Scope
 from service.access.keys import KeyRing, digest
 from service.access.limits import Exceeded, RateLimits, parse_limits
 from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
-from service.api.context import context_of
+from service.api.context import context_of, header
 from service.api.errors import ApiError
-from service.api.headers import header
 from service.api.paths import ADMIN, DIALECT, METRICS, is_public
 from service.api.request_body import FIELDS, decode_json, read_body, read_fields
-from service.api.schemas.inference_request import sizes
+from service.api.schemas.inference import sizes
 from service.settings import Settings
 
 NO_KEY = "Please contact the server operator to get an API key"

@@ -16,10 +16,9 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.context import CONNECTION, ClientConnection, ClientDisconnected, context_of
+from service.api.context import CONNECTION, ClientConnection, ClientDisconnected, context_of, header
 from service.api.error_handlers import handle_api_error
 from service.api.errors import ApiError
-from service.api.headers import header
 from service.api.middleware.access import AccessRules
 from service.api.paths import UPLOADS
 from service.api.request_body import BODY

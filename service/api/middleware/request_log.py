@@ -16,10 +16,8 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.addresses import Network, client_address, is_trusted, parse_networks
-from service.api.context import KEY, ClientDisconnected, RequestContext, new_request_id, trace_id_of
-from service.api.deadline import Deadline
+from service.api.context import KEY, ClientDisconnected, Deadline, RequestContext, header, new_request_id, trace_id_of
 from service.api.errors import INTERNAL, body_of
-from service.api.headers import header
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
@@ -13,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.attention_formats import (
-    STABLE,
     Drawing,
     check_digests,
     drawing_of,
@@ -22,13 +20,13 @@ from service.api.attention_formats import (
     other_contents,
     represent,
 )
-from service.api.checks import check_characters, named_pair
+from service.api.checks import check_characters, named_pair, search_options
 from service.api.context import RequestContext
 from service.api.dependencies import ContextDep, RendererDep, ServiceDep
 from service.api.errors import ApiError, invalid
-from service.api.etag import entity_tag, matches
-from service.api.interface import TranslatorPort
+from service.api.etag import tagged
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
+from service.api.request_body import read_fields
 from service.api.schemas.attention import (
     AttentionOfModels,
     AttentionPair,
@@ -37,27 +35,23 @@ from service.api.schemas.attention import (
     BertvizAttention,
 )
 from service.api.schemas.embed import SentenceAttentionRequest
-from service.api.sentence_attention import attention_map, embedder_of, read_attention_fields
+from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
-from service.api.thread_pools import EMBEDDINGS
+from service.api.validation import parse
 from service.engine import (
     AttentionMap,
     AttentionOptions,
     Languages,
     Pair,
     Selector,
-    TranslationOptions,
-    ValueHandling,
+    Translates,
     check_room,
 )
 from service.figures.figure import comparable
 from service.figures.renderer import FigureRenderer
+from service.settings import Settings
 
 router = APIRouter(tags=["Attention"])
-
-# A figure's address stays the same when its model changes, so a stored copy must be validated before use, which costs
-# next to nothing. It holds the text of a user: only that user's own cache may keep it.
-CACHE_CONTROL = "private, max-age=0, must-revalidate"
 
 MOST_WEIGHTS = 250_000  # attention weights in one answer, as data or as a picture; a thousand are 50 kB of CSV
 
@@ -107,7 +101,7 @@ DOCUMENTED: dict[str, Any] = {
             "content": {"application/json": {"example": ANSWER}, **other_contents()},
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
-        **errors_of(400, 404, 406, 408, 409, 413, 414, 500, 503, 504),
+        **errors_of(404, 406, 409, 414, 503, 504),
     },
 }
 
@@ -125,48 +119,42 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown: source and target are then those of its own
 
 
+async def read_attention_fields(request: Request) -> AttentionRequest | SentenceAttentionRequest:
+    """Return the checked fields of /attention, which are others with kind=sentence; raise ApiError."""
+    fields = await read_fields(request)
+    kind = fields.get("kind")
+    if isinstance(kind, str) and kind.lower() == "sentence":
+        return parse(SentenceAttentionRequest, fields)
+    return parse(AttentionRequest, fields)
+
+
 FieldsDep = Annotated[AttentionRequest | SentenceAttentionRequest, Depends(read_attention_fields)]
-
-
-@router.get(
-    "/attention",
-    operation_id="get_attention",
-    summary="Attention weights of a sentence and its translation",
-    openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
-    **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not modified: use your copy"}}},
-)
-async def get_attention(
-    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
-) -> Response:
-    """Take the fields from the query string, so that the address can be linked to; ETag makes repeats cheap."""
-    return await _answer(request, fields, service, context, renderer)
 
 
 @router.post(
     "/attention",
-    operation_id="post_attention",
-    summary="The same for longer texts",
+    name="post_attention",
     openapi_extra={"requestBody": body_in_any_form(AttentionRequest, EXAMPLES, required=True)},
     **DOCUMENTED,
 )
-async def post_attention(
+@router.get(
+    "/attention",
+    name="get_attention",
+    openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
+    **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not modified: use your copy"}}},
+)
+async def attention(
     request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
 ) -> Response:
-    """Take the fields from the body."""
-    return await _answer(request, fields, service, context, renderer)
+    """Return the attention weights of a sentence and its translation, as data or as a picture.
 
-
-async def _answer(
-    request: Request,
-    fields: AttentionRequest | SentenceAttentionRequest,
-    service: Service,
-    context: RequestContext,
-    renderer: FigureRenderer,
-) -> Response:
+    With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
+    the body texts may be longer.
+    """
     if isinstance(fields, SentenceAttentionRequest):
         return await _sentence(request, fields, service, context, renderer)
     drawing = drawing_of(fields, request.headers.get("accept", ""))
-    job = job_of(fields, service.languages, service.settings.values, all_heads=drawing.form == "bertviz")
+    job = job_of(fields, service.languages, service.settings, all_heads=drawing.form == "bertviz")
     check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job, drawing)
@@ -175,22 +163,17 @@ async def _answer(
     context.record_legs([before.info, shown[0]] if before else shown[:1])
     digests = [info.digest for info in (*shown, *([before.info] if before else []))]
     check_digests(drawing, digests)
-    stable = len(drawing.digests) == len(digests)
-    headers = {
-        "ETag": tag_of(digests, job, drawing),
-        "Cache-Control": STABLE if stable else CACHE_CONTROL,
-        "Vary": "Accept",
-    }
-    if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
-        return Response(status_code=304, headers=headers)
     deadline = context.deadline
-    if before is not None:
-        job = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
-    maps = await deadline.wait_for(_maps(translators, job, drawing, deadline.at, MOST_WEIGHTS))
-    naming = naming_of(shown, drawing)
-    response = await deadline.wait_for(represent(maps, drawing, naming, renderer))
-    response.headers.update(headers)
-    return response
+
+    async def make() -> Response:
+        own = job
+        if before is not None:
+            own = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
+        maps = await deadline.wait_for(_maps(translators, own, drawing, deadline.at, MOST_WEIGHTS))
+        return await deadline.wait_for(represent(maps, drawing, naming_of(shown, drawing), renderer))
+
+    key = [digests, asdict(replace(job, model=None)), drawing.cache_key]
+    return await tagged(request, key, make, stable=len(drawing.digests) == len(digests))
 
 
 async def _sentence(
@@ -204,46 +187,35 @@ async def _sentence(
     embedder = embedder_of(service)
     check_characters([fields.text], service.settings)
     context.count([fields.text], embedder.manifest.name)
-    drawing = _sentence_drawing(fields, request.headers)
-    check_digests(drawing, [embedder.digest])
-    tag = [embedder.digest, fields.text, fields.specials, *map(str, drawing.cache_key)]
-    headers = {
-        "ETag": entity_tag("\n".join(tag).encode("utf-8", "surrogatepass")),
-        "Cache-Control": STABLE if drawing.digests else CACHE_CONTROL,
-        "Vary": "Accept",
-    }
-    if request.method == "GET" and matches(request.headers.get("if-none-match"), headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    found = await context.deadline.wait_for(
-        EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
-    )
-    if found.weights.size > MOST_WEIGHTS:
-        raise invalid(
-            f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
-            "too_many_weights",
-        )
-    response = await context.deadline.wait_for(represent([found], drawing, naming_of([], drawing), renderer))
-    response.headers.update(headers)
-    return response
-
-
-def _sentence_drawing(fields: SentenceAttentionRequest, headers: Mapping[str, str]) -> Drawing:
-    """Return the representation that the fields, or else the Accept header, request; raise ApiError."""
-    form = fields.format if "format" in fields.model_fields_set else negotiated(headers.get("accept", ""))
+    form = fields.format if "format" in fields.model_fields_set else negotiated(request.headers.get("accept", ""))
     if form == "pharaoh":  # Accept: text/plain
         raise invalid("the attention of one sentence has no alignment; choose another format", param="format")
     digests = (fields.digest,) if fields.digest else ()
-    return Drawing(form, fields.view, fields.theme, fields.scale, digests=digests)
+    drawing = Drawing(form, fields.view, fields.theme, fields.scale, digests=digests)
+    check_digests(drawing, [embedder.digest])
+
+    async def make() -> Response:
+        work = EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
+        found = await context.deadline.wait_for(work)
+        if found.weights.size > MOST_WEIGHTS:
+            raise invalid(
+                f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
+                "too_many_weights",
+            )
+        return await context.deadline.wait_for(represent([found], drawing, naming_of([], drawing), renderer))
+
+    key = [embedder.digest, fields.text, fields.specials, drawing.cache_key]
+    return await tagged(request, key, make, stable=bool(digests))
 
 
-async def _pivot_text(before: TranslatorPort, after: TranslatorPort, job: Job, deadline: float) -> str:
+async def _pivot_text(before: Translates, after: Translates, job: Job, deadline: float) -> str:
     """Return the source of the second leg: the text in the pivot language."""
     check_room([before, after], deadline)
     [found] = await before.translate([job.text], job.options.translation, deadline=deadline)
     return found.text
 
 
-def _translators(service: Service, job: Job, drawing: Drawing) -> list[TranslatorPort]:
+def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translates]:
     """Return the requested model or models; for a comparison another one, preferably of another architecture."""
     if drawing.view == "models":
         if not drawing.models:
@@ -267,7 +239,7 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translato
 
 
 async def _maps(
-    translators: Sequence[TranslatorPort], job: Job, drawing: Drawing, deadline: float, most_weights: int
+    translators: Sequence[Translates], job: Job, drawing: Drawing, deadline: float, most_weights: int
 ) -> list[AttentionMap]:
     """Return the maps of the view: one, or others that belong to other models or to another translation."""
     if drawing.view == "models":
@@ -304,11 +276,8 @@ def _refuse_all(job: Job) -> None:
         raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
 
 
-def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *, all_heads: bool) -> Job:
-    """Return the checked request, with every layer and head if all are requested; raise ApiError.
-
-    `values` is the server's setting.
-    """
+def job_of(fields: AttentionRequest, known: Languages, settings: Settings, *, all_heads: bool) -> Job:
+    """Return the checked request, with every layer and head if all are requested; raise ApiError."""
     source, target = named_pair(fields.source, fields.target, known, fields.model)
     if source == target:
         raise ApiError(
@@ -329,13 +298,7 @@ def job_of(fields: AttentionRequest, known: Languages, values: ValueHandling, *,
         trace=fields.view == "steps",
         target_ids=_ids(fields.target_ids),
         source_ids=_ids(fields.source_ids),
-        translation=TranslationOptions(
-            beam_size=fields.beam_size,
-            length_penalty=fields.length_penalty,
-            max_length=fields.max_length,
-            repetition_guard=fields.repetition_guard,
-            values=fields.values or values,
-        ),
+        translation=search_options(fields, settings),
     )
     return Job(fields.text, fields.target_text, source, target, fields.model, options, before)
 
@@ -358,10 +321,3 @@ def chosen_leg(legs: Sequence[Pair], leg: int | None) -> tuple[Pair | None, Pair
             "leg",
         )
     return (None, legs[0]) if leg == 1 else (legs[0], legs[1])
-
-
-def tag_of(digests: Sequence[str], job: Job, drawing: Drawing) -> str:
-    """Return a strong tag of the answer, which depends on the models' content and on every parameter."""
-    without_model = asdict(replace(job, model=None))
-    serialised = json.dumps([digests, without_model, drawing.cache_key], sort_keys=True, ensure_ascii=True)
-    return entity_tag(serialised.encode("ascii"))

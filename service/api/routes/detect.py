@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 
 from service.api.checks import check_batch, check_characters
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
-from service.api.openapi import errors_of, example, fields_anywhere
+from service.api.openapi import example, fields_anywhere
 from service.api.schemas.detect import DetectForm, DetectionList, DetectRequest
 from service.detection import average
 
@@ -20,13 +20,8 @@ EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."
 
 @router.post(
     "/detect",
-    operation_id="detect",
-    summary="Detect the language of a text, or of several texts together",
     response_model=DetectionList,
-    responses={
-        200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}]),
-        **errors_of(400, 408, 413, 415, 500, 503, 504),
-    },
+    responses={200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}])},
     openapi_extra=fields_anywhere(DetectRequest, DetectForm, EXAMPLES),
 )
 async def detect(

@@ -72,18 +72,16 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
 
 @router.post(
     "/jobs",
-    operation_id="create_job",
-    summary="Translate a document in the background",
     status_code=202,
     response_model=JobSchema,
     responses={
         202: {**example({**EXAMPLE, "state": "queued"}), "description": "The job is accepted"},
-        **errors_of(400, 403, 404, 408, 413, 415, 500, 503, 504),
+        **errors_of(404),
     },
     openapi_extra=document_form(),
 )
-async def create(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
-    """Accept a document; its format is that of its name. Ask `GET /jobs/{id}` how far it is."""
+async def create_job(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+    """Translate a document in the background; its format is that of its name. `GET /jobs/{id}` says how far it is."""
     check_enabled(service)
     job, content = await read_job(request, service, context)
     job = await submit(jobs, job, content)
@@ -94,31 +92,27 @@ async def create(request: Request, service: ServiceDep, context: ContextDep, job
 
 @router.get(
     "/jobs/{job_id}",
-    operation_id="get_job",
-    summary="The state of a job",
     response_model=JobSchema,
-    responses={200: example(EXAMPLE), **errors_of(404, 500, 503)},
+    responses={200: example(EXAMPLE), **errors_of(503)},
 )
-async def get(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+async def get_job(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Return the state of a job; with API keys, only to the key that sent it."""
     return answer(await find_own(jobs, job_id, context), jobs)
 
 
 @router.get(
     "/jobs/{job_id}/file",
-    operation_id="get_job_file",
-    summary="The translated document of a job that is done",
     response_class=Response,
     responses={
         200: {
             "description": "The translated document",
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         },
-        **errors_of(400, 404, 409, 413, 500, 501, 503, 504),
+        **errors_of(409, 413, 501, 503, 504),
     },
 )
-async def get_file(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
-    """Return the translated document; 409 while it is not done, and the error of a job that failed."""
+async def get_job_file(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
+    """Return the translated document of a job; 409 while it is not done, and the error of a job that failed."""
     job = await find_own(jobs, job_id, context)
     if job.state == "failed":
         raise failure(job)
@@ -131,14 +125,12 @@ async def get_file(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
 
 @router.delete(
     "/jobs/{job_id}",
-    operation_id="delete_job",
-    summary="Cancel a job, or delete a finished one",
     status_code=204,
     response_class=Response,
-    responses={204: {"description": "The job and its files are deleted"}, **errors_of(404, 500, 503)},
+    responses={204: {"description": "The job and its files are deleted"}, **errors_of(503)},
 )
-async def delete(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
-    """Free what the job uses in the engine, and delete its files."""
+async def delete_job(job_id: str, context: ContextDep, jobs: JobsDep) -> Response:
+    """Cancel a job and free what it uses in the engine, or delete a finished one, with its files."""
     job = await find_own(jobs, job_id, context)
     await jobs.cancel(job.id)
     return Response(status_code=204)

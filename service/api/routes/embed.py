@@ -14,8 +14,7 @@ from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.errors import invalid
 from service.api.openapi import errors_of, example, fields_anywhere
 from service.api.schemas.embed import EmbedDetails, EmbedForm, EmbedRequest, Vector
-from service.api.sentence_attention import embedder_of
-from service.api.thread_pools import EMBEDDINGS
+from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
 router = APIRouter(tags=["Embeddings"])
@@ -30,16 +29,17 @@ DIGITS = 7  # of a float32
 
 @router.post(
     "/embed",
-    operation_id="embed",
-    summary="Embed sentences: translations of each other get similar vectors",
     response_model=list[Vector] | EmbedDetails,
-    responses={200: example([[0.0125, -0.0831]]), **errors_of(400, 404, 408, 413, 415, 500, 503, 504)},
+    responses={200: example([[0.0125, -0.0831]]), **errors_of(404)},
     openapi_extra=fields_anywhere(EmbedRequest, EmbedForm, EXAMPLES),
 )
 async def embed(
     fields: Annotated[EmbedRequest, Depends(fields_of(EmbedRequest))], service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
-    """Return one vector of length 1 for each text; the product of two vectors is their cosine similarity."""
+    """Embed sentences: translations of each other get similar vectors.
+
+    The answer has one vector of length 1 for each text; the product of two vectors is their cosine similarity.
+    """
     embedder = embedder_of(service)
     if not fields.normalize:
         raise invalid("normalize=false is not available: the vectors of this model have length 1", param="normalize")

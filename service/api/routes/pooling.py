@@ -15,11 +15,10 @@ from starlette.responses import Response
 from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, negotiated, other_contents
 from service.api.dependencies import ContextDep, RendererDep, fields_of
 from service.api.errors import ApiError
-from service.api.etag import entity_tag, matches
+from service.api.etag import tagged
 from service.api.openapi import errors_of, query_parameters
 from service.api.schemas.pooling import PoolingRequest, PoolingResponse
 from service.figures import pooling_figures
-from service.figures.figure import Figure
 from service.figures.pooling_figures import fit_curve, heatmap
 from service.figures.vega_lite import specification
 from service.pooling.model import QUERIES, Pooling, pool
@@ -48,45 +47,38 @@ FieldsDep = Annotated[PoolingRequest, Depends(fields_of(PoolingRequest))]
 
 @router.get(
     "/pooling",
-    operation_id="get_pooling",
-    summary="Attention pooling: kernel regression with its weights",
     response_model=PoolingResponse,
     responses={
         200: {"content": {"application/json": {"example": ANSWER}, **other_contents(TEXTS)}},
         304: {"description": "Not modified: use your copy"},
-        **errors_of(400, 406, 414, 500, 503, 504),
+        **errors_of(406, 414, 503, 504),
     },
     openapi_extra={"parameters": query_parameters(PoolingRequest, {"kernel": "gaussian", "width": 0.5}, required=True)},
 )
 async def get_pooling(request: Request, fields: FieldsDep, context: ContextDep, renderer: RendererDep) -> Response:
-    """Return the weighted means of the built-in examples, y = 2 sin x + x^0.8 + noise, and their weights."""
+    """Return attention pooling: kernel regression with its weights.
+
+    The examples are built in: y = 2 sin x + x^0.8 + noise.
+    """
     form = _form(fields, request.headers.get("accept", ""))
     queries = QUERIES if fields.x is None else np.array([float(part) for part in fields.x.split(",")])
     width = None if fields.width == "learned" else float(fields.width)
     found = await asyncio.to_thread(pool, fields.kernel, width, queries)  # the first call loads ONNX Runtime
+
+    async def make() -> Response:
+        if form == "json":
+            content = _json(found)
+        elif form in ("csv", "npz"):
+            content = {"csv": pooling_figures.as_csv, "npz": pooling_figures.as_npz}[form](found)
+        else:
+            figure = heatmap(found)
+            spec = fit_curve(found, fields.theme) if fields.view == "fit" else specification(figure, fields.theme)
+            look = (fields.theme, fields.scale)
+            content = await context.deadline.wait_for(drawn(figure, spec, form, look, renderer))
+        return answer(content, form, f"pooling-{found.kernel}-{fields.view}")
+
     key = [found.digest, REVISION, form, *fields.model_dump(exclude={"format"}).values()]
-    headers = {
-        "ETag": entity_tag(json.dumps(key).encode("ascii")),
-        "Cache-Control": "private, max-age=0, must-revalidate",
-        "Vary": "Accept",
-    }
-    if matches(request.headers.get("if-none-match"), headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    if form == "json":
-        content = _json(found)
-    elif form in ("csv", "npz"):
-        content = {"csv": pooling_figures.as_csv, "npz": pooling_figures.as_npz}[form](found)
-    else:
-        figure = heatmap(found)
-        spec = fit_curve(found, fields.theme) if fields.view == "fit" else specification(figure, fields.theme)
-        content = await context.deadline.wait_for(_picture(figure, spec, fields, form, renderer))
-    response = answer(content, form, f"pooling-{found.kernel}-{fields.view}")
-    response.headers.update(headers)
-    return response
-
-
-async def _picture(figure: Figure, spec: dict[str, Any], fields: PoolingRequest, form: str, renderer: Any) -> bytes:
-    return await drawn(figure, spec, form, (fields.theme, fields.scale), renderer)
+    return await tagged(request, key, make, stable=False)
 
 
 def _form(fields: PoolingRequest, accept: str) -> str:

@@ -60,8 +60,6 @@ class _Ending(NamedTuple):
 
 @router.post(
     "/translate/stream",
-    operation_id="translate_stream",
-    summary="Translate one text greedily, token by token",
     response_class=StreamingResponse,
     openapi_extra={"requestBody": body_in_any_form(StreamRequest, EXAMPLES, required=True)},
     responses={
@@ -71,15 +69,15 @@ class _Ending(NamedTuple):
             "end exactly one `done` or `error`",
             "content": {"text/event-stream": {"itemSchema": event_schema(REFERENCE), "example": EXAMPLE}},
         },
-        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
+        **errors_of(404),
     },
 )
-async def stream(
+async def translate_stream(
     fields: Annotated[StreamRequest, Depends(fields_of(StreamRequest))], service: ServiceDep, context: ContextDep
 ) -> Response:
-    """Answer a failure before the first event with an ordinary error, and later ones with an event `error`.
+    """Translate one text greedily, token by token.
 
-    Both have the same body.
+    A failure before the first event is an ordinary error, a later one an event `error`; both have the same body.
     """
     if fields.beam_size != 1:
         raise invalid("a stream is greedy; leave out beam_size, or use /translate", param="beam_size")

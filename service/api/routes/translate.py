@@ -7,14 +7,22 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import JSONResponse
 
-from service.api.checks import AUTO, check_batch, check_characters, check_format, check_languages, served_pair
+from service.api.checks import (
+    AUTO,
+    check_batch,
+    check_characters,
+    check_format,
+    check_languages,
+    search_options,
+    served_pair,
+)
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
 from service.api.openapi import errors_of, fields_anywhere
 from service.api.schemas.translate import FORMATS, TranslateForm, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
-from service.engine import MAX_BEAM_SIZE, Languages, TranslationOptions
+from service.engine import MAX_BEAM_SIZE, Languages
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
@@ -44,12 +52,10 @@ ANSWERS = {
 
 @router.post(
     "/translate",
-    operation_id="translate",
-    summary="Translate a text or a list of texts",
     response_model=TranslateResponse,
     responses={
         200: {"content": {"application/json": {"examples": ANSWERS}}},
-        **errors_of(400, 404, 408, 413, 415, 500, 503, 504),
+        **errors_of(404),
     },
     openapi_extra=fields_anywhere(TranslateRequest, TranslateForm, EXAMPLES),
 )
@@ -58,7 +64,7 @@ async def translate(
     service: ServiceDep,
     context: ContextDep,
 ) -> JSONResponse:
-    """Translate texts; fields come from JSON, or from the query string and a form together."""
+    """Translate a text or a list of texts; fields come from JSON, or from the query string and a form together."""
     job = job_of(fields, service.settings, service.languages)
     context.count(job.texts)
     return await respond(job, await run_job(job, service, context))
@@ -82,12 +88,9 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     if html and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
-    options = TranslationOptions(
-        beam_size=fields.beam_size,
-        length_penalty=fields.length_penalty,
-        max_length=fields.max_length,
-        repetition_guard=fields.repetition_guard,
-        values=fields.values or settings.values,
+    options = search_options(
+        fields,
+        settings,
         alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
         details=fields.details,
         min_quality=fields.min_quality,

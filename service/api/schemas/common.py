@@ -225,13 +225,9 @@ Glossary = Annotated[
 ]
 
 
-class Decoding(Fields):
+class Search(Fields):
     """How to search for a translation."""
 
-    model: str | None = Field(
-        None,
-        description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
-    )
     beam_size: OptionalWholeNumber = Field(
         None,
         ge=1,
@@ -250,6 +246,14 @@ class Decoding(Fields):
     )
     repetition_guard: OptionalFlag = Field(None, description=REPETITION_GUARD)
     values: Values = Field(None, description=VALUES)
+
+
+class Decoding(Search):
+    """Which model to use, and how to search for a translation."""
+
+    model: str | None = Field(
+        None, description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best"
+    )
 
 
 class TokenSchema(Schema):

@@ -17,8 +17,11 @@ from service.engine.languages.tags import canonical
 from service.engine.scheduling.admission import QueueStatus, admission_error
 from service.engine.search.options import check_quality
 from service.engine.types import (
+    AttentionMap,
+    AttentionOptions,
     ModelInfo,
     PivotText,
+    SentenceDetail,
     SentenceQuality,
     StreamedEnd,
     StreamedPivot,
@@ -28,45 +31,52 @@ from service.engine.types import (
 )
 
 
-class Leg(Protocol):
-    """The part of a translator that a leg needs."""
+class Translates(Protocol):
+    """One loaded model for one pair: a Translator, as narrow as possible, so that tests can use a fake one."""
 
     @property
     def info(self) -> ModelInfo:
-        """Return the description of the model, with the pair of this leg."""
-        ...
+        """Return the description of the model, with its pair."""
 
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of the model's queue."""
-        ...
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
-        ...
-
-
-class StreamingLeg(Leg, Protocol):
-    """A translator that can also stream."""
 
     def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
     ) -> Awaitable[list[Translation]]:
-        """Translate texts."""
-        ...
+        """Translate texts; cancellation of the awaiting task frees their rows. `deadline` is on time.monotonic."""
+
+    def attention(
+        self,
+        text: str,
+        target_text: str | None,
+        options: AttentionOptions,
+        *,
+        deadline: float | None = None,
+        most_weights: int | None = None,
+    ) -> Awaitable[AttentionMap]:
+        """Return the attention of one sentence and its own, or the given, translation; raise TooManyWeights."""
+
+    def score_batch(
+        self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
+    ) -> Awaitable[list[SentenceDetail]]:
+        """Score given translations (source, target), many at once."""
 
     def stream(
         self, text: str, options: TranslationOptions, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily, token by token."""
-        ...
+        """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 
 
-AnyLeg = TypeVar("AnyLeg", bound=Leg)
+AnyLeg = TypeVar("AnyLeg", bound=Translates)
 RunLeg = Callable[[AnyLeg, Sequence[str], TranslationOptions], Awaitable[list[Translation]]]
 
 
-def check_room(legs: Sequence[Leg], deadline: float | None = None) -> None:
+def check_room(legs: Sequence[Translates], deadline: float | None = None) -> None:
     """Raise Overloaded or NotReady if the smallest request through all legs would not be accepted now.
 
     The request waits in the queue of each leg in turn, so their waiting times add up against its one deadline.
@@ -108,7 +118,7 @@ async def translate_in_legs(
     ]
 
 
-def _check_quality(legs: Sequence[Leg], options: TranslationOptions) -> None:
+def _check_quality(legs: Sequence[Translates], options: TranslationOptions) -> None:
     if options.keep_source:
         raise InvalidOption("below_min_quality=keep_source is not possible through a pivot language; use mark.")
     for leg in legs:
@@ -131,7 +141,7 @@ def _through(before: Translation, translation: Translation, min_quality: float |
 
 
 async def stream_in_legs(
-    legs: Sequence[StreamingLeg],
+    legs: Sequence[Translates],
     text: str,
     options: TranslationOptions,
     *,

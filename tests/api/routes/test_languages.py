@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from service.api.app import create_app
-from service.api.language_names import language_name
+from service.api.languages import language_name
 from service.api.state import Service
 from service.engine.registry import Registry
 from service.metrics import Metrics

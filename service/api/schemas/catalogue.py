@@ -1,4 +1,4 @@
-"""The shapes of languages, models and health."""
+"""The shapes of languages, glossaries, models and health."""
 
 from __future__ import annotations
 
@@ -78,3 +78,16 @@ class Health(Schema):
     """The state of the service."""
 
     status: str
+
+
+class GlossarySchema(Schema):
+    """One glossary for one language pair."""
+
+    name: str = Field(description="What the field `glossary` of a request names")
+    source: str
+    target: str
+    terms: int = Field(description="Number of terms")
+
+
+class GlossaryList(RootModel[list[GlossarySchema]]):
+    """All glossaries."""

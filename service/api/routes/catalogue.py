@@ -1,4 +1,4 @@
-"""GET /models: the loaded models, their devices and their origin."""
+"""GET /languages, /glossaries and /models: what the service has."""
 
 from __future__ import annotations
 
@@ -9,23 +9,54 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
 from service.api.dependencies import ServiceDep
-from service.api.interface import RegistryPort
-from service.api.openapi import errors_of
-from service.api.schemas.models import ModelList
-from service.engine import ModelInfo, ModelState, pairs_of
+from service.api.languages import language_name
+from service.api.openapi import example
+from service.api.schemas.catalogue import GlossaryList, LanguageList, ModelList
+from service.api.state import RegistryPort
+from service.engine import Languages, ModelInfo, ModelState, pairs_of
 
 router = APIRouter(tags=["Models"])
 
 
 @router.get(
-    "/models",
-    operation_id="list_models",
-    summary="Loaded models, with their digests, devices, limits and model cards",
-    response_model=ModelList,
-    responses=errors_of(500),
+    "/languages",
+    response_model=LanguageList,
+    responses={200: example([{"code": "en", "name": "English", "targets": ["de", "en", "fr"]}])},
 )
-async def models(service: ServiceDep) -> JSONResponse:
-    """List every loaded model."""
+async def list_languages(service: ServiceDep) -> JSONResponse:
+    """List the languages and the targets of each, which include itself."""
+    return JSONResponse(
+        [
+            {
+                "code": code,
+                "name": language_name(code),
+                "targets": list(targets),
+                **({"pivots": pivots} if (pivots := pivots_of(code, service.languages)) else {}),
+            }
+            for code, targets in service.languages.targets.items()
+        ]
+    )
+
+
+def pivots_of(code: str, known: Languages) -> dict[str, str]:
+    """Return the targets of a language that are translated in two legs, with the language between them."""
+    pivoted = (target for target in known.targets[code] if (code, target) in known.pivoted)
+    return dict.fromkeys(pivoted, known.pivot or "")
+
+
+@router.get(
+    "/glossaries",
+    response_model=GlossaryList,
+    responses={200: example([{"name": "legal", "source": "en", "target": "fr", "terms": 120}])},
+)
+async def list_glossaries(service: ServiceDep) -> JSONResponse:
+    """List the glossaries that requests may name: name, language pair and number of terms, without the terms."""
+    return JSONResponse([glossary._asdict() for glossary in service.glossaries.served()])
+
+
+@router.get("/models", response_model=ModelList)
+async def list_models(service: ServiceDep) -> JSONResponse:
+    """List the loaded models, with their digests, devices, limits and model cards."""
     registry = service.registry
     states = {state.name: state for state in registry.states()}
     found = [describe(info, registry, states[info.name]) for info in registry.models()]

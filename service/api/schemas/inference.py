@@ -1,0 +1,208 @@
+"""The request and the answer of the Open Inference Protocol: named tensors of texts and of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, PlainValidator, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from service.api.schemas.common import (
+    GLOSSARY,
+    Accepts,
+    Fields,
+    Flag,
+    Glossary,
+    OptionalFlag,
+    OptionalNumber,
+    Schema,
+    Search,
+    as_whole,
+    refused,
+)
+
+Item = TypeVar("Item")
+NotEmpty = Annotated[list[Item], Field(min_length=1)]
+LARGEST_SIZE = 2**31
+OutputName = Literal["translation", "score", "quality", "attention"]
+# What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
+# text at a time, and that text is then taken for one sentence.
+DEFAULT_OUTPUTS: tuple[OutputName, ...] = ("translation", "score")
+
+
+def sizes(shape: object) -> list[int]:
+    """Return the sizes of a tensor's axes; raise ValueError for anything else."""
+    if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
+        raise ValueError("no shape")
+    found = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
+    if len(found) != len(shape):
+        raise ValueError("no shape")
+    return found
+
+
+def strings(data: object) -> list[str]:
+    """Return the strings of a tensor, in one list; raise ValueError for anything else."""
+    if isinstance(data, str):
+        return [data]
+    if not isinstance(data, list):
+        raise ValueError("no strings")
+    items = [item for part in data for item in part] if data and all(isinstance(part, list) for part in data) else data
+    if not all(isinstance(item, str) for item in items):
+        raise ValueError("no strings")
+    return items
+
+
+Shape = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_SIZE)]], Field(max_length=2)]
+Strings = NotEmpty[str] | NotEmpty[NotEmpty[str]]
+
+
+class InputTensor(Schema):
+    """`text`, or `target_text` for forced decoding."""
+
+    name: Literal["text", "target_text"]
+    shape: Annotated[
+        list[int], PlainValidator(sizes, json_schema_input_type=Shape), Accepts("a list of whole numbers")
+    ] = Field(examples=[[1]])
+    datatype: Literal["BYTES"]
+    data: Annotated[
+        list[str],
+        PlainValidator(strings, json_schema_input_type=Strings),
+        Accepts("strings, in one list or nested as the shape says"),
+    ] = Field(description="As many strings as in the shape, flat or nested")
+    parameters: SkipJsonSchema[dict[str, Any] | None] = None
+
+    @model_validator(mode="after")
+    def check_size(self) -> Self:
+        """Return the tensor; raise pydantic's error if its shape does not fit its data."""
+        if len(self.shape) > 2 or math.prod(self.shape) != len(self.data):
+            raise refused(f"the shape of {self.name} does not fit its {len(self.data)} elements", self.name)
+        if not self.data:
+            raise refused(f"{self.name} has no elements", self.name)
+        return self
+
+
+class OutputParameters(Fields):
+    """The options of an output."""
+
+    binary_data: OptionalFlag = Field(None, description="As bytes after the JSON of the answer")
+
+
+class RequestedOutput(Fields):
+    """An output by its name."""
+
+    name: OutputName
+    parameters: OutputParameters = Field(default_factory=OutputParameters)
+
+
+class InferenceParameters(Search):
+    """Which pair of the model to use, and how to search for a translation."""
+
+    min_quality: OptionalNumber = Field(None, ge=0, le=1, description="Of the sentences; see `below_min_quality`")
+    below_min_quality: Literal["mark", "keep_source"] = Field(
+        "mark", description="`keep_source` leaves the sentences below `min_quality` in their own language"
+    )
+    glossary: Glossary = Field(None, description=GLOSSARY)
+    source: str | None = Field(None, description="For a model with several sources; default: its first one")
+    target: str | None = Field(None, description="For a model with several targets, which requires it")
+    binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
+
+
+class InferenceRequest(Fields):
+    """Texts to translate, or pairs to score."""
+
+    id: str | None = None
+    parameters: InferenceParameters = Field(
+        default_factory=InferenceParameters, description="Decoding options; others are ignored"
+    )
+    inputs: Annotated[list[InputTensor], Accepts("a list of objects")] = Field(
+        description="One tensor `text` and, for forced decoding, one `target_text` of as many elements",
+        json_schema_extra={
+            "minItems": 1,
+            "maxItems": 2,
+            "contains": {"type": "object", "properties": {"name": {"const": "text"}}, "required": ["name"]},
+            "maxContains": 1,
+        },
+    )
+    outputs: Annotated[list[RequestedOutput], Accepts("a list of objects")] = Field(
+        [],
+        description="Default: `translation` and `score`; on request `quality`, and `attention` for one text at a time",
+        json_schema_extra={"uniqueItems": True},
+    )
+
+    @field_validator("inputs")
+    @classmethod
+    def check_names(cls, inputs: list[InputTensor]) -> list[InputTensor]:
+        """Return the tensors; raise pydantic's error if one is repeated or `text` is missing."""
+        names = [tensor.name for tensor in inputs]
+        if len(set(names)) != len(names):
+            raise refused("inputs are one tensor text and, for forced decoding, one target_text", "inputs")
+        if "text" not in names:
+            raise refused("the input text is missing", "text", "missing_parameter")
+        return inputs
+
+    @field_validator("outputs")
+    @classmethod
+    def check_outputs(cls, outputs: list[RequestedOutput]) -> list[RequestedOutput]:
+        """Return the outputs; raise pydantic's error if one is repeated."""
+        names = [output.name for output in outputs]
+        if len(set(names)) != len(names):
+            raise refused("outputs are requested once each", "outputs")
+        return outputs
+
+    @model_validator(mode="after")
+    def check_together(self) -> Self:
+        """Return the request; raise pydantic's error if its parts do not fit each other."""
+        texts, targets = self.texts, self.target_texts
+        if targets is not None and len(targets) != len(texts):
+            raise refused("target_text must have as many elements as text", "target_text")
+        if "attention" in self.wanted and len(texts) != 1:
+            raise refused("attention is available for one text at a time", "outputs")
+        if "quality" in self.wanted and targets is not None:
+            raise refused("quality is that of the model's own translations; leave target_text out", "outputs")
+        if {"quality", "attention"} <= set(self.wanted):
+            raise refused("quality and attention need a request each", "outputs")
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts to translate."""
+        return next(tensor.data for tensor in self.inputs if tensor.name == "text")
+
+    @property
+    def target_texts(self) -> list[str] | None:
+        """Return the given translations, if there are any."""
+        return next((tensor.data for tensor in self.inputs if tensor.name == "target_text"), None)
+
+    @property
+    def wanted(self) -> tuple[OutputName, ...]:
+        """Return the names of the outputs."""
+        return tuple(output.name for output in self.outputs) or DEFAULT_OUTPUTS
+
+    @property
+    def binary(self) -> set[str]:
+        """Return the names of the outputs that are wanted as bytes."""
+        asked = {output.name: output.parameters.binary_data for output in self.outputs}
+        default = self.parameters.binary_data_output
+        return {name for name in self.wanted if (default if asked.get(name) is None else asked[name])}
+
+
+class OutputTensor(Schema):
+    """A tensor of the answer, flat, in row-major order."""
+
+    name: str
+    shape: list[int]
+    datatype: Literal["BYTES", "FP32"]
+    data: list[Any] | None = Field(None, description="Absent if the tensor follows the JSON as bytes")
+    parameters: dict[str, Any] | None = Field(
+        None, description="`binary_data_size`: the number of its bytes after the JSON"
+    )
+
+
+class InferenceResponse(Schema):
+    """The answer."""
+
+    model_name: str
+    model_version: str
+    id: str | None = None
+    outputs: list[OutputTensor]
