@@ -8,7 +8,6 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from service.api.state import Service
 from tests.support.fake_engine import DummyRegistry
 
 GOOD, BAD = "I have lost the keys of my house.", "colourless green ideas sleep furiously"
@@ -132,9 +131,3 @@ async def test_auto_names_a_language_that_is_none_of_ours(client: httpx.AsyncCli
     assert body["translatedText"] == spanish
     assert body["detectedLanguage"]["confidence"] == 0
     assert [(each["code"], each["language"]) for each in body["warnings"]] == [("unknown_language", "es")]
-
-
-async def test_warnings_can_be_switched_off(client: httpx.AsyncClient, service: Service) -> None:
-    service.settings = service.settings.model_copy(update={"language_warnings": False})
-    german = {"q": "Ich habe meine Schlüssel verloren.", "source": "en", "target": "fr"}
-    assert set((await client.post("/translate", json=german)).json()) == {"translatedText"}
