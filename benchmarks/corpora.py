@@ -1,7 +1,5 @@
 """Real sentences for the measurements."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The same requests go to servers with 1 and 3 engine processes, with and without 
 sentence runs in other company each time. A stream must also end with the text of the same request without a stream.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

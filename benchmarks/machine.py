@@ -1,7 +1,5 @@
 """The machine and the library versions of a measurement."""
 
-from __future__ import annotations
-
 import os
 import platform
 import resource

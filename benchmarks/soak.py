@@ -1,7 +1,5 @@
 """`python -m benchmarks.soak`: memory of the server after many requests; writes runs/bench/soak.json."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """Writes measured tables between their markers in `docs/benchmarks.md`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -7,8 +7,6 @@ Exit codes: 0 no vulnerability is known, 1 at least one is known, 3 the service 
 --tolerate-no-service the last case prints the same message, but is not a failure.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

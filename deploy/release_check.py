@@ -5,8 +5,6 @@
 `make release-check` runs it. It needs the network, for the packages that an empty environment installs.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

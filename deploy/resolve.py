@@ -5,8 +5,6 @@
 It needs the network, and uv, which can resolve for another system than this one.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

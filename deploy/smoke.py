@@ -4,8 +4,6 @@ Run by the Python of the environment, from an empty folder; the argument is the 
 `service` and `training` are importable meanwhile.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -3,8 +3,6 @@
 A test can then tell an image of these sources from one that was built before they changed.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -5,8 +5,6 @@ alone: the code never names its own modules in a string. hatchling calls this fi
 installation.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

@@ -4,8 +4,6 @@ No line ever holds the text of a user. Exceptions are written as their type and 
 message, because the message of a library's exception may quote its input.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

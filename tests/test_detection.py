@@ -1,7 +1,5 @@
 """Which served language a text is taken for, also where imported models name it by another code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Log lines: one JSON object each, without the messages of exceptions, from any library."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

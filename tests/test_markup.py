@@ -1,7 +1,5 @@
 """HTML: what is text is translated, and tags stay whole, nested and with the words they were around."""
 
-from __future__ import annotations
-
 import time
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Settings: what is not accepted says which variable, which value, and what would be."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

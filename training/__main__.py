@@ -1,7 +1,5 @@
 """``python -m training``: prepare, train, evaluate and export."""
 
-from __future__ import annotations
-
 import os
 import sys
 

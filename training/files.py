@@ -1,7 +1,5 @@
 """Writes the small files that commands make."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

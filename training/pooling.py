@@ -4,8 +4,6 @@ f(x) = Σ_i K((x - x_i) / h) y_i / Σ_j K((x - x_j) / h): Nadaraya (1964), "On e
 "Smooth regression analysis". The queries x attend to the keys x_i, and the width h decides how far they look.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

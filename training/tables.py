@@ -1,7 +1,5 @@
 """Markdown tables, as commands print them and as cards and docs have them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

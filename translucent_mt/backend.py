@@ -1,7 +1,5 @@
 """What a translator needs of the place where the model runs: this process, or a server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict

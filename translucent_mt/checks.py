@@ -1,7 +1,5 @@
 """What a caller gave, checked before a model or a server sees it; errors are one sentence with the nearest name."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints

@@ -3,8 +3,6 @@
 Every text is escaped.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Pictures in this process: the server's figures, drawn when a notebook or a file asks for them."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -3,8 +3,6 @@
 A notebook has a running event loop already, so a call that waits cannot use that one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

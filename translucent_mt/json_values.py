@@ -1,7 +1,5 @@
 """The server's JSON as the values that the engine has in this process: the inverse of service.api.rendering."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A model in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

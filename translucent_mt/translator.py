@@ -1,7 +1,5 @@
 """The translators: one that waits for its results, and one that is awaited."""
 
-from __future__ import annotations
-
 import asyncio
 import weakref
 from collections.abc import Coroutine, Iterable, Sequence

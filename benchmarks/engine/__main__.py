@@ -1,7 +1,5 @@
 """`python -m benchmarks.engine`: measures the engines, writes runs/bench/engine.json and the tables of the docs."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterable, Sequence

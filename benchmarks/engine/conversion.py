@@ -4,8 +4,6 @@ The int8 weights of the bundle are expanded to float32; CTranslate2 quantises th
 `python -m benchmarks.engine.conversion BUNDLE FOLDER`
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from pathlib import Path

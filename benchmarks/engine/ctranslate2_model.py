@@ -1,7 +1,5 @@
 """CTranslate2 models of our bundles, converted in a separate process, so that torch is not loaded here."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

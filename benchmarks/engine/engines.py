@@ -3,8 +3,6 @@
 A precision may name a device: ``float16@cuda``; without one, engines run on the CPU.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from itertools import chain

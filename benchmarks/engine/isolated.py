@@ -1,7 +1,5 @@
 """Engines in separate processes, so that memory is measured separately and engines do not disturb each other."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import time

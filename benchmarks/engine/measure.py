@@ -1,7 +1,5 @@
 """Runs engines alternately over the same sentences and computes medians."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypedDict

@@ -6,8 +6,6 @@ and PyTorch in half precision at batch 1 to 512, and the service under load. It 
 `--device cpu` rehearses all of it without a GPU; those figures mean nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 With the device `cpu` everything is rehearsed: the GPU's own graphs and its decoder state run, on the CPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

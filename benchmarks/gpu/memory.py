@@ -1,7 +1,5 @@
 """The memory that a process has on the GPUs of a machine, as the driver's own program says."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 Without a checkpoint, one of OPUS-MT's base size is made of random weights: then only speed and memory mean anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

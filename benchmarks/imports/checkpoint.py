@@ -1,7 +1,5 @@
 """MarianMT checkpoints of random weights, as large as a real OPUS-MT model: for speed and memory, not for quality."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What an import costs: time and memory of the import itself, and of a server with the bundle."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

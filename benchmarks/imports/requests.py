@@ -1,7 +1,5 @@
 """Requests a second over HTTP: our server with an import, and a server of CTranslate2 with the same checkpoint."""
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 import time

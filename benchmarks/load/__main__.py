@@ -1,7 +1,5 @@
 """`python -m benchmarks.load`: rates, lengths, mixed load; writes runs/bench/load.json and a table of the docs."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

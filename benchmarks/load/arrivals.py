@@ -1,7 +1,5 @@
 """Arrival times of requests, and statistics of their latencies."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Sequence

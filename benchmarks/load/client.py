@@ -1,7 +1,5 @@
 """A small HTTP/1.1 client that sends requests at given moments, whether or not earlier ones have been answered."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

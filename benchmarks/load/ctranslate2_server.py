@@ -4,8 +4,6 @@
 library's own defaults: one worker, with a thread for each of up to four cores. With `cuda` it runs in float16 on a GPU.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

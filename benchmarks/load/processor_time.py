@@ -3,8 +3,6 @@
 Processor time is hardly disturbed by other work on the machine, so that two versions can be compared there too.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 from collections.abc import Mapping, Sequence

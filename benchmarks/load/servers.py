@@ -1,7 +1,5 @@
 """Processes of the two services, with their start-up time and memory."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

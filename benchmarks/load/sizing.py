@@ -5,8 +5,6 @@ time of a request, which other work on the machine disturbs little; what was rea
 beside it. Writes the table of docs/sizing.md with --publish.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import itertools

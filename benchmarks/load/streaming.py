@@ -4,8 +4,6 @@ A stream is alone on the server. The processor time is that of all processes; it
 the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import time

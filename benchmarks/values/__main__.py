@@ -3,8 +3,6 @@
 Writes one line per language pair: the share of values that arrive exactly once, by the path that their sentence took.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

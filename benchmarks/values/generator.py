@@ -4,8 +4,6 @@ The forms are written down here by hand, apart from the service's own rules, so 
 them. No template and no value has been used to choose a rule or a constant of the search.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

@@ -6,8 +6,6 @@ The output has one line for each line of the input, and the same bytes as that o
 the command prints how busy each worker was.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

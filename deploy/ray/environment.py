@@ -1,7 +1,5 @@
 """The settings that Ray may pass to replicas: it shows them in its dashboard and its state API."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 OURS = ("TRANSLUCENT_", "OTEL_")

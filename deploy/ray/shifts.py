@@ -1,7 +1,5 @@
 """How much work each worker did, and how busy it was."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -8,8 +8,6 @@ http://localhost:8000/ lead to the server that sends the page.
 `python docs/tools/book.py` builds all pages, `python docs/tools/book.py 01 07` some.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import html

@@ -5,8 +5,6 @@ become links of the site; links to other files of the repository lead to copies 
 of the book become Markdown with their outputs. docs/site/nav.yaml says which page stands where.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil

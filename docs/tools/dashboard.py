@@ -4,8 +4,6 @@ It runs every query of the dashboard, so a panel without data fails the command.
 needed: matplotlib draws the panels at their places in the grid.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

@@ -4,8 +4,6 @@ Two parts: the table of settings, and the layers that import-linter enforces (py
 marker lines `<!-- generated: NAME -->` and `<!-- end -->`. A test fails if a part is out of date.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 python docs/tools/links.py FOLDER
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field

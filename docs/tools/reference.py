@@ -1,7 +1,5 @@
 """Makes the reference pages of the docs site from the code: HTTP (OpenAPI), Python (docstrings), commands (typer)."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

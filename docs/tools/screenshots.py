@@ -1,7 +1,5 @@
 """Make the pictures of docs/images from a running server: `python docs/tools/screenshots.py URL [FOLDER]`."""
 
-from __future__ import annotations
-
 import argparse
 import io
 from pathlib import Path

@@ -3,8 +3,6 @@
 `python docs/tools/small_svg.py docs/images/grid-*.svg` writes the files anew.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

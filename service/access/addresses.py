@@ -1,7 +1,5 @@
 """The address that a request counts for: the client's own, or the one that a trusted proxy reports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The number of open connections, in total and of each address, and its limits; without HTTP."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

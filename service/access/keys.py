@@ -4,8 +4,6 @@ A key is 256 random bits, so a plain SHA-256 of it cannot be searched for and no
 `{"keys": [{"name": …, "sha256": …, "created": …}]}`, readable by its owner only and always replaced as a whole.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib

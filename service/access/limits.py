@@ -1,7 +1,5 @@
 """Rate limits by key or address, counted in this process or in Redis for all replicas together."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -1,7 +1,5 @@
 """Assembles the application: routes, errors, middleware."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

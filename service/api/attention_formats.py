@@ -1,7 +1,5 @@
 """Chooses and makes the representation of attention: pictures, files and data, in addition to JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ its length in four bytes and then its UTF-8.
 https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

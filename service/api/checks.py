@@ -1,7 +1,5 @@
 """Checks that routes share: sizes, languages, pairs. Each raises ApiError (400) in LibreTranslate's words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 All are coroutine functions: FastAPI would run a plain function in a thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 

@@ -5,8 +5,6 @@ request alone, as all of ours are, and the answer must be a Response. `DirectDis
 framework's search for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GET /docs: the OpenAPI document as one plain page, without scripts and without content from other servers."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

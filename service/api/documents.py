@@ -1,7 +1,5 @@
 """Shared by the routes of documents: reading the form, finding a job, and sending a file."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Turns errors into answers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable, Mapping
 

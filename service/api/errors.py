@@ -4,8 +4,6 @@ The body is `{"error": "<what to do>", "code": "<stable word>", "request_id": "â
 request is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from service import engine

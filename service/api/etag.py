@@ -1,7 +1,5 @@
 """Entity tags: whether a client already has an answer (RFC 9110, section 8.8.3)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """English names of languages, and language detection for `source=auto` of /translate and for /detect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Adds to the OpenAPI document: request bodies in three encodings, query parameters, examples, errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import FastAPI

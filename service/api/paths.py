@@ -1,7 +1,5 @@
 """Paths by access: public ones, those for operators, and LibreTranslate's."""
 
-from __future__ import annotations
-
 PUBLIC = frozenset(
     {
         *(

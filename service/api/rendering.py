@@ -1,7 +1,5 @@
 """The engine's results as JSON values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

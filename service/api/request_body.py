@@ -4,8 +4,6 @@ The body is JSON exactly if its content type says so, and then only the body cou
 merged, the query string first, and the first of several values with one name is used.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections.abc import Mapping

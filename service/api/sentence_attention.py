@@ -1,7 +1,5 @@
 """The embedding model behind /embed, and its attention: /attention?kind=sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from service.api.errors import ApiError

@@ -1,7 +1,5 @@
 """The state that lives as long as the application, and changes of its models."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Runs a checked translation job and makes its answer: language by language, as text or as HTML."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Coroutine, Sequence

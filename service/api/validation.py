@@ -4,8 +4,6 @@ A wrong field is a 400 that names the field and the accepted values, which come 
 of LibreTranslate's messages are in MESSAGES, because clients match on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin

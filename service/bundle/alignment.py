@@ -4,8 +4,6 @@ Weights are [T, S]: target tokens attend, source tokens are attended to. The wei
 subwords and means over the attending ones, so each row still sums to 1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

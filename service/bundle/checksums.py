@@ -1,7 +1,5 @@
 """Checksums of files, and the check of the files of a bundle."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It has no `manifest.json`, because it translates nothing: the folder of models m
 models, and none of them lists it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

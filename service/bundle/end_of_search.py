@@ -9,8 +9,6 @@ own rule, which looks two tokens ahead; the others look ahead up to the maximum 
 cannot win any more are given up before K are finished.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from service.bundle.limits import LOOKAHEAD_TOKENS

@@ -1,7 +1,5 @@
 """The errors of a bundle, and the root of all errors, whose tree is in `service.engine.errors`."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 

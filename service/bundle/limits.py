@@ -1,7 +1,5 @@
 """Limits of lengths and of the search, for the service and for training; every count includes the end token."""
 
-from __future__ import annotations
-
 WRAP_TOKENS = 128
 """Sentences of more tokens are translated in parts, unless the manifest gives another number.
 

@@ -3,8 +3,6 @@
 This module opens no graph; the model does.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -7,8 +7,6 @@ source that repeats itself ("ha ha ha …", "1000000000000") may be repeated: th
 longest run. The end token is never forbidden, because it never occurs inside a hypothesis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

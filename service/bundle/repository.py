@@ -1,7 +1,5 @@
 """The folder of models: its bundles, and the changes in it since they were loaded."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Mapping

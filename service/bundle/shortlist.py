@@ -5,8 +5,6 @@ It is an .npz of two arrays. ``likely`` [V, E]: the target tokens for each sourc
 score such tokens without a list.
 """
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import NamedTuple

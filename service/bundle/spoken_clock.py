@@ -3,8 +3,6 @@
 Training makes text of these, and the engine translates them by rule until every model has been trained on that text.
 """
 
-from __future__ import annotations
-
 HOURS = {
     "en": ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
     "fr": ["une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze"],

@@ -1,7 +1,5 @@
 """The vocabulary of a bundle: special tokens, byte tokens, and the characters that the normaliser unifies."""
 
-from __future__ import annotations
-
 import functools
 import unicodedata
 from pathlib import Path

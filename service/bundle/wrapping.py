@@ -3,8 +3,6 @@
 A text is never altered: parts are ranges over it, and all text outside of them is copied as it is.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Writes the manifest of a bundle, as the last of its files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

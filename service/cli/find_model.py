@@ -1,7 +1,5 @@
 """Finds the bundles that a command means: by a folder or name, by a language pair, or both."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`translucent keys`: add, list and remove API keys."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

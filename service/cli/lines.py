@@ -1,7 +1,5 @@
 """Files with one segment per line, read and written line by line: UTF-8, and only a line feed ends a line."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

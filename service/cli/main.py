@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 failure, 2 wrong command or configuration, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The output of `translucent models`: the bundles of a folder, read and checked but not loaded."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Mapping, Sequence

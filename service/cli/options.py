@@ -1,7 +1,5 @@
 """Shared by the commands: options, exit codes, and how a command reports an error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 

@@ -3,8 +3,6 @@
 This uses only the standard library, because base images have no curl and it runs every few seconds.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import sys

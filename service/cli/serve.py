@@ -1,7 +1,5 @@
 """`translucent serve`."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from typing import Annotated, Literal

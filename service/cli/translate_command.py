@@ -1,7 +1,5 @@
 """`translucent translate`: its options; `service.cli.translate` does the work."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Literal

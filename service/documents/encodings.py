@@ -1,7 +1,5 @@
 """Bytes to text and back: UTF-8, UTF-16 with a byte order mark, or the encoding that a document names."""
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass
 

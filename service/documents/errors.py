@@ -9,8 +9,6 @@ DocumentError
 └── DocumentTooLarge      more bytes, characters or segments than the limits allow
 """
 
-from __future__ import annotations
-
 from service.engine import InvalidInput
 
 

@@ -3,8 +3,6 @@
 A format extracts segments, which are translated elsewhere, and writes them back.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Sequence

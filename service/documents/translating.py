@@ -1,7 +1,5 @@
 """Translates the segments of a document in small windows, so that interactive requests get their turn in between."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ The sizes in a zip file are claims; what counts here is what really comes out. O
 with new content; all others keep their bytes.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import stat

@@ -1,7 +1,5 @@
 """Runs the embedding model: texts in; vectors, attention and classes out."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

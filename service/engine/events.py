@@ -3,8 +3,6 @@
 No event carries text. `model` is a bundle's name; seconds are durations; token counts include </s>.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar

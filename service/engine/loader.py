@@ -3,8 +3,6 @@
 service.engine_process loads workers in other processes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Sequence

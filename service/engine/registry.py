@@ -1,7 +1,5 @@
 """All models of a folder, and the choice of the one that serves a request."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 A pool refuses work if too much is waiting. Cancellation drops work that has not begun.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import os

@@ -5,8 +5,6 @@ take at once is sent by a thread, together with all that has gathered by then. M
 an event loop, which saves a switch between threads for every message.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

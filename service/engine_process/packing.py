@@ -4,8 +4,6 @@ Every request has a Translate and a Done, every step a few events, and every tok
 messages are pickled as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any

@@ -3,8 +3,6 @@
 `worker` is the number of a model in a process, `number` that of a job.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

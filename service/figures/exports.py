@@ -1,7 +1,5 @@
 """The numbers of a map as files for other programs: CSV, npz, BertViz's JSON, Pharaoh's alignments."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The content of a picture, independent of the renderer: panels of weights, their labels, a heading."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -4,8 +4,6 @@ Two rules keep texts of users from being read as markup: texts in HTML are escap
 `<`, `>`, `&` and line separators only as \u escapes.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Prepares texts of users for a picture: nothing invisible, and nothing invalid for XML or the drawing library."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from itertools import groupby

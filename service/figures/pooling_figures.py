@@ -1,7 +1,5 @@
 """Pictures and files of attention pooling: its weights as a heatmap, its fit as a curve."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

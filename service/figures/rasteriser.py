@@ -4,8 +4,6 @@ libvips draws with librsvg, Pango and FreeType. The drawing library maps the fil
 draws emoji in colour, which librsvg cannot.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import unicodedata

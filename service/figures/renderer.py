@@ -1,7 +1,5 @@
 """Supervises the renderer process: it starts at the first use, is replaced when it dies, and does one job at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -5,8 +5,6 @@ A job is JSON. An answer is `ok`, `boxes` (the first picture with a letter that 
 the result or the kind of error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """Colours and fonts of the pictures: two themes, with ramps of monotone lightness that need no hue perception."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

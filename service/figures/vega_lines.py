@@ -1,7 +1,5 @@
 """The head view: source tokens on the left, target tokens on the right, a line for every visible weight."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from service.figures.figure import Panel

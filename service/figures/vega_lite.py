@@ -3,8 +3,6 @@
 Texts of users are only in data and in values of parameters, never in an expression.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Makes a glossary of entries that a client or a file gives, or says what is wrong with them."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass

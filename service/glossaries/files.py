@@ -5,8 +5,6 @@ are further accepted forms. `NAME.csv` or `NAME.tsv` has a first row of language
 do, and serves every pair of its columns. `NAME.tbx` serves every pair of its languages.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

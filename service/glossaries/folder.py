@@ -1,7 +1,5 @@
 """The glossaries of a folder, by name and language pair, which a server reads again when it reads its models again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

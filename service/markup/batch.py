@@ -5,8 +5,6 @@ sees that something stands there, writes the rest of the sentence around it, and
 they would be put back between two words afterwards.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

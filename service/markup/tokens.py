@@ -3,8 +3,6 @@
 Python's own parser takes minutes for some hundred kilobytes of unclosed tags, which is too long for a server.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

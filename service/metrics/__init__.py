@@ -1,7 +1,5 @@
 """Prometheus metrics of the server: its HTTP side, the engine's events, and the engine processes."""
 
-from __future__ import annotations
-
 from service.metrics.series import CONTENT_TYPE, Metrics
 
 __all__ = ["CONTENT_TYPE", "Metrics"]

@@ -1,7 +1,5 @@
 """Processor time and memory of the engine processes, in the metrics of the HTTP process that started them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client import Metric, ProcessCollector

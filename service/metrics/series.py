@@ -4,8 +4,6 @@ The values of labels are bounded: loaded models, served languages, routes of the
 words. Client addresses, API keys, request paths and texts are never labels.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache

@@ -3,8 +3,6 @@
 `python -m training pooling` makes `pooling.onnx`; training/pooling.py has the formulas.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from pathlib import Path

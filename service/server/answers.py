@@ -4,8 +4,6 @@ Uvicorn writes the head and the body apart. That is two packets and two calls of
 client, and it searches every header for forbidden characters by itself.
 """
 
-from __future__ import annotations
-
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 

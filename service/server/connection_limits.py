@@ -1,7 +1,5 @@
 """The limits of connections, and the answers to connections beyond them, before any application runs."""
 
-from __future__ import annotations
-
 import http
 import json
 import uuid

@@ -1,7 +1,5 @@
 """Warnings for the operator before a server listens."""
 
-from __future__ import annotations
-
 import resource
 from ipaddress import ip_address
 

@@ -4,8 +4,6 @@ Uvicorn's protocol has no limit on what arrives before a request's head is compl
 a client that does not read its answer, and no cap on connections. This subclass of it adds them.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from typing import Any

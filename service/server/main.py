@@ -1,7 +1,5 @@
 """Assembles the server from the settings: logging, tracing, engine, models."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import resource

@@ -1,7 +1,5 @@
 """SIGHUP: changes the models of a running server."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Coroutine

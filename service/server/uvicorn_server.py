@@ -6,8 +6,6 @@ the server stops listening, and running requests may finish within `drain_timeou
 at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -4,8 +4,6 @@ An unknown name or a value that is not accepted is an error, which says what wou
 a module is imported.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Mapping

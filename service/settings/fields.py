@@ -1,7 +1,5 @@
 """The settings: their defaults, meanings and accepted values. `docs/settings.md` shows this class as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ Limits that nobody changes are constants where they apply. A secret is a SecretS
 it. It can also be read from a file, which the variable of the same name that ends with `_FILE` names.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

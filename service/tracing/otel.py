@@ -1,7 +1,5 @@
 """Tracing with OpenTelemetry over OTLP/HTTP; the standard variables OTEL_* set the address and the interval."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

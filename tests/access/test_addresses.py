@@ -1,7 +1,5 @@
 """Which address a call counts for."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.access.addresses import client_address, parse_networks

@@ -1,7 +1,5 @@
 """Which clients get a connection when there are many."""
 
-from __future__ import annotations
-
 from service.access.addresses import parse_networks
 from service.access.connections import Connections, Place
 

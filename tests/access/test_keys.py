@@ -1,7 +1,5 @@
 """API keys: what is shown, what is kept, and what a running server makes of a changed file."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import stat

@@ -1,7 +1,5 @@
 """Rate limits in memory and in a real Redis."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The real application over a dummy engine, called without a network."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx

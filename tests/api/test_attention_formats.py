@@ -1,7 +1,5 @@
 """Attention as pictures and files, over HTTP."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """One deadline for a request, whatever it consists of; what is slow holds up nothing of another kind."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """A direct route answers as FastAPI's own would, and refuses what it cannot do when the application is made."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import httpx

@@ -1,7 +1,5 @@
 """One table from the engine's errors to statuses, one body for every error, nothing leaked."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Short texts are looked at on the event loop, long ones and the first ones in a thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The OpenAPI document is true: its examples are accepted, and what is answered fits its schemas."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

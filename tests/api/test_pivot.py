@@ -1,7 +1,5 @@
 """Translation in two legs through a pivot language, over a dummy engine: German to French by way of English."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Input that wants to break something gets a clear 4xx, and never a 500."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The trace of a request has its stages and no text."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """The check of a machine with a GPU, as far as a CPU goes: the GPU's graphs and decoder state, and what is reported."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The parts of the measurements that decide something: arrivals, percentiles, the search for a rate, tables."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import math

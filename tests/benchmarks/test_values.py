@@ -1,7 +1,5 @@
 """The measurement of values: what it counts as kept, doubled and lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.values.generator import TEMPLATES, RandomValue, Sample, samples, survivors

@@ -1,7 +1,5 @@
 """A real server, and real Chromium that must not complain and must not ask any other server for anything."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 `python -m tests.browser.serve_gallery [NAME...]`: the names of models as of `tests.support.fake_engine.info_of`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """A cell unfolds into what its weight is made of, in Chromium."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

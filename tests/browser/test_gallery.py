@@ -1,7 +1,5 @@
 """The tab "Kinds of attention", over the real models of the gallery, in Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

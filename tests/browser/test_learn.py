@@ -1,7 +1,5 @@
 """The book in Chromium: opened from the page, drawn without a script and without another server."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

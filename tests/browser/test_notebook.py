@@ -1,7 +1,5 @@
 """The notebook in docs/ runs against a server."""
 
-from __future__ import annotations
-
 import json
 import sys
 import types

@@ -1,7 +1,5 @@
 """Use of the page, in real Chromium."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The section on kernel regression, in Chromium."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """The search step by step, and the heads in colours, in Chromium."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Terms of a glossary and files, as a visitor gives them to the page, in real Chromium."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

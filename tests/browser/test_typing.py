@@ -1,7 +1,5 @@
 """Text, languages and models on the page, in real Chromium."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 

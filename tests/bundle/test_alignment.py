@@ -1,7 +1,5 @@
 """Reading alignments from cross-attention, by the service and by training."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from service.bundle.alignment import FloatArray, Groups, alignment_weights, links, merge, pharaoh, white_space_words

@@ -1,7 +1,5 @@
 """The quality of a sentence from its signals, and the manifest's section for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When a search ends: the scores that a live hypothesis must still be able to reach, and must have now."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """A bundle is read only when it is whole; what is wrong is said with the file and the place."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Times of day in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.bundle.spoken_clock import spoken

@@ -1,7 +1,5 @@
 """Long sentences are wrapped at good places, and what lies between the parts stays as it is."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given, settings

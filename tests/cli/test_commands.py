@@ -1,7 +1,5 @@
 """The command line as a user meets it: help, clear errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

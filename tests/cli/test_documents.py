@@ -1,7 +1,5 @@
 """`translucent translate FILE`: where the translation goes, and what is refused before a model is loaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

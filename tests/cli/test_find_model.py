@@ -1,7 +1,5 @@
 """Which bundle `translucent translate` takes for a name, a folder or a language pair."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`translucent translate` writes one line for each line, whatever is in it, in order, and says what it cannot use."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

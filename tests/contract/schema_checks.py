@@ -1,7 +1,5 @@
 """A check and hooks of our own for schemathesis, which loads this module because SCHEMATHESIS_HOOKS names it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import schemathesis

@@ -1,7 +1,5 @@
 """Training measures what the service gives: both find the same tokens in each word."""
 
-from __future__ import annotations
-
 import pytest
 import tokenizers
 

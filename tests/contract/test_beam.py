@@ -1,7 +1,5 @@
 """Training evaluates what the service returns: both searches find the same translations and scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

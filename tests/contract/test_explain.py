@@ -1,7 +1,5 @@
 """Graphs of every exporter variant can be explained: scores and softmax give the weights, and terms the scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The OpenAPI document under attack: schemathesis sends what it allows and what it does not, and judges the answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

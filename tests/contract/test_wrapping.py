@@ -1,7 +1,5 @@
 """Training and service tokenise long sentences alike, so they cut them at the same places."""
 
-from __future__ import annotations
-
 import pytest
 import tokenizers
 

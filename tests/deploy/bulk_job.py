@@ -7,8 +7,6 @@ Without a corpus the lines are made up, the same ones each time. The command lin
 processes as there are workers, each its part of the file. Everything is thrown away afterwards but the report.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -5,8 +5,6 @@ exit       the engine thread ends
 error      every run of a graph fails, for good
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Runs the real compose.yaml with podman-compose, with a separate name and separate ports, and queries it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`make audit` says plainly when it could not ask, and never takes that for a clean result."""
 
-from __future__ import annotations
-
 import json
 import stat
 import subprocess

@@ -3,8 +3,6 @@
 Needs podman, podman-compose and the images: `make containers` builds and runs this.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The images and compose.yaml: what they promise on paper, and a real container where podman and the image are."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The manifests as kustomize renders them, against Kubernetes' own schemas and our settings."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

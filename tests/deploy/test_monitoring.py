@@ -1,7 +1,5 @@
 """Prometheus' rules, Grafana's dashboard and the runbook name only what the service shows."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

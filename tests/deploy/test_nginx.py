@@ -1,7 +1,5 @@
 """The example of a reverse proxy, run with Debian's nginx in front of the real server, over TLS."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

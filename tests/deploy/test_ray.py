@@ -3,8 +3,6 @@
 Ray lives in an environment of its own (docs/deploy.md), whose Python RAY_PYTHON names; models are needed, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The values that Ray gets, because it shows them all."""
 
-from __future__ import annotations
-
 import pytest
 
 from deploy.ray.environment import SECRETS, passed_on

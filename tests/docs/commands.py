@@ -1,7 +1,5 @@
 """Finds the commands and the Python code of a page."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

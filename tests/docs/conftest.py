@@ -1,7 +1,5 @@
 """The server of the shipped models whose addresses the docs name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Every address of this server in the README, the docs and the book opens, whichever model is the default of a pair."""
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit

@@ -1,7 +1,5 @@
 """Every command and all Python in the docs does what its page says; not_run.yaml lists what cannot be run."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import functools

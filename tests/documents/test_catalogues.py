@@ -1,7 +1,5 @@
 """Gettext and XLIFF, read back with polib and translate-toolkit."""
 
-from __future__ import annotations
-
 import polib
 import pytest
 from translate.storage import xliff

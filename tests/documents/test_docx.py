@@ -1,7 +1,5 @@
 """Word documents, made and read back with python-docx."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from typing import Any

@@ -1,7 +1,5 @@
 """Books, made and read back with EbookLib."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The formats by name, and what a server without their libraries does."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

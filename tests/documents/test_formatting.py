@@ -1,7 +1,5 @@
 """Formatting with a shipped model: the words of a translation carry it, in every format that has inline formatting."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import io

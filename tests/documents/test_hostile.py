@@ -1,7 +1,5 @@
 """Hostile and broken files: each gets one clear error, quickly, and nothing of it is executed, fetched or unpacked."""
 
-from __future__ import annotations
-
 import io
 import struct
 import time

@@ -1,7 +1,5 @@
 """Jobs: kept on disk for their owner only, shared fairly, continued after a restart, deleted in time."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """Markdown, judged by what it is rendered as."""
 
-from __future__ import annotations
-
 import pytest
 from markdown_it import MarkdownIt
 

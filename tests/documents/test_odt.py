@@ -1,7 +1,5 @@
 """OpenDocument texts, made and read back with odfpy."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from typing import Any

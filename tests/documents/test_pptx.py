@@ -1,7 +1,5 @@
 """Presentations, made and read back with python-pptx."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Subtitles: only the words change; the files are read back with the usual libraries."""
 
-from __future__ import annotations
-
 from html import unescape
 
 import pytest

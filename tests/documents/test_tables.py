@@ -1,7 +1,5 @@
 """Tables: the chosen columns, byte for byte otherwise."""
 
-from __future__ import annotations
-
 import csv
 import io
 

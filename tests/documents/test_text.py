@@ -1,7 +1,5 @@
 """Plain text and pages: what is translated, and what stays byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.documents.errors import BrokenDocument, DocumentEncoding, UnsafeDocument

@@ -1,7 +1,5 @@
 """A folder of models with a tiny sentence-embedding model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

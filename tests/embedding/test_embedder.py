@@ -1,7 +1,5 @@
 """The embedding model in the service."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

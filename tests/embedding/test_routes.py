@@ -1,7 +1,5 @@
 """POST /embed, and GET /attention?kind=sentence."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Explanations of shipped models: scores behind the weights, and occlusion beside them."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Glossaries in translations of a shipped model: the target terms arrive, wherever a translation is asked for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

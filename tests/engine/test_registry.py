@@ -1,7 +1,5 @@
 """A folder of bundles becomes models that serve pairs; what is wrong with a folder is said, not passed over."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

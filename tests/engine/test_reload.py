@@ -1,7 +1,5 @@
 """Bundles change under a running engine: a request keeps its bundle, and a refused bundle changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """Short strings through every way to ask a shipped model for a translation."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Streams give what greedy search finds, token by token, with the attention of the whole forced pass."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 

@@ -1,7 +1,5 @@
 """Pools of threads: they have limits, are separate, and do no work for disconnected clients."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import threading

@@ -1,7 +1,5 @@
 """A limit of time ends a wait, and leaves every other cancellation alone."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts come back whole: sentences translated, everything else as it was, all of it located; callers may leave."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

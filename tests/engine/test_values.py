@@ -1,7 +1,5 @@
 """Values in translations of a shipped model: each arrives exactly once, through every way to ask for a translation."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Messages between two ends: all of them, in order, whatever their size; and both ends learn when it is over."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import socket

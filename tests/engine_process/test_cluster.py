@@ -1,7 +1,5 @@
 """Real engine processes over a real bundle: the same translations as in this process, and no request waits forever."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What an engine process sends: no load that the next message makes obsolete."""
 
-from __future__ import annotations
-
 from service.engine import EngineFailure, LoadChanged, StepDone
 from service.engine_process.protocol import EventReport, Failed, FromEngine
 from service.engine_process.server.engine_server import latest_loads

@@ -1,7 +1,5 @@
 """Messages that are packed for the channel are the same messages afterwards, with every one of their fields."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 from typing import Any

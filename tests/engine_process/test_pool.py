@@ -1,7 +1,5 @@
 """Several workers as one: work goes where least is in hand, and no request is done by half."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
 
 import pytest

@@ -1,7 +1,5 @@
 """A remote worker from the client's side: callers get its results and errors, and no future stays open."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Delays before a process is started again, and the limit of restarts."""
 
-from __future__ import annotations
-
 from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
 
 

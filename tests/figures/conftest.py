@@ -1,7 +1,5 @@
 """One drawing process for all tests of this folder: starting it takes a second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

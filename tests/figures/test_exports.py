@@ -1,7 +1,5 @@
 """Files for other programs, and the HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """Pictures hold every label where a reader expects it: no empty boxes, nothing cut, Arabic from right to left."""
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The renderer draws the same bytes every time, bears every text, and its process is replaced when it dies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A picture shows what the engine gave, and texts of users are only data in it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

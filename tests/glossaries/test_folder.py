@@ -1,7 +1,5 @@
 """Files of glossaries: what they may look like, and what is refused with which sentence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The fp16 graphs, as far as a CPU can check them: shapes, types, and the same weights; numbers need a GPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The other sentences of a batch change nothing: continuous batching depends on this promise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

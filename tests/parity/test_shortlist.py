@@ -1,7 +1,5 @@
 """A shortlist: the result depends on the sentence's own list alone, not on other sentences or their lists."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

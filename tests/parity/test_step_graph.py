@@ -1,7 +1,5 @@
 """The step that is changed when it is loaded gives what the step in the bundle gives, but for rounding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

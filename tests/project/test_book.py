@@ -1,7 +1,5 @@
 """The book is built from what the pages and our code say now, its cells run, and every formula leads somewhere."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

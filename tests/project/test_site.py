@@ -1,7 +1,5 @@
 """The docs site has every page and only links that lead somewhere; `make docs` builds it with Sphinx."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """550 odd inputs by kind: 50 of each, written for this project and used for nothing but this test."""
 
-from __future__ import annotations
-
 SENTENCES = (
     "The train to Lyon leaves in ten minutes.",
     "My sister has just bought a new bicycle.",

@@ -1,7 +1,5 @@
 """Texts that are made to take long: each takes a time linear in its length, and other requests do not wait."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every regular expression of the service reads any text in time linear in its length."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

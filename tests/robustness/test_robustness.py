@@ -1,7 +1,5 @@
 """The shipped models on odd inputs: never endless, and numbers and addresses come through."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What is written to a connection: a short answer at once; all answers are the same bytes as uvicorn's own."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any

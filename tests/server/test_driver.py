@@ -1,7 +1,5 @@
 """The NVIDIA driver is checked at the start, with one clear line."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.server.main import driver_warning

@@ -1,7 +1,5 @@
 """The report of a server about itself before it listens."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 from typing import Any

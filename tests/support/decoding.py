@@ -1,7 +1,5 @@
 """Drives a batch by hand, as the worker does, with sentences that join at steps of the test's choosing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from service.engine.model.interface import Model

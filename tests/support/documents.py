@@ -1,7 +1,5 @@
 """Helpers for tests of documents: formats without a server, and a visible translation."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """A sentence-embedding model that is trained in a second, and its bundle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from training.recipe import VocabularyConfig

@@ -1,7 +1,5 @@
 """Small networks as graphs in a folder, and what PyTorch says about the same ids."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An engine without weights that plugs into the real application: it upper-cases, slowly if asked to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A worker without a model: its translation of a sentence is the sentence itself, word for word."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """Logging is one state for a whole process; a test that configures it puts it back."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Iterator

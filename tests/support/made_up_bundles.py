@@ -1,7 +1,5 @@
 """Real bundles in seconds: networks of random weights, exported as trained ones are."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Writes small bundle folders whose graphs are no graphs: enough for all that does not run them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

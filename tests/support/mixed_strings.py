@@ -1,7 +1,5 @@
 """Texts with emoji, flags, codes and values, and what their translations must hold."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import NamedTuple

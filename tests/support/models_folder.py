@@ -1,7 +1,5 @@
 """Folders of bundles that load in a moment: their models copy the source."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The requests of the page while a test drives it."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, Request
 
 

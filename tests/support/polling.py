@@ -1,7 +1,5 @@
 """Waiting for what happens elsewhere: in another thread, process or container."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

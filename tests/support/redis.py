@@ -1,7 +1,5 @@
 """A real redis-server for a test, on a separate socket."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket

@@ -4,8 +4,6 @@ FAULT: `start` fails to start, `die` is dead after a second. FAKE_LIMITS in the 
 JSON.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Starts a server as a process, reads its log, and stops it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Networks small enough for a test: every variant a recipe can name."""
 
-from __future__ import annotations
-
 import torch
 
 from training.networks.bahdanau import Bahdanau

@@ -5,8 +5,6 @@ and on their order through the fixed state, so that an array that is moved wrong
 says the same in numpy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Training runs of the toy recipe: how to start one, and what its log says."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

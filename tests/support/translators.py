@@ -1,7 +1,5 @@
 """A translator over a fake worker."""
 
-from __future__ import annotations
-
 from service.bundle.manifest import Manifest, parse_manifest
 from service.engine.translation.translator import Translator
 from service.engine.types import ModelInfo

@@ -1,7 +1,5 @@
 """A small tokenizer of the kind that bundles hold, trained in a moment on a few sentences."""
 
-from __future__ import annotations
-
 import functools
 import json
 

@@ -1,7 +1,5 @@
 """Checks for the picture of any sentence: its numbers, its words, its bytes."""
 
-from __future__ import annotations
-
 import re
 import struct
 from typing import Any

@@ -6,8 +6,6 @@ SIGRTMIN: the step never ends. SIGRTMIN + 1: three steps fail.
 SECONDS: how long an engine may hang, twice.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """Hostile and careless connections to the real server: too much, too slow, too many; other clients are not affected."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Documents through the real server: clients as they are, a restart in mid-job, two servers, and the command line."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

@@ -1,7 +1,5 @@
 """A real server with several engine processes: they share the work, and one that goes is started again."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Mixed requests get the same bytes with 1 and 3 engine processes, with and without the cache, streamed or not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.exactness import CONFIGURATIONS, answers_of, differences, mixed_requests, unequal_streams

@@ -1,7 +1,5 @@
 """The engine is harmed in a real server: everybody gets one clear answer, and it recovers or the process ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

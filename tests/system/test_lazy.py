@@ -1,7 +1,5 @@
 """Ten models behind one server with memory for a few: all answer, and the memory stays below the limit."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole line, as a user walks it: text → vocabulary → training → ONNX → command line and HTTP."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

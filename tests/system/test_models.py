@@ -3,8 +3,6 @@
 TEST_MODELS_DIR names another folder of bundles to try.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The Multi30k model kept for tests translates captions, given by its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

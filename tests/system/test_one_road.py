@@ -1,7 +1,5 @@
 """One road: every route, the command line and the Python face give the same translation of the same text."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The shipped models behind the real server, with English as the pivot between German and French."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

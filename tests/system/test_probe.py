@@ -1,7 +1,5 @@
 """The container's own question whether its server is ready."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Bundles are replaced under a running server: no client gets an error, and a damaged bundle changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pty

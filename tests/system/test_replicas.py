@@ -1,7 +1,5 @@
 """Two replicas, one Redis: their limits hold together; and a server that follows its file of keys."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """The real server over real connections: leaving clients, many clients, hostile clients, and its own end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

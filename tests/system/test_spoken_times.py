@@ -1,7 +1,5 @@
 """Times of day in words through POST /translate: quarter hours in four spellings, with every shipped pair."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

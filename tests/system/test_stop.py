@@ -1,7 +1,5 @@
 """SIGTERM under load on a real engine: every request that was accepted is answered in full."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

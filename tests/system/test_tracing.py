@@ -1,7 +1,5 @@
 """Traces of a real server, as a collector receives them; and a collector that is away."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``evaluate``, ``align`` and ``lengths`` as a user types them, on a run folder with an untrained network."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

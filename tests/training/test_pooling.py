@@ -1,7 +1,5 @@
 """Attention pooling: kernels against their formulas, the learned width, and the exported graph."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recipes: what is refused says which key and why."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

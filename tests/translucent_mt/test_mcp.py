@@ -1,7 +1,5 @@
 """`translucent mcp`, with the client of the protocol's official SDK: this machine's models and a server's."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

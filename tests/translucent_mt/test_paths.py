@@ -1,7 +1,5 @@
 """The attention of a result is that of its own tokens, whatever its options were."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal

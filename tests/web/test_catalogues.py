@@ -1,7 +1,5 @@
 """The page's catalogues have every message of the page, in every language, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

@@ -3,8 +3,6 @@
 eflomal is under the GPL, so it is not a dependency. Its command is called if it is installed (``pip install eflomal``).
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

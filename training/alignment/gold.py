@@ -1,7 +1,5 @@
 """Gold alignments: their files, and the error rate of other alignments."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Links between the subwords of a run's training pairs, made by eflomal; guided attention is trained with them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

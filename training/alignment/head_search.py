@@ -1,7 +1,5 @@
 """Searches the cross-attention head, and the way to read it, whose links are closest to gold."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

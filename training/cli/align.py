@@ -1,7 +1,5 @@
 """The commands for word alignments: ``align``, ``silver``, ``links`` and ``eflomal``."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The command ``align-corpus``: finds the sentence pairs in two files of one language each."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

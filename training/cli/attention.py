@@ -1,7 +1,5 @@
 """The commands that look at attention: gradients of a translation, and pooling as a graph."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

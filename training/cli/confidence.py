@@ -1,7 +1,5 @@
 """The commands ``confidence``, which adds a quality to a bundle, and ``reliability``, which draws how true it is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The commands that make text for distillation: ``unseen`` and ``distil``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The commands that measure translations: ``evaluate``, ``domains`` and ``lengths``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands ``grid`` and ``report``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The command that turns a run folder into a bundle."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The commands that make bundles of pretrained models, and the one that compares a bundle with its original."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated

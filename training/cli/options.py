@@ -1,7 +1,5 @@
 """Options that several commands share, and the output of their results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The commands ``sentence prepare``, ``sentence train``, …: structured self-attentive sentence embeddings."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The command ``text``: what the project's own text has, topic by topic, and which words it lacks."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands ``prepare`` and ``train``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -5,8 +5,6 @@ carelessly typed text nor to copy, and short sentences do not teach it to transl
 variant follows from the original pair.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

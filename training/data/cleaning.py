@@ -1,7 +1,5 @@
 """Normalises training text, and decides which pairs are kept."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The parallel corpora that recipes may name: their origins, licences and credits (``corpora.yaml``)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files

@@ -4,8 +4,6 @@ Sequence-level knowledge distillation (1606.07947) over untranslated sentences (
 The teachers are bundles and translate through the command line, as the service does.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Downloads public files once, and verifies checksums."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ About a hundred words on each side. Adjectives change places with nouns, adverbs
 articles and adjectives agree with a noun that may be several words away, and sentences have 2 to 16 words.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -5,8 +5,6 @@ nouns (``nouns.txt``) are our own; each slot is filled with a noun of the frame'
 name shows: ``{ce}`` is *ce*, *cet* or *cette* with the noun, ``{einen}`` the accusative.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re

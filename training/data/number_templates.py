@@ -5,8 +5,6 @@ Parallel text repeats few numbers, so a model memorises them instead of learning
 written as each language writes it.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re

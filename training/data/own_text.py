@@ -1,7 +1,5 @@
 """The project's own text: sentences in English, French and German by topic, and the words that it has."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

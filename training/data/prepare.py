@@ -1,7 +1,5 @@
 """Prepares a run folder from the corpora of a recipe: vocabulary, encoded pairs, development text."""
 
-from __future__ import annotations
-
 import platform
 import tempfile
 from collections import Counter

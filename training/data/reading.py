@@ -1,7 +1,5 @@
 """Reads sentence pairs from files: tab-separated text, line-aligned files, published archives."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Chooses sentences: development data, so that no other translation of a source is trained on, and samples."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

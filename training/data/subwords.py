@@ -1,7 +1,5 @@
 """Learns the joint byte-pair vocabulary; ``tokenizer.json`` contains all processing of text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Padded batches of sentences of similar length, and the evaluation mode of a network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Batched beam search over either network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Greedy search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

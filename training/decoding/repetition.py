@@ -1,7 +1,5 @@
 """Forbids tokens with which a hypothesis would repeat itself without end; `service.bundle.repetition` has the rule."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Scoring of given translations by teacher forcing (forced decoding)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

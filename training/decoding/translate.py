@@ -1,7 +1,5 @@
 """Translates sentences with a PyTorch network; long ones are cut and joined as in the service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from tokenizers import Tokenizer

@@ -4,8 +4,6 @@ To first order, log p loses this number when an embedding is scaled to zero (Den
 It needs gradients, which the served graphs do not have, so it runs here, on a run folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 

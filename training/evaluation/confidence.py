@@ -4,8 +4,6 @@ The bundle translates held-out pairs through ``translucent translate``, as it is
 if its chrF against the references is at least USABLE. A logistic regression over the signals gives the probability.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

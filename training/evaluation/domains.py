@@ -4,8 +4,6 @@ The bundle translates through ``translucent translate``, so that the measurement
 default beam size, and long sentences in parts.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections import Counter

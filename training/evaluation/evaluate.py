@@ -1,7 +1,5 @@
 """Quality of a trained network on test sets, on the development data of each corpus and on the teaching sentences."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Scores given translations with a trained network, and aligns their words by its attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

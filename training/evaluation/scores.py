@@ -1,7 +1,5 @@
 """Scores of translations: BLEU and chrF by sacreBLEU, and the metric of the teaching example."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

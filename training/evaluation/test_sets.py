@@ -1,7 +1,5 @@
 """Sentences with reference translations: files, or the development data of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs the cells of a grid: each variant with each seed is prepared, trained, exported and measured once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -1,7 +1,5 @@
 """The report of a run: one self-contained HTML page with its recipe, curves, scores and attention."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

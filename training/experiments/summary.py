@@ -1,7 +1,5 @@
 """The summary of a grid: a table over variants, as Markdown and JSON."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path

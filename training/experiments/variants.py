@@ -1,7 +1,5 @@
 """The variants of a grid: one recipe with some of its keys varied."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Exports a trained network as a bundle; if the export fails, nothing is written."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

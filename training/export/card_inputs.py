@@ -1,7 +1,5 @@
 """Inputs of the model card and of the manifest: reports of ``evaluate`` and ``align``, credits of corpora."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

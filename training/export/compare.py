@@ -1,7 +1,5 @@
 """Measures how far exported graphs are from their network, and which differences are accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

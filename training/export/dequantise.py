@@ -1,7 +1,5 @@
 """Reads a bundle's weights back into the network, for warm starts without checkpoints and for comparisons."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The layouts of both networks' parameters in their graphs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

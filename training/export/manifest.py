@@ -1,7 +1,5 @@
 """The description of a model for export, which comes from a recipe or an import, and its manifest."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ They are made from a PyTorch state dict and, for warm starts from a bundle, conv
 once, for both ways, which parameters of the network are in which matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 

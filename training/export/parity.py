@@ -1,7 +1,5 @@
 """The parity gate of export: a bundle is written only if ONNX and PyTorch agree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Quantises weights to int8; runs the float graphs on development text to find fixed scales for activations."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs exported graphs for calibration and for the parity gate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

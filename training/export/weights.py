@@ -1,7 +1,5 @@
 """The weights file: every array once, at an aligned offset, read by all graphs as ONNX external data."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A package is a zip archive with ``metadata.json``, a SentencePiece model and a C
 entries with those names are read, and they are unpacked only into a temporary folder of our own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

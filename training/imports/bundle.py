@@ -1,7 +1,5 @@
 """Writes the bundle of an imported model; it passes the same parity gate as models that were trained here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sentences for the calibration and comparison of an imported model: the user's, or made up of its own subwords."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 The original runs in transformers or CTranslate2, which the user installs; nothing else of this project needs them.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Reads a checkpoint's tensors: safetensors or PyTorch's own format, weights only; each is taken once."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Our Transformer supports CTranslate2's with pre-norm or post-norm, sinusoidal po
 tied to the target's embeddings. Other variants (relative or rotary positions, gates, RMS norms) are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

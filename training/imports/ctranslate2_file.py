@@ -1,7 +1,5 @@
 """Reads CTranslate2's ``model.bin`` (``ctranslate2/specs/model_spec.py``, ``_serialize``), and converts its tensors."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What every import reads of a model's folder: JSON objects, checksums, language tags, the licence; and its error."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fetches models from the Hugging Face hub, or from a mirror that speaks its protocol (``HF_ENDPOINT``)."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -5,8 +5,6 @@ What MarianMT is: post-norm, one table for source, target and output, positions 
 layer at the step that produces a token (marian-dev, ``transformer.h``), so alignments are read there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

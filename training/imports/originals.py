@@ -1,7 +1,5 @@
 """The originals of imported bundles in their own implementations, transformers and CTranslate2, for ``check``."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads SentencePiece models (.spm, .model): pieces, scores, and how text is normalised."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Sequence

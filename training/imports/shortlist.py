@@ -5,8 +5,6 @@ which tokens a step scores, so the text should be like what will be translated. 
 measured on pairs that were not learned from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The result of every reader of a foreign format, from which a bundle is made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

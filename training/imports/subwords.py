@@ -8,8 +8,6 @@ A character that only the other language's model knows is within reach: Sentence
 stands, and both transformers and CTranslate2 then find its row by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers

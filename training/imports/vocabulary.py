@@ -4,8 +4,6 @@ Networks, graphs and search count on ``<pad>`` 0, ``<s>`` 1, ``</s>`` 2; ``<unk>
 model knows and the checkpoint has no row for stand at the end: they have the row of ``<unk>``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Attention layers, which always return their weights and never store them."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

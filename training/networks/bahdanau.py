@@ -1,7 +1,5 @@
 """The RNN encoder–decoder with attention (arXiv 1409.0473, appendix A) and common variants of it."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The network that a recipe describes."""
 
-from __future__ import annotations
-
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import BahdanauConfig, TransformerConfig

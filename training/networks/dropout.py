@@ -1,7 +1,5 @@
 """Dropout whose CPU version draws its random bytes in bulk."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn

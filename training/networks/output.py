@@ -1,7 +1,5 @@
 """The last product of both networks, from hidden states to logits."""
 
-from __future__ import annotations
-
 from torch import Tensor
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """Attention of a recurrent decoder: global, local, monotonic, hard, or none."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

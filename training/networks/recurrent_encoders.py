@@ -1,7 +1,5 @@
 """The encoders of the RNN encoder–decoder: recurrent layers, or convolutions in their place."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """The Transformer (arXiv 1706.03762)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

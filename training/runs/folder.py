@@ -1,7 +1,5 @@
 """The layout of a run folder, and readers and writers of its small files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

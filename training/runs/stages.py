@@ -1,7 +1,5 @@
 """The stages of a run: each start of `train`, with the code, the recipe and the precision that it used."""
 
-from __future__ import annotations
-
 import json
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Exports a trained sentence network as a bundle: graph, weights, tokenizer, manifest with its card."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

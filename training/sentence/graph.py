@@ -1,7 +1,5 @@
 """The ONNX graph of the sentence network, built by hand (ADR 9), with float32 or int8 weights."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

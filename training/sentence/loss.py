@@ -1,7 +1,5 @@
 """The loss: softmax over translations, cross-entropies of the classes, and the penalty on overlapping hops."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

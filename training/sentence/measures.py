@@ -1,7 +1,5 @@
 """Measurements: retrieval of translations, accuracy of the classifiers, overlap of the hops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Finds translations of each other in two lists of sentences: margin scoring (Artetxe and Schwenk 2019, 1811.01136)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

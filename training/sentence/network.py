@@ -1,7 +1,5 @@
 """The network of arXiv 1703.03130: A = softmax(W2 tanh(W1 Hᵀ)), M = A H, and what is read from M."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """The training loop: one network, one process, a checkpoint and a measurement every so many updates."""
 
-from __future__ import annotations
-
 import logging
 import time
 from pathlib import Path

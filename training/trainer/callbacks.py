@@ -1,7 +1,5 @@
 """Reports of a run: speed, a log file, pictures of attention."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads a run's checkpoints: parameters, their mean, or the whole network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal

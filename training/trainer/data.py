@@ -1,7 +1,5 @@
 """Prepared pairs as Lightning's data module; the stream resumes at the update at which it stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The log of a run: ``train.log`` in its folder; warnings also go to the terminal."""
 
-from __future__ import annotations
-
 import logging
 import sys
 

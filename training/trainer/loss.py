@@ -1,7 +1,5 @@
 """Label-smoothed cross-entropy (arXiv 1706.03762, section 5.4) with as few passes over the logits as possible."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

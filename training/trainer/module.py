@@ -1,7 +1,5 @@
 """One update and one validation, for either network."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import lightning

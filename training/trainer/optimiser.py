@@ -1,7 +1,5 @@
 """Adam (1412.6980) with decoupled weight decay (1711.05101), or Muon for the matrices between the embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The precision of a run: that of its recipe or, for ``auto``, the fastest one in a short measurement."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Checks that a run can be resumed with a recipe and the prepared text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

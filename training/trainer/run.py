@@ -1,7 +1,5 @@
 """Starts or resumes the run of a prepared folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The model card of a run."""
 
-from __future__ import annotations
-
 import json
 
 from training.export.card import ModelCard, Score

@@ -1,7 +1,5 @@
 """The learning-rate schedule, and what else changes from update to update. The functions have no side effects."""
 
-from __future__ import annotations
-
 import math
 
 from training.recipe import OptimisationConfig

@@ -5,8 +5,6 @@ rows of the same subword of the import, or the mean of the rows that spell it. (
 2109.07460, and others: a far better start than random rows.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Begins a run with the parameters of another run or bundle of the same network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

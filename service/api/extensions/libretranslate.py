@@ -1,7 +1,5 @@
 """Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

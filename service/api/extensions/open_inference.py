@@ -1,7 +1,5 @@
 """The Open Inference Protocol, version 2, for clients of KServe and Triton: metadata, readiness, inference."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

@@ -3,8 +3,6 @@
 Only requests with the operator's token get here: see service.api.middleware.access.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter

@@ -1,7 +1,5 @@
 """Requests and answers of the Open Inference Protocol: named tensors of texts and of numbers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

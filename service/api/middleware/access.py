@@ -1,7 +1,5 @@
 """Access control: keys, tokens and rate limits, checked before the body is read and again after it."""
 
-from __future__ import annotations
-
 import hmac
 import math
 import re

@@ -1,7 +1,5 @@
 """GET and POST /attention: the attention weights of a translation, as data and as pictures."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """GET /languages, /glossaries and /models: what the service has."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """POST /detect: the language of a text; LibreTranslate-compatible."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

@@ -1,7 +1,5 @@
 """/jobs: documents that are translated in the background."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response

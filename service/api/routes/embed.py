@@ -1,7 +1,5 @@
 """POST /embed: sentence embeddings, in the shape of Text Embeddings Inference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

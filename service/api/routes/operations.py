@@ -1,7 +1,5 @@
 """/health, /health/live, /health/ready and /metrics; none of the first three depends on load."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 

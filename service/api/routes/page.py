@@ -1,7 +1,5 @@
 """The page at / and its files, all from this package and none from another server."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from functools import cache

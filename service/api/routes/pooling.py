@@ -1,7 +1,5 @@
 """GET /pooling: attention pooling with a kernel, in the forms of /attention."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """POST /translate/stream: the translation token by token, as server-sent events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """POST /translate: LibreTranslate-compatible, with additional fields."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

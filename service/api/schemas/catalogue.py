@@ -1,7 +1,5 @@
 """The shapes of languages, glossaries, models and health."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field, RootModel

@@ -4,8 +4,6 @@ A field accepts the values of forms and of LibreTranslate's clients: "4" and 4.0
 words in any case. Absent, null and "" all mean the default, because forms send every field they have.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

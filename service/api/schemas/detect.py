@@ -1,7 +1,5 @@
 """The shapes of /detect."""
 
-from __future__ import annotations
-
 from pydantic import Field, RootModel, SkipValidation
 
 from service.api.schemas.common import DetectionSchema, Fields, Text, Texts

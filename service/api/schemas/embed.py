@@ -1,7 +1,5 @@
 """The shapes of /embed, and of /attention with kind=sentence."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation

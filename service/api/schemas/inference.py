@@ -1,7 +1,5 @@
 """The request and the answer of the Open Inference Protocol: named tensors of texts and of numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal, Self, TypeVar
 

@@ -1,7 +1,5 @@
 """The shapes that only LibreTranslate's own pages use."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from service.api.schemas.common import Schema

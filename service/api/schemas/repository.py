@@ -1,7 +1,5 @@
 """The shapes of the model repository extension."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, RootModel

@@ -1,7 +1,5 @@
 """The shapes of /translate/stream: its request, and the events of its answer."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """The shapes of /translate."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation

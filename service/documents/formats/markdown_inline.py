@@ -1,7 +1,5 @@
 """Inline Markdown as fragments, and translated fragments as inline Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

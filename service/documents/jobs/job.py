@@ -1,7 +1,5 @@
 """The record of one job, as it is kept on disk; it holds no text of the document."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -4,8 +4,6 @@ A job that is cancelled frees its rows in the engine at once. A job that is runn
 disk, with the part that is translated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

@@ -4,8 +4,6 @@ A process that works on a job holds a lock on its file `lock`; the lock ends wit
 the next one, continues the job. Records are replaced as a whole. Paths hold random ids only, never a name of a user.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

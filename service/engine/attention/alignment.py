@@ -4,8 +4,6 @@ Weights are [..., R, C]: rows attend, columns are attended to. `service.bundle.a
 reads links from them.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import accumulate

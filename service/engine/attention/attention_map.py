@@ -1,7 +1,5 @@
 """Turns the attention of scored sentences into the requested view of it, without side effects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

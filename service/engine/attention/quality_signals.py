@@ -1,7 +1,5 @@
 """Reference-free signs of a bad translation, from its ids and attention weights, without side effects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from service.engine.types import FloatArray

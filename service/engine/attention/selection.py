@@ -1,7 +1,5 @@
 """Selects the weights of a scored translation to return: one head and one view, instead of all of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

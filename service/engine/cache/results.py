@@ -4,8 +4,6 @@ A sentence's translation does not depend on the sentences beside it, so a kept r
 again, to the byte. Nothing is written to a disk, and no key or result ever reaches a log.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace

@@ -13,8 +13,6 @@ process. The rules:
    decode in flight: it would miss the first tokens. A finished stream also answers the same greedy translation.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

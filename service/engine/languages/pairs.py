@@ -8,8 +8,6 @@ their cards share, in one metric, and on the precision that runs, if it was meas
 precedes one with them. Ties are broken by name.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Makes lazy translators of bundles whose manifest was read."""
 
-from __future__ import annotations
-
 from service.bundle.load import Bundle, check_unchanged
 from service.engine.errors import NotEnoughMemory
 from service.engine.events import EventListener, ignore_event

@@ -6,8 +6,6 @@ arenas keep the largest size that a run has needed until the session ends. So th
 only the processes themselves say what is in use. What one more model will need has to be estimated before it is opened.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

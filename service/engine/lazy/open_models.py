@@ -6,8 +6,6 @@ busy models cannot keep all others out, new requests for the one that was opened
 has been open for a turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

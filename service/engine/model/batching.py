@@ -1,7 +1,5 @@
 """Batches sentences of different lengths for the encoder, and splits its output for the decoder states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Binds arrays to a graph by address, and only those that have changed since the last run."""
 
-from __future__ import annotations
-
 import weakref
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Arrays that grow geometrically, so that single sentences are added at low cost, and the removal of entries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The arrays are OrtValues that never leave the device; small graphs (`row_graph`)
 array is replaced instead of changed in place, because on a GPU a copy costs less than a launch per row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ one entry per row in place. Data moves in three cases only: a row changes its pa
 capacity is exceeded and everything moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The requested device and precision of models, and the chosen ones; without ONNX Runtime, which loads slowly."""
 
-from __future__ import annotations
-
 import functools
 import logging
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ each softmax reads, and the queries and keys of their product. So every bundle c
 and the graph for scoring, which ordinary requests use, stays as it is (docs/adr/0029-explaining-a-weight.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Explains attention weights: the scores that they are made of, and the queries and keys of each score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ into places that are still empty when the next step begins. Search and scheduler
 depend on a model's architecture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 ONNX Runtime falls back to the CPU silently, so the provider of every session is checked after it is opened.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

@@ -5,8 +5,6 @@ the graph scores for every sentence, and no others. So log-probabilities of step
 the whole vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ change applies where its pattern is found; a graph without it stays as it is (do
 measurements).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

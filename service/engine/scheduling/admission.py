@@ -1,7 +1,5 @@
 """Admission control: decides whether a request may be queued, by the length and the speed of the queue."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

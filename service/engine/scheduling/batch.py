@@ -4,8 +4,6 @@ A sentence has the same index in all three: the list of records, the arrays of t
 This module neither reads a clock nor waits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar

@@ -3,8 +3,6 @@
 There are one or two batches for each beam width in use; they take turns. All of this runs in the thread itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from service.engine.attention.quality_signals import repeats

@@ -1,7 +1,5 @@
 """The interface of a worker for translators, and the wait of a call for its results on the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

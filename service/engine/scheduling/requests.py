@@ -1,7 +1,5 @@
 """The requests in flight of one model, under one lock: accepted, queued, given to the threads, and answered once."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import threading

@@ -10,8 +10,6 @@ overtake those of long requests that are not encoded yet, and a few rows are kep
 4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Container, Iterable

@@ -4,8 +4,6 @@ ONNX Runtime releases the interpreter's lock, so the runs of several threads ove
 an encoder run; a scoring run reads nothing of the running batches and takes as long as several decoder steps.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace

@@ -5,8 +5,6 @@ requests fail. After several consecutive failures, or if a thread ends unexpecte
 request gets an error, and no more requests are accepted.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

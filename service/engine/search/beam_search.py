@@ -20,8 +20,6 @@ A live hypothesis stays in the slot of the hypothesis it continues if possible (
 so that few rows of the model's state move.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks the options of a call and settles what they leave open for one sentence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

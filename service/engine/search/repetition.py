@@ -3,8 +3,6 @@
 The rule itself is in `service.bundle.repetition`; training uses it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

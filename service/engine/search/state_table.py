@@ -3,8 +3,6 @@
 A state is computed when a hypothesis first reaches it. Its place is free again when its sentence leaves.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Only sentences that ask for it are recorded. Recording reads what a step has computed and changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

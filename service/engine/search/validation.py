@@ -1,7 +1,5 @@
 """Checks the lengths of jobs before they are queued, so that no input can make a step fail; see search.options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

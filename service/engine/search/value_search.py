@@ -9,8 +9,6 @@ once, and to the rows of sentences with values only. Three things guide the choi
   reward has no part in their scores; it keeps in the beam what Post and Vilar (2018) keep in banks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

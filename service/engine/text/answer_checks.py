@@ -1,7 +1,5 @@
 """Checks of the translation of a short string that need no reference: what a reader would see at once."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from enum import StrEnum

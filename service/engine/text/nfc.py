@@ -7,8 +7,6 @@ In many versions of CPython the sort of a run of combining marks takes quadratic
 runs are cut first, as in Unicode's Stream-Safe Text Format (UAX 15, section 13): with U+034F between the parts.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass

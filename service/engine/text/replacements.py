@@ -1,7 +1,5 @@
 """Ranges of a text that are replaced by other text, and the tokens of the text at their new places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Models have seldom seen them. A sentence in capitals is read in small ones, and 
 `go .` is read as `Go.`, unless the model has never seen a capital. The functions have no side effects.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

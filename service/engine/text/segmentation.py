@@ -3,8 +3,6 @@
 The functions have no side effects and read no clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

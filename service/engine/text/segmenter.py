@@ -6,8 +6,6 @@ with more than 30 combining marks in a row. A line break or a tab always ends a 
 a line `sentencex` decides, except that no sentence ends inside a word. The functions have no side effects.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The quality of a translated sentence, and what becomes of a sentence whose quality is too low."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ language but English has titles with a capital for each word. Texts that end lik
 functions have no side effects.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ then a wider one, then one in which it reads and copies stand-ins of the terms. 
 values: the parts between them are translated, and the values are copied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A sentence with values as the model reads it, and its translation with the values in their places."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

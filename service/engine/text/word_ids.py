@@ -4,8 +4,6 @@ The tokenizers that are trained here cut a text at its white space first, so the
 a row. For other tokenizers, and for texts that the normaliser may change, the library encodes the whole text.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

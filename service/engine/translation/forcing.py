@@ -3,8 +3,6 @@
 A given translation belongs to one sentence, which is never split. The model reads the sentence as a translation does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

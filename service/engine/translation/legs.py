@@ -4,8 +4,6 @@ This is the only place where the translation of one model becomes the source of 
 pivoted is in `languages.tags`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """The one road from texts to translations through a model: sentences, hypotheses, values, joined texts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

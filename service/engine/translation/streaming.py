@@ -5,8 +5,6 @@ model whose steps return no weights (an architecture with fixed attention, or an
 so far scored as a given translation; tokens that are chosen during one scoring run share the next.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

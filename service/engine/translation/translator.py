@@ -4,8 +4,6 @@ A call waits for all of its sentences. Each sentence waits and runs by itself, i
 other calls. If the awaiting task is cancelled, its sentences are cancelled and their rows are freed.
 """
 
-from __future__ import annotations
-
 import copy
 import time
 import weakref

@@ -5,8 +5,6 @@ figures with nothing but a colon are a time only if the words beside them say so
 is right in every language. With "pm", "Uhr" or "h" they are always a time.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ A soft value, such as a term, consists of ordinary words. A hypothesis may leave
 word ("pays" in "paysage"); the value is still to be written then.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field

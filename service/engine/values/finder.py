@@ -1,7 +1,5 @@
 """Finds the values of a text, and writes each as the target language does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Separators follow Unicode CLDR. A value that is ambiguous, or that its language 
 "3.11" after a product's name, "1.5" in German, a time without a half of the day that could be either.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import NamedTuple

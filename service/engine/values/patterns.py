@@ -3,8 +3,6 @@
 The order matters: where two begin at the same place, the first kind wins, and a value ends before the next is sought.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -1,7 +1,5 @@
 """Cities and countries of a list, in whose places the model reads others that it knows; it spells rare names anew."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 A model that has not been trained on them writes another hour ("halb acht" for *half past eight*), or the parts twice.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -4,8 +4,6 @@ Small models copy "XY" reliably, and build a right sentence around it, where an 
 sign of three bytes derails them. A count (%d) is a number, so that the words around it agree with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,6 @@ class matters: one class for each token of a value, one for the end, and one for
 state allows is one flag for each class and each edge, and a search over many rows only looks flags up.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ within a word (NATO, iPhone), which is matched as it is written. A word also mat
 by the endings of `_ENDINGS`; a term that stands in the glossary in exactly the text's form wins.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise

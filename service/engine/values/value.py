@@ -1,7 +1,5 @@
 """A value of a sentence: what it is, where it stands, and how the target language writes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 

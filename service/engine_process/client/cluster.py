@@ -1,7 +1,5 @@
 """All engine processes of a server: each loads every model, and they share the work."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """The calls to an engine process that have no answer yet."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable

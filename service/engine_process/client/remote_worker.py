@@ -4,8 +4,6 @@ The supervisor may restart the process. Until then the worker is "restarting" an
 Interrupted; it continues when the process has loaded the model again.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Decides when a process or model restarts: soon, with longer delays while it keeps failing, then not any more."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A process holds only models, which are loaded again, and pending calls, which fa
 fails while its process still runs, only the model is loaded again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

@@ -4,8 +4,6 @@ Its arguments are the number of the socket to the process that started it, with 
 log. It leaves signals to its parent: a terminal sends them to both, and running requests must finish first.
 """
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

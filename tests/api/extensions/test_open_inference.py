@@ -1,7 +1,5 @@
 """The Open Inference Protocol, field by field."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

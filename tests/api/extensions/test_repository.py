@@ -1,7 +1,5 @@
 """Loading and unloading over HTTP: only for the operator; every outcome is reported and counted."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx

@@ -1,7 +1,5 @@
 """Keys and limits: closed routes, open routes, and the errors in each format."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

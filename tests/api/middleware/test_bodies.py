@@ -1,7 +1,5 @@
 """Bodies share memory; large requests begin one by one, after everything that arrives with them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

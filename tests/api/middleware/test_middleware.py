@@ -1,7 +1,5 @@
 """The middleware of every request: its id, its size, its headers, its log line and metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

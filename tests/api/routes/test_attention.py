@@ -1,7 +1,5 @@
 """GET and POST /attention."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """source=auto, /detect, and what else clients of this dialect ask for."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

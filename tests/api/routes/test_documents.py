@@ -1,7 +1,5 @@
 """/translate_file as LibreTranslate's clients use it, and /jobs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """GET /attention with stage=scores, cell and kind=occlusion."""
 
-from __future__ import annotations
-
 import csv
 import io
 

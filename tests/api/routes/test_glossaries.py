@@ -1,7 +1,5 @@
 """Glossaries over HTTP, over a dummy engine: in the request, by name, and every refusal as one sentence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path

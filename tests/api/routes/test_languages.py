@@ -1,7 +1,5 @@
 """Language tags over HTTP, with a real bundle from English into Brazilian Portuguese (so its manifest says)."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The book is sent by the service, to anybody, and links back to it."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

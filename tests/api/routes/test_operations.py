@@ -1,7 +1,5 @@
 """Models, languages, health and metrics."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families

@@ -1,7 +1,5 @@
 """GET /pooling: values by their formulas, in every form."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

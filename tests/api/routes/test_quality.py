@@ -1,7 +1,5 @@
 """min_quality, warnings about the language of a text, and what /models says about the quality."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The field second_model of POST /translate: the other model of a pair, where a short text fails its checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """POST /translate/stream."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

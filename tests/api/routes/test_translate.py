@@ -1,7 +1,5 @@
 """POST /translate: what existing clients send and expect, and our own fields."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

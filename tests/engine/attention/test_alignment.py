@@ -1,7 +1,5 @@
 """Weights keep their meaning when heads are chosen, pieces become words and links are read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Signs that a translation went wrong, and how long a call was in each stage."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 

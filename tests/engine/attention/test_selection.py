@@ -1,7 +1,5 @@
 """A forced pass gives back what was asked for and no more, and no more than may be asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finished sentences are kept within a limit of bytes, and those used least recently go first."""
 
-from __future__ import annotations
-
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """Equal sentences are translated once: finished ones are answered at once, and those in flight share one decode."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The choice of a model for a pair, among models of one pair and of many."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Which pairs are translated through a pivot language."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from service.engine.languages.tags import Languages, pivoted_pairs

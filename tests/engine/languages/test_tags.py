@@ -1,7 +1,5 @@
 """Which served language a tag means."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A folder of models that are opened at their first request: what is known before, what is refused, what changes."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Sequence

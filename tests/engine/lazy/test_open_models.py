@@ -1,7 +1,5 @@
 """Which models are open: shared openings, the least recently used idle one goes, and waits end with a clear error."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

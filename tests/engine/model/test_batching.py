@@ -1,7 +1,5 @@
 """Batches of sentences: little padding, few runs, each sentence once."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A run reads and writes the arrays that are bound now, and no array stays in memory because it was bound once."""
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The decoder state on a device, with the CPU as the device: it must do what the decoder state on the host does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The fp16 graphs of every shipped bundle can be opened on a CPU, where a GPU's work is rehearsed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

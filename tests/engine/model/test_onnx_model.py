@@ -1,7 +1,5 @@
 """Bundles on ONNX Runtime: the results are those of the graphs, for any rows that join or leave meanwhile."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The device of a bundle: a missing device is an error, and nothing falls back silently."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The weights that a step returns are those of the scoring graph, and binding them changes no other number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The throughput of the queue is measured while sentences are waiting."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.engine.scheduling.admission import ThroughputEstimator

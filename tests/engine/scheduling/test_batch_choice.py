@@ -1,7 +1,5 @@
 """Long sentences run beside short ones only where that costs less than a step of their own."""
 
-from __future__ import annotations
-
 from service.engine.scheduling.batch_choice import Running, choose_batches
 
 EMPTY = Running(0, 0)

@@ -1,7 +1,5 @@
 """Admission to the batch: the budget holds, order is kept, and no sentence waits forever."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The worker's thread: everybody is answered, whatever joins, leaves, hangs about or breaks."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

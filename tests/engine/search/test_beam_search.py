@@ -1,7 +1,5 @@
 """The search alone, driven by a rule: what it finds, when it stops, and that sentences do not see each other."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

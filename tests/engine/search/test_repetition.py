@@ -1,7 +1,5 @@
 """The repetition guard alone: what it lets pass and where it stops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

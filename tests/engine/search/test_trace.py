@@ -1,7 +1,5 @@
 """The recorded search: it is the search that ran, its numbers add up, and other searches do not change."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The search with values: each is written exactly once, and sentences without values notice nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sentences that are read in another spelling, and how their translations are written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences are found, and everything between them stays as it is."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

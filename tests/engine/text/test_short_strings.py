@@ -1,7 +1,5 @@
 """Short strings: what the model reads, and how its answer is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.engine.text.answer_checks import Problem, is_better, is_checked, problems_of

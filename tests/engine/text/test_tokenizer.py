@@ -1,7 +1,5 @@
 """Ids and spans point into the caller's own text, whatever its characters; decoding gives text and spans back."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 

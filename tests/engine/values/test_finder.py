@@ -1,7 +1,5 @@
 """Values in texts, and how the target language writes them."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

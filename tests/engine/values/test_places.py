@@ -1,7 +1,5 @@
 """Cities and countries are read as places that every model knows, and written as the list has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Terms of a glossary in texts: what is matched, and what is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.engine.values.finder import ValueRules, find_values

@@ -1,7 +1,5 @@
 """The statistical aligner: its links are merged and written; a missing program is reported."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Alignments from attention: word merging, reading steps, thresholds, error rates, files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Variants of pairs: the effect of each way on both sides; a prepared run has them in addition to its vocabulary."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

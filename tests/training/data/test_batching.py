@@ -1,7 +1,5 @@
 """Batches: within budget, complete, the same for the same seed, divided among processes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import islice
 from pathlib import Path

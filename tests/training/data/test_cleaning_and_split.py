@@ -1,7 +1,5 @@
 """Which pairs are trained on, and which are held out."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

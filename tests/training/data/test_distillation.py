@@ -1,7 +1,5 @@
 """Text to learn from others: which sentences, and which of their translations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

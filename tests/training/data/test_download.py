@@ -1,7 +1,5 @@
 """The downloader against a real HTTP server on loopback that breaks, lies and refuses."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import threading

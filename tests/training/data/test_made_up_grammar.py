@@ -1,7 +1,5 @@
 """The made-up grammar: the same sentences each time, in both languages, with what makes attention necessary."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Noun templates: every frame can be filled with every noun of its classes, and what depends on the noun agrees."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences with random values: every value arrives once, written as its language writes it."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The project's own text: every line has three languages and a register, and gives a pair in any direction."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

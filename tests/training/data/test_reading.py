@@ -1,7 +1,5 @@
 """Local files and mirrors: the pairs that are read, and the errors for unreadable files."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

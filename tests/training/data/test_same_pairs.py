@@ -1,7 +1,5 @@
 """A corpus may lend its pairs to another, which cuts them into subwords in its own way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

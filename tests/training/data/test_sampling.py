@@ -1,7 +1,5 @@
 """A sample of the development data has every corpus in its share."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

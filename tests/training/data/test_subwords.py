@@ -1,7 +1,5 @@
 """The vocabulary: reversible, complete, and deaf to special tokens that people type."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No translation repeats itself forever; a repetitive source may be repeated."""
 
-from __future__ import annotations
-
 import torch
 
 from service.bundle.repetition import FURTHER, longest_run, run_limits

@@ -1,7 +1,5 @@
 """Greedy and beam search against exhaustive search and a scripted network; forced decoding against steps."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping

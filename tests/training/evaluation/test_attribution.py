@@ -1,7 +1,5 @@
 """Gradient × input against a difference of two log-probabilities."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

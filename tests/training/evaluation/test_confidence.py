@@ -1,7 +1,5 @@
 """The command that gives a bundle a quality: it learns, measures, writes the manifest, and the service reads it."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import shutil

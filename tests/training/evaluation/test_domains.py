@@ -1,7 +1,5 @@
 """The domain report: which test sets a pair has, and figures of a real bundle that an export takes into its card."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers kept: what counts as kept, and that the test sentences are not the training ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from training.data.number_templates import TESTING, number_pairs

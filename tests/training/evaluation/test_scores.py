@@ -1,7 +1,5 @@
 """Metrics against numbers worked out by hand or by sacreBLEU itself, and the signatures that make them repeatable."""
 
-from __future__ import annotations
-
 import pytest
 import sacrebleu
 

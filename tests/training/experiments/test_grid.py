@@ -1,7 +1,5 @@
 """The grid of variants: names, one finished grid of two toys, finished cells that are kept; the report of a run."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A bundle: each weight once, checksums, a manifest the engine takes, a card, and the way back."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

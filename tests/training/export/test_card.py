@@ -1,7 +1,5 @@
 """The intended use and the recipe in a model card."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

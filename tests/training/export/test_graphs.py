@@ -1,7 +1,5 @@
 """The exported graphs do what the networks do: every variant that a recipe can name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

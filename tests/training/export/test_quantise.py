@@ -1,7 +1,5 @@
 """Integers stand for floats closely, and in a range that every CPU multiplies exactly."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

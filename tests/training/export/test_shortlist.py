@@ -1,7 +1,5 @@
 """Shortlists from pairs: the tokens that sources need, and those of most sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

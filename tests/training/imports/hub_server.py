@@ -1,7 +1,5 @@
 """A server on this machine that speaks as much of the Hugging Face hub's protocol as downloads need."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

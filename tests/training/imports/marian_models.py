@@ -1,7 +1,5 @@
 """MarianMT models of random weights in the hub's form, and the words they are made of."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Sequence

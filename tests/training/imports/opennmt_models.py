@@ -1,7 +1,5 @@
 """CTranslate2 folders of random weights, as OpenNMT-py's models become one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small MarianMT model of two targets: it has learnt to say in French or in German what animals do."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

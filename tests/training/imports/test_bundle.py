@@ -1,7 +1,5 @@
 """An imported model in the engine against transformers' own translations and attention."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`import check` with CTranslate2 as the original: a folder, and an Argos package of an OPUS-MT model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

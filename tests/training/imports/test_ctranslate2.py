@@ -1,7 +1,5 @@
 """CTranslate2 folders and Argos packages in our network, against CTranslate2 itself."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models are fetched from a server that speaks the hub's protocol."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

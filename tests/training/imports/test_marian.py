@@ -1,7 +1,5 @@
 """MarianMT checkpoints in our network against transformers' own implementation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

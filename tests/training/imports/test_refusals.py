@@ -1,7 +1,5 @@
 """Refused imports: one sentence says what was found and what is accepted."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

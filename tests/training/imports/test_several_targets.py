@@ -1,7 +1,5 @@
 """One imported bundle of two targets behind the real application: every route serves both pairs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A shortlist from the user's text holds what a translation may hold, and what copies names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tokens of an imported model against transformers' own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

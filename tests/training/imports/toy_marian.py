@@ -1,7 +1,5 @@
 """A MarianMT model that has learnt the toy language pair with transformers' own loss."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Dropout: its share, its mean, its gradient."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

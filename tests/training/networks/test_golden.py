@@ -1,7 +1,5 @@
 """Numbers worked out by hand or by a second, slower way, for each part of the networks."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

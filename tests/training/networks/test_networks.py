@@ -1,7 +1,5 @@
 """Every variant of both networks, seen through the interface that training and decoding use."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

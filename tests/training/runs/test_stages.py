@@ -1,7 +1,5 @@
 """The stages of a run: repeated updates count once, and the origin of a run is recorded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

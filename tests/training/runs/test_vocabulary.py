@@ -1,7 +1,5 @@
 """``vocabulary.same_as``: a run over other text with the vocabulary of a run or bundle that is there already."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

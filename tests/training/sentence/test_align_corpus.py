@@ -1,7 +1,5 @@
 """`python -m training align-corpus` as a user meets it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

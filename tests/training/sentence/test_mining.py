@@ -1,7 +1,5 @@
 """Margin scoring (Artetxe and Schwenk 2019)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The network of arXiv 1703.03130: attention, hidden layers, losses."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """A run from text to bundle."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A prepared toy run, and training as a user starts it: in a separate process, or in this one to save time."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

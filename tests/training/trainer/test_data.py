@@ -1,7 +1,5 @@
 """Batches from a separate process, as with a GPU, are the same."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

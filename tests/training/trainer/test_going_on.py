@@ -1,7 +1,5 @@
 """Going on with a run: the recipe as it is now counts, what does not fit is refused, and nothing stale is preferred."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

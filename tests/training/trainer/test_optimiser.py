@@ -1,7 +1,5 @@
 """Weight decay is for matrices; without it the optimiser is Adam; Muon is for matrices alone."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The recipes of the papers' sizes run: three updates of each, on the toy's text and with small batches."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

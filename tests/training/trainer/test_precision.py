@@ -1,7 +1,5 @@
 """A run trains in the precision that its recipe names, or in the quickest, and keeps to it."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading

@@ -1,7 +1,5 @@
 """When patience ends and what that means for the rate: pure functions."""
 
-from __future__ import annotations
-
 from training.recipe import OptimisationConfig
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces
 from training.trainer.stopping import Validations

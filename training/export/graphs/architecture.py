@@ -1,7 +1,5 @@
 """The parts of export that depend on the architecture; the rest of the package works with any of them."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from training.export.graphs.bahdanau import BahdanauGraphs

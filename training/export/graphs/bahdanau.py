@@ -1,7 +1,5 @@
 """The graphs of the RNN encoder–decoder: encoder, one decoder step, forced decoding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

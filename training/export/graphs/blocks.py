@@ -5,8 +5,6 @@ the output matrix for that list are part of the sentence's memory, gathered once
 does not depend on the rest of the batch, and the K rows of a sentence share one product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The operations of a graph in each precision: products, lookups, sums; the graphs do not depend on the precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Attention of a recurrent decoder as graph nodes, for every score: global, local, monotonic, hard or none."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The recurrent cells and the encoders of the RNN encoder–decoder as graphs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from onnx import TensorProto

@@ -1,7 +1,5 @@
 """The Transformer's graphs: encoder, one decoder step, forced decoding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
