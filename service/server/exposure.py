@@ -2,10 +2,11 @@
 
 import resource
 from ipaddress import ip_address
+from pathlib import Path
 
 from service.settings import Settings
 
-SPARE_DESCRIPTORS = 128  # for models, logs, the engine's processes
+SPARE_DESCRIPTORS = 16  # for the listener, documents, and connections that are refused
 
 
 def exposure_warning(settings: Settings) -> str | None:
@@ -26,13 +27,22 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+def possible_connections(settings: Settings) -> int:
+    """Return the limit of connections: that of the settings, or less if the system allows fewer open files."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed == resource.RLIM_INFINITY:
+        return settings.connection_limit
+    free = allowed - len([*Path("/dev/fd").iterdir()]) - SPARE_DESCRIPTORS
+    return max(1, min(settings.connection_limit, free))
+
+
 def descriptor_warning(settings: Settings) -> str | None:
     """Return a warning if the system allows fewer connections than the settings, else None."""
-    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    wanted = settings.connection_limit + SPARE_DESCRIPTORS
-    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+    possible = possible_connections(settings)
+    if possible == settings.connection_limit:
         return None
     return (
-        f"the system allows this process {allowed} open files, and TRANSLUCENT_CONNECTION_LIMIT="
-        f"{settings.connection_limit} needs {wanted}: raise the limit of open files (ulimit -n), or lower the setting"
+        f"the system allows this process {resource.getrlimit(resource.RLIMIT_NOFILE)[0]} open files, so it holds "
+        f"{possible} connections instead of TRANSLUCENT_CONNECTION_LIMIT={settings.connection_limit}: raise the limit "
+        "of open files (ulimit -n), or lower the setting"
     )

@@ -26,7 +26,7 @@ from service.api.app import create_app
 from service.api.state import RegistryPort, Service, reload_models
 from service.logs import describe_exception, get_logger
 from service.server.connection_limits import ConnectionPolicy
-from service.server.exposure import descriptor_warning, exposure_warning
+from service.server.exposure import descriptor_warning, exposure_warning, possible_connections
 from service.server.http_protocol import LimitedProtocol
 from service.server.reload import Hangup
 from service.settings import warnings_of_settings
@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
         self._listening = asyncio.Event()
         self._addresses: list[str] = []
         settings = service.settings
-        connections = Connections(settings.connection_limit, parse_networks(settings.trusted_proxies))
+        connections = Connections(possible_connections(settings), parse_networks(settings.trusted_proxies))
         policy = ConnectionPolicy(connections, service.metrics.connection_cut_off)
         super().__init__(
             uvicorn.Config(

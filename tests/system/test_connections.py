@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.server import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, running, running_dummy
 
 HEAD_SECONDS = 1.0
 SEND_SECONDS = 2.0
@@ -287,3 +287,16 @@ def test_a_full_server_takes_the_place_of_whoever_has_been_idle_for_longest() ->
         idle = [stack.enter_context(connect(server)) for _ in range(8)]
         assert_serves(server)
         assert set(closed_after(idle, 2)) == {0}
+
+
+def test_with_few_open_files_new_connections_take_the_places_of_idle_ones() -> None:
+    few = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); sys.argv = ['', '0']; "
+    serve = "runpy.run_module('tests.support.serve_fake_engine', run_name='__main__')"
+    with running("-c", few + serve) as server, contextlib.ExitStack() as stack:
+        server.wait_for("ready")
+        assert any("64 open files" in line["event"] for line in server.lines)
+        for _ in range(100):
+            stack.enter_context(connect(server))
+            time.sleep(0.01)  # a burst of more than the system holds is cut off by the system
+        for _ in range(3):
+            assert_serves(server)
