@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from service.bundle.manifest import LARGE_PARAMETERS
+from service.engine.cache.results import ResultCache
+from service.engine.cache.worker import CachedWorker
 from service.engine.errors import (
     DeadlineExceeded,
     EmptyInput,
@@ -17,6 +19,7 @@ from service.engine.errors import (
     Overloaded,
     TooManyWeights,
 )
+from service.engine.events import ignore_event
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.translation.translator import Translator
 from service.engine.types import AttentionKind, AttentionOptions, TokenKind, TranslationOptions, WorkerState
@@ -171,6 +174,16 @@ async def test_a_full_queue_refuses(translator: Translator, worker: MirrorWorker
     worker.error = Overloaded("full", 3.0)
     with pytest.raises(Overloaded):
         await translator.translate(["I lost."])
+
+
+async def test_a_full_queue_is_no_reason_to_refuse_what_the_cache_knows(worker: MirrorWorker) -> None:
+    translator = translator_of(CachedWorker(worker, ResultCache(1 << 20), "scope", "model", ignore_event))
+    await translator.start()
+    first = await translator.translate(["I lost. He's calm."])
+    worker.error = Overloaded("full", 3.0)
+    assert await translator.translate(["I lost. He's calm."]) == first
+    with pytest.raises(Overloaded):
+        await translator.translate(["I lost. Go."])
 
 
 async def test_leaving_gives_all_sentences_up(translator: Translator, worker: MirrorWorker) -> None:

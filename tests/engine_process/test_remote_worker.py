@@ -1,6 +1,7 @@
 """A remote worker from the client's side: callers get its results and errors, and no future stays open."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -110,6 +111,10 @@ def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
         far.worker.check_room(time.monotonic() + seconds)
     assert error.value.retry_after == 5.0
     assert far.heard == [RequestRejected("toy", "overloaded")]
+    sent = len(far.sent)
+    with pytest.raises(Overloaded):
+        far.worker.submit_all([replace(JOB, deadline=time.monotonic() + seconds)])
+    assert len(far.sent) == sent
 
 
 def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:

@@ -1,9 +1,9 @@
 """A translator over a fake worker."""
 
 from service.bundle.manifest import Manifest, parse_manifest
+from service.engine.scheduling.interface import SentenceWorker
 from service.engine.translation.translator import Translator
 from service.engine.types import ModelInfo
-from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers
 
@@ -13,7 +13,7 @@ def manifest_with(limit: int) -> Manifest:
     return parse_manifest(manifest_document(limits={"source_tokens": limit, "target_tokens": limit}))
 
 
-def translator_of(worker: MirrorWorker, limit: int = 256, wrap_tokens: int | None = None) -> Translator:
+def translator_of(worker: SentenceWorker, limit: int = 256, wrap_tokens: int | None = None) -> Translator:
     """Return a translator whose sentences go to this worker."""
     manifest = manifest_with(limit)
     info = ModelInfo(

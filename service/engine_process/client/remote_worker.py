@@ -138,6 +138,7 @@ class RemoteWorker:
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
+        self.check_room(jobs[0].deadline)
         generation = self._require_reachable()
         opened = [self._pending.open(self._number, job.listener) for job in jobs]
         streamed = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
