@@ -138,8 +138,8 @@ class RemoteWorker:
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
+        generation = self._generation
         self.check_room(jobs[0].deadline)
-        generation = self._require_reachable()
         opened = [self._pending.open(self._number, job.listener) for job in jobs]
         streamed = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
@@ -149,7 +149,11 @@ class RemoteWorker:
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation for scoring."""
-        generation = self._require_reachable()
+        generation = self._generation
+        require_running(self.name, self.state)
+        if self._connection.full:
+            self._on_event(RequestRejected(self.name, Overloaded.code))
+            raise overloaded(self.name, self._status.queue.seconds)
         number, future = self._pending.open(self._number)
         self._connection.send(Score(self._number, number, job))
         self._fail_if_lost(generation, [number])
@@ -210,15 +214,6 @@ class RemoteWorker:
         """Reset the reports: the first one is still to come."""
         self._reported = time.monotonic()
         self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self._reported)
-
-    def _require_reachable(self) -> int:
-        """Raise if a job cannot be sent; return the generation of the process that would get it."""
-        generation = self._generation
-        require_running(self.name, self.state)
-        if self._connection.full:
-            self._on_event(RequestRejected(self.name, Overloaded.code))
-            raise overloaded(self.name, self._status.queue.seconds)
-        return generation
 
     def _unreachable(self, now: float) -> EngineError | None:
         """Return the reason to send nothing now: the process is silent, or too many messages wait.
