@@ -35,6 +35,7 @@ ANCHORED = frozenset(
         "service.documents.formats.subtitles.DASH",
         "service.documents.formats.subtitles.TIMING",
         "service.documents.formats.text.ITEM",
+        "service.engine.text.respelling._SMALL",
         "service.engine.text.segmenter._MARKER",
         "service.markup.tokens.TAG",  # the scanner counts what does not match
     }
