@@ -36,9 +36,8 @@ def possible_connections(settings: Settings) -> int:
     return max(1, min(settings.connection_limit, free))
 
 
-def descriptor_warning(settings: Settings) -> str | None:
-    """Return a warning if the system allows fewer connections than the settings, else None."""
-    possible = possible_connections(settings)
+def descriptor_warning(settings: Settings, possible: int) -> str | None:
+    """Return a warning if fewer connections are possible than the settings say, else None."""
     if possible == settings.connection_limit:
         return None
     return (

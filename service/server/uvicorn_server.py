@@ -69,7 +69,8 @@ class Server(uvicorn.Server):
         self._listening = asyncio.Event()
         self._addresses: list[str] = []
         settings = service.settings
-        connections = Connections(possible_connections(settings), parse_networks(settings.trusted_proxies))
+        self._connection_limit = possible_connections(settings)
+        connections = Connections(self._connection_limit, parse_networks(settings.trusted_proxies))
         policy = ConnectionPolicy(connections, service.metrics.connection_cut_off)
         super().__init__(
             uvicorn.Config(
@@ -163,7 +164,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
-        for warning in (*warnings_of_settings(), exposure_warning(settings), descriptor_warning(settings)):
+        few = descriptor_warning(settings, self._connection_limit)
+        for warning in (*warnings_of_settings(), exposure_warning(settings), few):
             if warning:
                 log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.server.exposure import descriptor_warning, exposure_warning
+from service.server.exposure import descriptor_warning, exposure_warning, possible_connections
 from service.settings import Settings
 from tests.support.server import running_dummy
 
@@ -35,8 +35,9 @@ def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) 
 
 def test_a_limit_of_open_files_that_is_too_low_is_warned_about() -> None:
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert descriptor_warning(Settings(connection_limit=8)) is None
-    assert f"{allowed} open files" in (descriptor_warning(Settings(connection_limit=allowed)) or "")
+    few, many = Settings(connection_limit=8), Settings(connection_limit=allowed)
+    assert descriptor_warning(few, possible_connections(few)) is None
+    assert f"{allowed} open files" in (descriptor_warning(many, possible_connections(many)) or "")
 
 
 def test_the_warning_is_one_line_at_the_start() -> None:
