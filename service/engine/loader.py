@@ -96,9 +96,9 @@ def own_cores(quota: Path = CPU_QUOTA) -> int:
     return max(1, min(cores, -(-share // period)))
 
 
-def default_engine_processes(device: str, cores: int) -> int:
-    """Return the number of engine processes: one for every four cores, which it keeps busy, or one on a GPU."""
-    return 1 if device == "cuda" else max(1, min(cores // CORES_FOR_PROCESS, MOST_PROCESSES))
+def default_engine_processes(device: str, cores: int, gpus: int = 1) -> int:
+    """Return the number of engine processes: one for every four cores, which it keeps busy, or one for each GPU."""
+    return max(1, gpus) if device == "cuda" else max(1, min(cores // CORES_FOR_PROCESS, MOST_PROCESSES))
 
 
 def default_inter_threads(device: str, cores: int) -> int:

@@ -1,6 +1,7 @@
 """Assembles the server from the settings: logging, tracing, engine, models."""
 
 import contextlib
+import os
 import re
 import resource
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,7 @@ log = get_logger(__name__)
 DESCRIPTORS = 65_536
 MEBIBYTE = 2**20
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+NVIDIA_GPUS = Path("/proc/driver/nvidia/gpus")
 LEAST_DRIVER = 580  # of CUDA 13, which the wheels of ONNX Runtime need
 
 
@@ -107,8 +109,17 @@ def with_engine_processes(settings: Settings) -> Settings:
     """Return settings with the number of engine processes; `auto` is decided by device and cores."""
     if settings.engine_processes != "auto":
         return settings
-    processes = default_engine_processes("cuda" if expects_gpu(settings) else "cpu", own_cores())
+    device = "cuda" if expects_gpu(settings) else "cpu"
+    processes = default_engine_processes(device, own_cores(), len(visible_gpus()))
     return settings.model_copy(update={"engine_processes": processes})
+
+
+def visible_gpus(files: Path = NVIDIA_GPUS) -> list[str]:
+    """Return the names of the GPUs that CUDA may use: those of CUDA_VISIBLE_DEVICES, or all of the driver."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is None:
+        return [str(number) for number, _ in enumerate(files.glob("*"))]
+    return [name.strip() for name in chosen.split(",") if name.strip()]
 
 
 def driver_warning(version: str) -> str | None:
@@ -155,7 +166,7 @@ def engine_host(
     processes = settings.engine_processes
     assert processes != "auto"  # decided before
     log_style = LogStyle(settings.log_level, settings.log_format)
-    with EngineCluster(processes, log_style, on_restart) as cluster:
+    with EngineCluster(processes, log_style, on_restart, visible_gpus()) as cluster:
         yield (
             cluster.open,
             EngineHost(

@@ -158,8 +158,8 @@ TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}
 @pytest.mark.parametrize(
     ("path", "refused"),
     [
-        *(("/translate", {**SOME, name: ""}) for name in ("q", "source", "target")),
-        *(("/translate/stream", {**SOME, name: ""}) for name in ("q", "source", "target")),
+        *(("/translate", {**SOME, name: ""}) for name in ("source", "target")),
+        *(("/translate/stream", {**SOME, name: ""}) for name in ("source", "target")),
         *(("/attention", {**SOME, name: ""}) for name in ("text", "source", "target")),
         ("/translate", {**SOME, "q": []}),
         ("/detect", {"q": ""}),

@@ -259,7 +259,7 @@ def _chosen(settings: WorkerSettings, device: str, cores: int) -> tuple[int, int
 
 def test_there_is_an_engine_process_for_every_four_cores() -> None:
     assert [default_engine_processes("cpu", cores) for cores in (1, 2, 4, 7, 8, 16, 64)] == [1, 1, 1, 1, 2, 4, 8]
-    assert default_engine_processes("cuda", 64) == 1
+    assert [default_engine_processes("cuda", 64, gpus) for gpus in (0, 1, 4)] == [1, 1, 4]
 
 
 @pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 2), ("20000 100000", 1), ("max 100000", 64)])

@@ -112,11 +112,10 @@ def empty_is_missing(value: object) -> object:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Texts = Annotated[
-    Text | Annotated[list[str], Field(min_length=1)],
-    BeforeValidator(empty_is_missing),
-    Accepts("a string or a list of strings"),
-]
+_List = Annotated[list[str], Field(min_length=1)]
+_texts = (BeforeValidator(empty_is_missing), Accepts("a string or a list of strings"))
+Texts = Annotated[Text | _List, *_texts]
+TextsOrEmpty = Annotated[str | _List, *_texts]
 WholeNumber = Annotated[int, BeforeValidator(whole)]
 OptionalWholeNumber = Annotated[int | None, BeforeValidator(whole)]
 Number = Annotated[float, BeforeValidator(decimal)]

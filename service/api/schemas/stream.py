@@ -28,7 +28,7 @@ class StreamRequest(Fields):
 
     own_empty_message: ClassVar[frozenset[str]] = frozenset({"q"})
 
-    q: Text = Field(description="The text")
+    q: str = Field(description="The text")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the target language")
     model: str | None = Field(None, description="A bundle's name, or an architecture")

@@ -1,6 +1,6 @@
 """The shapes of /translate."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SkipValidation
 
@@ -16,7 +16,7 @@ from service.api.schemas.common import (
     Schema,
     SideSchema,
     Text,
-    Texts,
+    TextsOrEmpty,
     WarningSchema,
 )
 
@@ -26,7 +26,11 @@ FORMATS = ("text", "html")
 class TranslateRequest(Decoding):
     """A translation job; unknown fields are ignored."""
 
-    q: Texts = Field(description="The text, or (JSON only) a list of texts")
+    own_empty_message: ClassVar[frozenset[str]] = frozenset({"q"})
+
+    q: TextsOrEmpty = Field(
+        description="The text, or (JSON only) a list of texts; an empty text has an empty translation"
+    )
     source: Text = Field(description="Language of the text, such as `en`, or `auto`")
     target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
     # LibreTranslate checks the format after the languages: service.api.checks refuses other words.
@@ -56,7 +60,7 @@ class TranslateRequest(Decoding):
 class TranslateForm(TranslateRequest):
     """The same fields in a form or a query string, where `q` is one text."""
 
-    q: Text = Field(description="The text")
+    q: str = Field(description="The text")
 
 
 class SentenceSchema(Schema):

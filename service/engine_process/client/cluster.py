@@ -150,15 +150,23 @@ class EngineCluster:
     """Starts the processes, opens bundles in all of them (`open` is a WorkerFactory), and ends them at the exit."""
 
     def __init__(
-        self, size: int, log_style: LogStyle | None = None, on_restart: Callable[[str], None] = lambda _what: None
+        self,
+        size: int,
+        log_style: LogStyle | None = None,
+        on_restart: Callable[[str], None] = lambda _what: None,
+        gpus: Sequence[str] = (),
     ) -> None:
-        """Manage `size` processes; `on_restart` is called at every restart: see EngineProcess."""
+        """Manage `size` processes, each with one of several `gpus` in turn; `on_restart`: see EngineProcess."""
         self._size, self._log_style, self._on_restart = size, log_style or LogStyle(), on_restart
+        self._gpus = gpus if len(gpus) > 1 else [None]
         self._processes: list[EngineProcess] = []
 
     def __enter__(self) -> Self:
         """Start the processes."""
-        self._processes = [EngineProcess(self._log_style, self._on_restart) for _ in range(self._size)]
+        self._processes = [
+            EngineProcess(self._log_style, self._on_restart, self._gpus[number % len(self._gpus)])
+            for number in range(self._size)
+        ]
         return self
 
     def __exit__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -26,7 +27,7 @@ class LogStyle(NamedTuple):
 
 
 class EngineConnection:
-    """Starts the program; `start` begins to receive its messages."""
+    """Starts the program, which sees one GPU alone if it is given; `start` begins to receive its messages."""
 
     def __init__(
         self,
@@ -34,10 +35,12 @@ class EngineConnection:
         receive: Callable[[FromEngine], None],
         ended: Callable[[EngineConnection], None],
         undelivered: Callable[[ToEngine], None],
+        gpu: str | None = None,
     ) -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", _PROGRAM, str(theirs.fileno()), *log_style]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        environment = None if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
         self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(
             ours, receive, lambda: ended(self), undelivered

@@ -60,11 +60,14 @@ log = get_logger(__name__)
 class EngineProcess:
     """Runs models in a separate process, which is started at once and kept running.
 
-    `on_restart` is called at every restart, with a word for its kind: process, model or given_up.
+    `on_restart` is called at every restart, with a word for its kind: process, model or given_up. `gpu` is the only one
+    that it sees; None: all that this process sees.
     """
 
-    def __init__(self, log_style: LogStyle, on_restart: Callable[[str], None] = lambda _what: None) -> None:
-        self._log_style, self._on_restart = log_style, on_restart
+    def __init__(
+        self, log_style: LogStyle, on_restart: Callable[[str], None] = lambda _what: None, gpu: str | None = None
+    ) -> None:
+        self._log_style, self._on_restart, self._gpu = log_style, on_restart, gpu
         self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
         # A worker stays here as long as it is referenced: a replaced one ends with its last request.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
@@ -154,7 +157,7 @@ class EngineProcess:
         self._connection.close()
 
     def _new_connection(self) -> EngineConnection:
-        connection = EngineConnection(self._log_style, self._receive, self._lost, self._undelivered)
+        connection = EngineConnection(self._log_style, self._receive, self._lost, self._undelivered, self._gpu)
         if self._loop is not None:
             connection.channel.receive_on(self._loop)
         return connection

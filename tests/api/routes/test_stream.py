@@ -56,7 +56,6 @@ async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, re
 @pytest.mark.parametrize(
     ("fields", "status", "word"),
     [
-        ({"q": ""}, 400, "q is empty"),
         ({"target": "zz"}, 400, "zz is not supported"),
         ({"target": "en"}, 400, "own language"),
         ({"beam_size": 4}, 400, "a stream is greedy"),

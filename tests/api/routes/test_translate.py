@@ -156,7 +156,6 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
     ("fields", "error"),
     [
         ({"q": None}, "Invalid request: missing q parameter"),
-        ({"q": ""}, "Invalid request: missing q parameter"),
         ({"q": []}, "Invalid request: missing q parameter"),
         ({"q": 7}, "Invalid request: q must be a string or a list of strings"),
         ({"q": {"a": "b"}}, "Invalid request: q must be a string or a list of strings"),
@@ -282,3 +281,14 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
     assert other in warnings[0][0]["message"]
     assert warnings[0][0]["model"] == other
     assert "warnings" not in (await client.post("/translate", json={**request, "model": other})).json()
+
+
+@pytest.mark.parametrize(("q", "translated"), [("", ""), (["", "I lost."], ["", "I LOST."])])
+async def test_an_empty_text_has_an_empty_translation_alone_and_in_a_list(
+    client: httpx.AsyncClient, q: object, translated: object
+) -> None:
+    assert (await client.post("/translate", json={**TEXT, "q": q})).json()["translatedText"] == translated
+
+
+async def test_an_empty_text_in_a_form_has_an_empty_translation(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/translate", data={**TEXT, "q": ""})).json()["translatedText"] == ""
