@@ -29,6 +29,7 @@ israel italian italy japan japanese jewish john korea korean latin london mary m
 russia russian scotland spain spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube
 """
 _NAMES = frozenset(_ENGLISH_NAMES.split())
+_TITLES = frozenset("mr mrs ms miss dr prof monsieur madame mademoiselle herr herrn frau".split())  # a name follows
 _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
 
@@ -55,7 +56,8 @@ def respelled(
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
     if capitals or (careless and text.islower() and words and words[0].start() == 0):
-        small = [(word.span(), _small(word[0], number == 0, tokenizer)) for number, word in enumerate(words)]
+        begins = [True, *(word[0].lower() in _TITLES for word in words)]
+        small = [(word.span(), _small(word[0], begins[number], tokenizer)) for number, word in enumerate(words)]
         read, _ = replaced(text, small)
         read = _SMALL_I.sub("I", read) if language == "en" else read
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None

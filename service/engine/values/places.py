@@ -18,7 +18,9 @@ _LIKE = {
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
 NEAR = 200  # characters; two places that stand nearer may be in one sentence
-_NAMES = re.compile(r"([A-ZÉÄ](?<![\w-].)\w+)(?:\.?[ -][A-Zas]\w+)?")
+_WORDS = frozenset("Cologne Burgundy Valence Grenade Damas Gênes Manille Chili Équateur Argentine Vienne Bergen".split())
+"""In capitals these may be ordinary words."""
+_NAMES = re.compile(r"([A-ZÉÄ](?<![\w-].)\w+)(?=(\.?[ -][A-Zas]\w+)?)")
 
 
 @functools.cache
@@ -38,15 +40,25 @@ def find_places(text: str, source: str, target: str) -> Iterator[Value]:
     if target not in LANGUAGES or not places:
         return
     used: dict[str, int] = {}
+    end = 0
     for match in _NAMES.finditer(text):
-        name, start = next((each for each in match.group(0, 1) if each in places), None), match.start()
-        if name is None:
+        names, start = (match[1] + (match[2] or ""), match[1]), match.start()
+        name = next((each for each in names if _listed(each) in places), None)
+        if name is None or start < end:
             continue
         near = text[max(0, start - NEAR) : start + NEAR]
-        for words in _LIKE[places[name][3]]:
+        row = places[_listed(name)]
+        for words in _LIKE[row[3]]:
             known = dict(zip(LANGUAGES, words.split(), strict=True))
             if start - used.get(known[source], -NEAR) >= NEAR and known[source] not in near:
                 used[known[source]] = start
-                written, stand_in = places[name][LANGUAGES.index(target)], (known[source], known[target])
-                yield Value(Kind.PLACE, start, start + len(name), name, written, stand_in=stand_in)
+                written, stand_in = row[LANGUAGES.index(target)], (known[source], known[target])
+                end = start + len(name)
+                yield Value(Kind.PLACE, start, end, name, written, stand_in=stand_in)
                 break
+
+
+def _listed(name: str) -> str:
+    """Return a name as the list writes it, also for one in capitals."""
+    usual = name.title()
+    return usual if name.isupper() and usual not in _WORDS else name

@@ -34,6 +34,7 @@ def read(text: str, source: str = "en", target: str = "fr") -> str | None:
         ("I THINK I'M LATE.", "I think I'm late."),
         ("SEE YOU ON MONDAY IN BOSTON!", "See you on Monday in Boston!"),
         ("OPEN THE PDF.", "Open the PDF."),
+        ("ASK MRS BAKER AND MR. COOK.", "Ask mrs Baker and mr. Cook."),
         ("STOP!", "Stop!"),
         ("go .", "Go."),
         ("i'm home .", "I'm home."),
