@@ -20,7 +20,17 @@ from benchmarks.engine.__main__ import table as speed_table
 from benchmarks.engine.engines import Ids, Setting
 from benchmarks.engine.isolated import IsolatedEngine
 from benchmarks.engine.measure import Row, Text, compare
-from benchmarks.gpu.checks import PRECISION, Check, invariance, open_on, parity, provider, translated
+from benchmarks.gpu.checks import (
+    PRECISION,
+    Check,
+    invariance,
+    nodes_of,
+    open_on,
+    parity,
+    placement,
+    provider,
+    translated,
+)
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
 from benchmarks.load.servers import process_tree, serving
 from benchmarks.machine import heading
@@ -42,7 +52,7 @@ def main() -> None:
             f"There is no GPU to check: ONNX Runtime has {', '.join(own_providers())}. On a machine with an NVIDIA "
             "GPU, `make gpu-check` installs what is needed; `--device cpu` rehearses the checks here."
         )
-    checks = [*checked(options), *served(options)]
+    checks = [*placed(options), *checked(options), *served(options)]
     rows = measured(options)
     load = [] if options.skip_load else [under_load(options)]
     text = "\n\n".join([report(checks), speed_table(rows), *load])
@@ -63,6 +73,16 @@ def checked(options: argparse.Namespace) -> list[Check]:
         together = translated(model, bundle, sources, beam)
         found.append(parity(together, translated(on_cpu, bundle, sources, beam), bundle, beam))
         found.append(invariance(translated(model, bundle, sources, beam, together=False), together, bundle, beam))
+    return found
+
+
+def placed(options: argparse.Namespace) -> list[Check]:
+    """Return for every shipped bundle whether its nodes ran on the device, explanations of all attention included."""
+    found = []
+    for folder in sorted([*ROOT.glob("models/*/manifest.json"), *ROOT.glob("models/gallery/*/manifest.json")]):
+        bundle = load_bundle(folder.parent)
+        if PRECISION in bundle.manifest.graphs:
+            found.append(placement(nodes_of(bundle, options.device), options.device, bundle.manifest.name))
     return found
 
 

@@ -3,10 +3,15 @@
 With the device `cpu` everything is rehearsed: the GPU's own graphs and its decoder state run, on the CPU.
 """
 
-from collections.abc import Sequence
+import contextlib
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from unittest import mock
 
 import numpy as np
 import onnxruntime
@@ -54,6 +59,52 @@ def open_on(bundle: Bundle, device: DeviceName) -> OnnxModel:
         return load_model(bundle, ModelSettings("cuda", PRECISION))
     graphs = bundle.manifest.graphs[PRECISION]
     return OnnxModel(bundle, Placement("cpu", CPU, PRECISION, graphs), ModelSettings(), DeviceRows("cpu", _open_graph))
+
+
+@contextlib.contextmanager
+def profiled() -> Iterator[Callable[[], Counter[tuple[str, str]]]]:
+    """Note the provider of every node that runs in the sessions opened here.
+
+    Yield a function that ends this and returns how often each pair of provider and operator ran.
+    """
+    opened, open_session = [], onnxruntime.InferenceSession
+
+    def opening(graph: Any, options: Any = None, **rest: Any) -> onnxruntime.InferenceSession:
+        options = options or onnxruntime.SessionOptions()
+        options.enable_profiling = True
+        options.profile_file_prefix = str(Path(folder) / f"{len(opened)}")
+        opened.append(open_session(graph, options, **rest))
+        return opened[-1]
+
+    def nodes() -> Counter[tuple[str, str]]:
+        events = (event for session in opened for event in json.loads(Path(session.end_profiling()).read_bytes()))
+        ran = (event["args"] for event in events if event["cat"] == "Node" and event["name"].endswith("_kernel_time"))
+        return Counter((args["provider"], args["op_name"]) for args in ran)
+
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(onnxruntime, "InferenceSession", opening):
+        yield nodes
+
+
+def nodes_of(bundle: Bundle, device: DeviceName) -> Counter[tuple[str, str]]:
+    """Return how often each provider and operator ran while a bundle translated, scored and explained a sentence."""
+    source, align = (*range(4, 12), bundle.manifest.special_ids.eos), bundle.manifest.attention.align
+    with profiled() as nodes:
+        model = open_on(bundle, device)
+        [result] = translated(model, bundle, [source], 4)
+        view = WeightSelection((align.layer, align.head), ("cross", align.layer, align.head), stage="scores")
+        model.explain(source, result.hypotheses[0].ids, view)
+        return nodes()
+
+
+def placement(nodes: Counter[tuple[str, str]], device: DeviceName, name: str) -> Check:
+    """Check by the profile that no node of a bundle runs elsewhere, and that nothing is copied between the devices."""
+    wanted = CUDA if device == "cuda" else CPU
+    elsewhere = Counter({op: ran for (where, op), ran in nodes.items() if where != wanted or op.startswith("Memcpy")})
+    found = ", ".join(f"{op} {ran} times" for op, ran in elsewhere.most_common()) or "all"
+    total = sum(nodes.values())
+    return Check(
+        f"{name}: nodes on the device", bool(total) and not elsewhere, f"{found}, of {total}", f"all on {wanted}"
+    )
 
 
 def provider(model: OnnxModel, device: DeviceName) -> Check:

@@ -9,7 +9,17 @@ import pytest
 from benchmarks.corpora import ROOT
 from benchmarks.engine.engines import on_device
 from benchmarks.gpu import __main__ as gpu_check
-from benchmarks.gpu.checks import Check, differences, invariance, open_on, parity, provider, translated
+from benchmarks.gpu.checks import (
+    Check,
+    differences,
+    invariance,
+    nodes_of,
+    open_on,
+    parity,
+    placement,
+    provider,
+    translated,
+)
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
 from service.bundle.load import Bundle, load_bundle
 from service.engine import SentenceResult
@@ -41,6 +51,15 @@ def test_the_graphs_for_a_gpu_translate_with_scores(bundle: Bundle, results: lis
     tokenizer = load_tokenizers(bundle).target
     assert tokenizer.locate(results[0].hypotheses[0].ids).text.startswith("J'ai perdu")
     assert all(result.scores is not None for result in results)
+
+
+@pytest.mark.parametrize("name", ["transformer-en-fr", "bahdanau-en-fr"])
+def test_the_profile_says_where_every_node_ran(name: str) -> None:
+    nodes = nodes_of(load_bundle(ROOT / "models" / name), "cpu")
+    assert placement(nodes, "cpu", name).passed
+    elsewhere = placement(nodes, "cuda", name)
+    assert not elsewhere.passed
+    assert "MatMul" in elsewhere.measured
 
 
 def test_another_translation_fails_the_check(bundle: Bundle, results: list[SentenceResult]) -> None:

@@ -29,7 +29,7 @@ israel italian italy japan japanese jewish john korea korean latin london mary m
 russia russian scotland spain spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube
 """
 _NAMES = frozenset(_ENGLISH_NAMES.split())
-_TITLES = frozenset("mr mrs ms miss dr prof monsieur madame mademoiselle herr herrn frau".split())  # a name follows
+_TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
 _SMALL_I = re.compile(r"\bi\b(?!\.)")
 
 

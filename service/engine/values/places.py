@@ -18,7 +18,7 @@ _LIKE = {
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
 NEAR = 200  # characters; two places that stand nearer may be in one sentence
-_WORDS = frozenset("Cologne Burgundy Valence Grenade Damas Gênes Manille Chili Équateur Argentine Vienne Bergen".split())
+_WORDS = ("Cologne", "Burgundy", "Valence", "Grenade", "Damas", "Gênes", "Manille", "Chili", "Argentine", "Bergen")
 """In capitals these may be ordinary words."""
 _NAMES = re.compile(r"([A-ZÉÄ](?<![\w-].)\w+)(?=(\.?[ -][A-Zas]\w+)?)")
 
