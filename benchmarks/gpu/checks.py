@@ -67,7 +67,8 @@ def profiled() -> Iterator[Callable[[], Counter[tuple[str, str]]]]:
 
     Yield a function that ends this and returns how often each pair of provider and operator ran.
     """
-    opened, open_session = [], onnxruntime.InferenceSession
+    opened: list[onnxruntime.InferenceSession] = []
+    open_session = onnxruntime.InferenceSession
 
     def opening(graph: Any, options: Any = None, **rest: Any) -> onnxruntime.InferenceSession:
         options = options or onnxruntime.SessionOptions()
@@ -100,11 +101,9 @@ def placement(nodes: Counter[tuple[str, str]], device: DeviceName, name: str) ->
     """Check by the profile that no node of a bundle runs elsewhere, and that nothing is copied between the devices."""
     wanted = CUDA if device == "cuda" else CPU
     elsewhere = Counter({op: ran for (where, op), ran in nodes.items() if where != wanted or op.startswith("Memcpy")})
-    found = ", ".join(f"{op} {ran} times" for op, ran in elsewhere.most_common()) or "all"
-    total = sum(nodes.values())
-    return Check(
-        f"{name}: nodes on the device", bool(total) and not elsewhere, f"{found}, of {total}", f"all on {wanted}"
-    )
+    found = ", ".join(f"{op} {ran} times" for op, ran in elsewhere.most_common()) or "none"
+    passed = bool(nodes) and not elsewhere
+    return Check(f"{name}: nodes elsewhere", passed, f"{found}, of {sum(nodes.values())} runs", f"all on {wanted}")
 
 
 def provider(model: OnnxModel, device: DeviceName) -> Check:
