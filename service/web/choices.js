@@ -16,11 +16,17 @@ function options(select, entries, chosen) {
   return select.value;
 }
 
-// A model in the list: its architecture, its first score, and whether it is the default.
+// A model in the list: its architecture, its score on a test set that all of the list have, and whether it is the default.
 function modelLabel(one, others) {
-  const score = one.card?.scores?.[0];
-  const measured = Number.isFinite(score?.score) ? `${score.metric} ${number(score.score, 1)}` : "";
+  const score = scoresOf(one).find((own) => others.every((other) => scoresOf(other).some((its) => its.test_set === own.test_set && its.metric === own.metric)));
+  const measured = score ? `${score.metric} ${number(score.score, 1)} (${score.test_set.split(".")[0]})` : "";
   return [nameOfModel(one, others), measured, isDefault(one) && others.length > 1 ? t("default") : ""].filter(Boolean).join(" · ");
+}
+
+// The scores of a model for the chosen pair; a model of several pairs names the pair behind the test set.
+function scoresOf(one) {
+  const chosen = `.${source()}-${state.target}`;
+  return (one.card?.scores ?? []).filter(({ score, test_set }) => Number.isFinite(score) && (!/\.\w+-\w+$/.test(test_set) || test_set.endsWith(chosen)));
 }
 
 // The box as high as its text, and how much of what the server takes it holds.

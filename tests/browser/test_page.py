@@ -413,6 +413,31 @@ def test_models_opens_a_page_that_people_can_read(page: Page, url: str) -> None:
     expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
 
 
+def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: Page, url: str) -> None:
+    cards = {
+        "bahdanau-en-fr": {"everyday.en-fr": 49.0, "tatoeba.en-fr": 42.9},
+        "transformer-en-fr": {"tatoeba.en-fr": 41.2},
+    }
+
+    def answer(route: Route) -> None:
+        models = route.fetch().json()
+        for each in models["models"]:
+            scores = [
+                {"metric": "BLEU", "test_set": name, "score": score}
+                for name, score in cards.get(each["name"], {}).items()
+            ]
+            each["card"] = {
+                **(each["card"] or {}),
+                "scores": [{"metric": "BLEU", "test_set": "x.de-en", "score": 1}, *scores],
+            }
+        route.fulfill(json=models)
+
+    page.route("**/models", answer)
+    page.goto(url)
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("BLEU 42.9 (tatoeba)")
+    expect(page.get_by_role("combobox", name="Model")).to_contain_text("BLEU 41.2 (tatoeba)")
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 850})
