@@ -18,19 +18,35 @@ _LIKE = {
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
 NEAR = 200  # characters; two places that stand nearer may be in one sentence
-_WORDS = ("Cologne", "Burgundy", "Valence", "Grenade", "Damas", "Gênes", "Manille", "Chili", "Argentine", "Bergen")
+_WORDS = (
+    "Cologne",
+    "Burgundy",
+    "Valence",
+    "Grenade",
+    "Damas",
+    "Gênes",
+    "Manille",
+    "Chili",
+    "Argentine",
+    "Vienne",
+    "Bergen",
+)
 """In capitals these may be ordinary words."""
-_NAMES = re.compile(r"([A-ZÉÄ](?<![\w-].)\w+)(?=(\.?[ -][A-Zas]\w+)?)")
+_FIRST_WORD = re.compile(r"[A-ZÉÄ](?<![\w-].)\w+")
+_SECOND_WORD = re.compile(r"\.?[ -][A-Zas]\w+")
 
 
 @functools.cache
-def _places(language: str) -> dict[str, list[str]]:
-    """Return the rows of the list by the name in a language; none for a language that it does not have."""
-    if language not in LANGUAGES:
-        return {}
-    lines = (Path(__file__).parent / "places.tsv").read_text("utf-8").splitlines()
-    rows = [line.split("\t") for line in lines[1:]]
-    return {row[LANGUAGES.index(language)]: row for row in reversed(rows)}
+def _places(language: str) -> dict[str, dict[str, list[str]]]:
+    """Return the rows of the list by the first word and the whole name in a language that it has, also in capitals."""
+    found: dict[str, dict[str, list[str]]] = {}
+    if language in LANGUAGES:
+        lines = (Path(__file__).parent / "places.tsv").read_text("utf-8").splitlines()
+        for row in reversed([line.split("\t") for line in lines[1:]]):
+            name = row[LANGUAGES.index(language)]
+            for spelling in {name, name if name in _WORDS else name.upper()}:
+                found.setdefault(re.split("[. -]", spelling)[0], {})[spelling] = row
+    return found
 
 
 def find_places(text: str, source: str, target: str) -> Iterator[Value]:
@@ -40,25 +56,18 @@ def find_places(text: str, source: str, target: str) -> Iterator[Value]:
     if target not in LANGUAGES or not places:
         return
     used: dict[str, int] = {}
-    end = 0
-    for match in _NAMES.finditer(text):
-        names, start = (match[1] + (match[2] or ""), match[1]), match.start()
-        name = next((each for each in names if _listed(each) in places), None)
-        if name is None or start < end:
+    for match in _FIRST_WORD.finditer(text):
+        if (rows := places.get(match[0])) is None:
+            continue
+        start, second = match.start(), _SECOND_WORD.match(text, match.end())
+        name = next((name for name in (match[0] + (second[0] if second else ""), match[0]) if name in rows), None)
+        if name is None:
             continue
         near = text[max(0, start - NEAR) : start + NEAR]
-        row = places[_listed(name)]
-        for words in _LIKE[row[3]]:
+        for words in _LIKE[rows[name][3]]:
             known = dict(zip(LANGUAGES, words.split(), strict=True))
             if start - used.get(known[source], -NEAR) >= NEAR and known[source] not in near:
                 used[known[source]] = start
-                written, stand_in = row[LANGUAGES.index(target)], (known[source], known[target])
-                end = start + len(name)
-                yield Value(Kind.PLACE, start, end, name, written, stand_in=stand_in)
+                written, stand_in = rows[name][LANGUAGES.index(target)], (known[source], known[target])
+                yield Value(Kind.PLACE, start, start + len(name), name, written, stand_in=stand_in)
                 break
-
-
-def _listed(name: str) -> str:
-    """Return a name as the list writes it, also for one in capitals."""
-    usual = name.title()
-    return usual if name.isupper() and usual not in _WORDS else name
