@@ -89,6 +89,7 @@ class Scheduler(Generic[Owner]):
         self.tokens = 0  # source tokens waiting
         self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before this
+        self._least_rows = {True: budget.rows, False: budget.rows}  # no short, no other waiting sentence needs fewer
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -110,6 +111,7 @@ class Scheduler(Generic[Owner]):
         for entry in sorted(entries, key=lambda entry: -entry.tokens):
             self._queue.insert(self._place(entry), entry)
             self.tokens += entry.tokens
+            self._least_rows[entry.short] = min(self._least_rows[entry.short], entry.rows)
             if entry.deadline is not None:
                 self._next_deadline = min(self._next_deadline, entry.deadline)
 
@@ -119,6 +121,7 @@ class Scheduler(Generic[Owner]):
         With several decode threads, `most` is the number of rows of this one, and it takes at most its `share`.
         """
         if not self._queue:
+            self._least_rows = dict.fromkeys(self._least_rows, self.budget.rows)
             return Plan([], [])
         expired = self._expire(now)
         most = self.budget.rows if most is None else most
@@ -126,7 +129,8 @@ class Scheduler(Generic[Owner]):
         left = 0 if share is None else max(most - share, 0)
         admitted: list[Owner] = []
         passed: list[Waiting[Owner]] = []
-        while self.has_ready() and free > left and len(passed) < SCAN_LIMIT:
+        needed = max(left + 1, min(self._least_rows[True], self._least_rows[False] + kept))
+        while self.has_ready() and free >= needed and len(passed) < SCAN_LIMIT:
             entry = self._queue.popleft()
             if entry.rows <= free - (0 if entry.short else kept):
                 admitted.append(entry.owner)
