@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from service.engine.scheduling.admission import ThroughputEstimator
@@ -87,6 +87,7 @@ class Scheduler(Generic[Owner]):
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
+        self.ready_rows = 0  # of the encoded sentences that wait
         self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before this
         self._least_rows = {True: budget.rows, False: budget.rows}  # no short, no other waiting sentence needs fewer
@@ -111,6 +112,7 @@ class Scheduler(Generic[Owner]):
         for entry in sorted(entries, key=lambda entry: -entry.tokens):
             self._queue.insert(self._place(entry), entry)
             self.tokens += entry.tokens
+            self.ready_rows += entry.rows if entry.ready else 0
             self._least_rows[entry.short] = min(self._least_rows[entry.short], entry.rows)
             if entry.deadline is not None:
                 self._next_deadline = min(self._next_deadline, entry.deadline)
@@ -135,6 +137,7 @@ class Scheduler(Generic[Owner]):
             if entry.rows <= free - (0 if entry.short else kept):
                 admitted.append(entry.owner)
                 free -= entry.rows
+                self.ready_rows -= entry.rows
                 self.tokens -= entry.tokens
                 for older in passed:
                     older.passed += 1
@@ -148,10 +151,6 @@ class Scheduler(Generic[Owner]):
     def has_ready(self) -> bool:
         """Return whether a queued sentence is encoded; if so, the first one is."""
         return bool(self._queue) and self._queue[0].ready
-
-    def ready_rows(self) -> int:
-        """Return the number of rows of the encoded sentences that wait."""
-        return sum(entry.rows for entry in takewhile(lambda entry: entry.ready, self._queue))
 
     def to_encode(self, now: float = 0.0, running: int = 0) -> list[Owner]:
         """Return the sentences to encode next, together, before `make_ready`; none while enough are encoded.
@@ -187,6 +186,7 @@ class Scheduler(Generic[Owner]):
         for entry in self._queue:
             if not entry.ready and entry.owner not in owners:
                 break
+            self.ready_rows += 0 if entry.ready else entry.rows
             entry.ready = True
 
     def discard(self, owners: Container[object]) -> list[Owner]:
@@ -218,6 +218,7 @@ class Scheduler(Generic[Owner]):
             gone = {id(entry) for entry in entries}
             self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
+            self.ready_rows -= sum(entry.rows for entry in entries if entry.ready)
         return [entry.owner for entry in entries]
 
 
@@ -288,7 +289,7 @@ class Division(Generic[Owner]):
         self._running[number] = (rows, sentences)
 
     def _share(self, number: int) -> int:
-        rows = self.rows + self._scheduler.ready_rows()
+        rows = self.rows + self._scheduler.ready_rows
         return share_of(number, rows, len(self._running), self._first_rows)
 
 

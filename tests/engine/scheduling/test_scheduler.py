@@ -50,7 +50,7 @@ def test_the_longest_sentence_of_a_request_is_first_and_requests_keep_their_orde
 
 def test_a_thread_with_its_share_leaves_the_rest_to_others() -> None:
     queue = scheduler([waiting(name, rows=4) for name in "abcdef"], rows=64)
-    assert queue.ready_rows() == 24
+    assert queue.ready_rows == 24
     assert queue.plan(0.0, 0, most=32, share=12).admitted == ["a", "b", "c"]
     assert queue.plan(0.0, 12, most=32, share=12).admitted == []
     assert queue.plan(0.0, 0, most=32, share=1).admitted == ["d"]
