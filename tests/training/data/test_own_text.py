@@ -21,9 +21,9 @@ def test_every_topic_is_well_formed_and_says_nothing_twice() -> None:
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("de", "en"), ("fr", "de")])
 def test_a_recipe_reads_it_in_every_direction(tmp_path: Path, source: str, target: str) -> None:
-    pairs = dict(read_corpus("everyday", source, target, None, tmp_path))
+    pairs = set(read_corpus("everyday", source, target, None, tmp_path))
     words = {"en": "Happy birthday!", "fr": "Joyeux anniversaire !", "de": "Alles Gute zum Geburtstag!"}
-    assert pairs[words[source]] == words[target]
+    assert (words[source], words[target]) in pairs
 
 
 def test_a_line_of_another_shape_is_named(tmp_path: Path) -> None:
