@@ -104,8 +104,8 @@ class Settings(LimitSettings):
     engine_processes: Literal["auto"] | Annotated[int, Field(ge=0, le=64)] = setting(
         "auto",
         "Processes that run the models, in addition to the process that answers HTTP. Each of them loads every model, "
-        "and they share the work. `auto` is one for every four cores, at least one, at most eight, and one on a GPU; "
-        "`/models` and the log say how many run. With 0 the models run in the HTTP process",
+        "and they share the work. `auto` is one for every four cores, at least one, at most eight, or one for each "
+        "GPU; `/models` and the log say how many run. With 0 the models run in the HTTP process",
         "auto or a whole number from 0 to 64",
     )
     cache_mb: int = setting(

@@ -77,7 +77,7 @@ Kind = Annotated[
 class AttentionRequest(Decoding):
     """The attention to show, and its form."""
 
-    own_empty_message: ClassVar[frozenset[str]] = frozenset({"text"})
+    kept_if_empty: ClassVar[frozenset[str]] = frozenset({"text"})
 
     text: Text = Field(description="One sentence, or several: the model sees none from another")
     source: Text = Field(description="Code of the language of the text")

@@ -135,7 +135,7 @@ class Schema(BaseModel):
 class Fields(Schema):
     """Base of requests: null and "" are left out, so that the defaults hold."""
 
-    own_empty_message: ClassVar[frozenset[str]] = frozenset()  # fields with their own message for an empty value
+    kept_if_empty: ClassVar[frozenset[str]] = frozenset()  # fields in which "" is a value, or has its own message
 
     @model_validator(mode="before")
     @classmethod
@@ -143,7 +143,7 @@ class Fields(Schema):
         """Return the fields that are not empty."""
         if not isinstance(fields, dict):
             return fields
-        kept = cls.own_empty_message
+        kept = cls.kept_if_empty
         return {name: value for name, value in fields.items() if value is not None and (value != "" or name in kept)}
 
 

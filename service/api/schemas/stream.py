@@ -26,7 +26,7 @@ from service.engine import MAX_BEAM_SIZE
 class StreamRequest(Fields):
     """A text to be translated token by token, greedily."""
 
-    own_empty_message: ClassVar[frozenset[str]] = frozenset({"q"})
+    kept_if_empty: ClassVar[frozenset[str]] = frozenset({"q"})
 
     q: str = Field(description="The text")
     source: Text = Field(description="Code of the language of the text")

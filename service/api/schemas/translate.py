@@ -26,7 +26,7 @@ FORMATS = ("text", "html")
 class TranslateRequest(Decoding):
     """A translation job; unknown fields are ignored."""
 
-    own_empty_message: ClassVar[frozenset[str]] = frozenset({"q"})
+    kept_if_empty: ClassVar[frozenset[str]] = frozenset({"q"})
 
     q: TextsOrEmpty = Field(
         description="The text, or (JSON only) a list of texts; an empty text has an empty translation"

@@ -90,7 +90,7 @@ class Scheduler(Generic[Owner]):
         self.ready_rows = 0  # of the encoded sentences that wait
         self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before this
-        self._least_rows = {True: budget.rows, False: budget.rows}  # no short, no other waiting sentence needs fewer
+        self._least_rows = {True: budget.rows, False: budget.rows}  # a bound for short sentences, and for others
 
     def __len__(self) -> int:
         return len(self._queue)

@@ -18,19 +18,7 @@ _LIKE = {
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
 NEAR = 200  # characters; two places that stand nearer may be in one sentence
-_WORDS = (
-    "Cologne",
-    "Burgundy",
-    "Valence",
-    "Grenade",
-    "Damas",
-    "Gênes",
-    "Manille",
-    "Chili",
-    "Argentine",
-    "Vienne",
-    "Bergen",
-)
+_AMBIGUOUS = "Cologne Burgundy Valence Grenade Damas Gênes Manille Chili Argentine Vienne Bergen"
 """In capitals these may be ordinary words."""
 _FIRST_WORD = re.compile(r"[A-ZÉÄ](?<![\w-].)\w+")
 _SECOND_WORD = re.compile(r"\.?[ -][A-Zas]\w+")
@@ -40,11 +28,12 @@ _SECOND_WORD = re.compile(r"\.?[ -][A-Zas]\w+")
 def _places(language: str) -> dict[str, dict[str, list[str]]]:
     """Return the rows of the list by the first word and the whole name in a language that it has, also in capitals."""
     found: dict[str, dict[str, list[str]]] = {}
+    ambiguous = _AMBIGUOUS.split()
     if language in LANGUAGES:
         lines = (Path(__file__).parent / "places.tsv").read_text("utf-8").splitlines()
         for row in reversed([line.split("\t") for line in lines[1:]]):
             name = row[LANGUAGES.index(language)]
-            for spelling in {name, name if name in _WORDS else name.upper()}:
+            for spelling in {name, name if name in ambiguous else name.upper()}:
                 found.setdefault(re.split("[. -]", spelling)[0], {})[spelling] = row
     return found
 

@@ -34,6 +34,10 @@ async def test_every_token_comes_with_its_probability_and_attention(client: http
     assert found[-1][1]["model"] == "transformer-en-fr"
 
 
+async def test_an_empty_text_has_an_empty_translation(client: httpx.AsyncClient) -> None:
+    assert events((await client.post("/translate/stream", json={**TEXT, "q": ""})).text)[-1][1]["translatedText"] == ""
+
+
 async def test_the_last_event_says_if_another_model_translated_where_the_default_has_failed(
     client: httpx.AsyncClient, registry: DummyRegistry
 ) -> None:
