@@ -10,20 +10,23 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 
 from training.data.cleaning import Pair
 
+_TRIES = 20
+"""Pairs that are tried for a kind of variant before the next kind."""
 Way = Callable[[Pair, random.Random], Pair | None]
 """Makes a variant of a pair, or None if the pair does not suit."""
 
 _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
-_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_NAME = re.compile(r"\b(?!April|August|September|November)[A-GI-XZ][a-z]{2,}\b")
 _FINAL = re.compile(r"\s?([.!?])$")
-_SYLLABLES = [
-    "ka", "mi", "ro", "ten", "bel", "sha", "vor", "lin", "da", "gu", "ster", "mo", "ri", "zen", "pa", "tik", "no",
-    "fer", "xa", "ju", "wi", "ham", "col", "bri", "quo", "dal",
-]  # fmt: skip
+_ONSETS = [*"bcdfghjklmnprstvwxyz", "br", "ch", "dr", "gr", "kh", "kl", "pr", "sch", "sh", "st", "th", "tr"]
+_VOWELS = [*"aaaaeeeiiioouué", "ai", "au", "ee", "ia", "ie", "oo", "ou", "y"]
+_VOWELS_UPPER = "AEIOUÄÖÜÉ"
+_CODAS = [*4 * [""], *"dgklmnnrstvxz", "ck", "ll", "ng", "nn", "rt", "sh", "sk", "th"]
 _WORDS = [
     "index", "about", "news", "user", "file", "search", "main", "list", "page", "help", "data", "item", "test",
     "docs", "login", "blog", "shop", "video", "team",
@@ -37,16 +40,15 @@ _FRAMES = ("{text} {thing}", "{thing} {text}", "{thing}: {text}", "{text} ({thin
 def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
     """Yield `count` variants of `pairs`, of each kind equally many.
 
-    If a kind does not suit a pair (which has no number to change, for example), the next kind is used. The result
-    depends only on the arguments.
+    A kind that suits none of some drawn pairs (which have no number to change, for example) gives way to the next one.
+    The result depends only on the arguments.
     """
-    chosen = random.Random(seed)
     every: tuple[Way, ...] = (*_WAYS, partial(joined, pairs))
     ways = itertools.cycle(every)
     for at in range(count):
-        pair = pairs[chosen.randrange(len(pairs))]
         draw = random.Random(f"{seed} {at}")
-        yield next(found for found in (way(pair, draw) for way in ways) if found is not None and all(found))
+        tried = ((way, pairs[draw.randrange(len(pairs))]) for way in ways for _ in range(_TRIES))
+        yield next(found for found in (way(pair, draw) for way, pair in tried) if found is not None and all(found))
 
 
 def joins(pairs: Sequence[Pair], most: int, max_words: int, seed: int) -> Iterator[Pair]:
@@ -116,9 +118,35 @@ def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
 
 
 def renamed(pair: Pair, draw: random.Random) -> Pair | None:
-    """Replace a name that occurs on both sides."""
-    names = [name for name in _NAME.findall(pair[0]) if pair[0].count(name) == pair[1].count(name) == 1]
-    return _replaced(pair, draw.choice(names), _name(draw)) if names else None
+    """Replace a name that occurs on both sides: that of a person by one of the same gender, any other by a made-up one.
+
+    The new name begins with a vowel if the old one does, because of *d'Anna* and *de Nina*.
+    """
+    found = [name for name in _NAME.findall(pair[0]) if _is_copied(name, pair)]
+    if not found:
+        return None
+    old = draw.choice(found)
+    vowel = old[0] in _VOWELS_UPPER
+    similar = [name for name in _namesakes().get(old, ()) if (name[0] in _VOWELS_UPPER) == vowel]
+    return _replaced(pair, old, draw.choice(similar) if similar and draw.random() < 0.7 else _name(draw, vowel))
+
+
+def _is_copied(name: str, pair: Pair) -> bool:
+    """Return whether a word stands once on each side, in the target perhaps with the German genitive's s."""
+    return [side.count(name) for side in pair] == [1, 1] and re.search(rf"\b{name}s?\b", pair[1]) is not None
+
+
+@cache
+def _namesakes() -> dict[str, list[str]]:
+    """Return the names of the same class (female, male, surname) as each name."""
+    lines = files(__package__).joinpath("names.txt").read_text(encoding="utf-8").splitlines()
+    classes = [line.partition(": ")[2].split() for line in lines if not line.startswith("#")]
+    return {name: [other for other in names if _is_regular(other)] for names in classes for name in names}
+
+
+def _is_regular(name: str) -> bool:
+    """Return whether a name has a German genitive in -s, and *de* or *d'* before it by its first letter alone."""
+    return name[-1] not in "sxz" and name[0] not in "HY"
 
 
 def copying(pair: Pair, draw: random.Random) -> Pair:
@@ -148,8 +176,9 @@ def _letter(draw: random.Random) -> str:
     return draw.choice(string.ascii_lowercase)
 
 
-def _name(draw: random.Random) -> str:
-    return "".join(draw.choice(_SYLLABLES) for _ in range(draw.randint(2, 3))).capitalize()
+def _name(draw: random.Random, vowel: bool = False) -> str:
+    syllables = [draw.choice(part) for _ in range(draw.choice((1, 2, 2, 3))) for part in (_ONSETS, _VOWELS, _CODAS)]
+    return "".join(syllables[1 if vowel else 0 :]).capitalize()
 
 
 def _word(draw: random.Random) -> str:
@@ -209,5 +238,5 @@ _THINGS: tuple[Callable[[random.Random], str], ...] = (
     _address, _mail, _figure, _code, _tag, _picture, _name, _placeholder, _value, _figure
 )  # fmt: skip
 _WAYS: tuple[Way, ...] = (
-    copying, lowered, mistyped, renamed, copying, unfinished, renumbered, raised
+    copying, lowered, renamed, mistyped, renamed, copying, unfinished, renamed, renumbered, raised, renamed
 )  # fmt: skip

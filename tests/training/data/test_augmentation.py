@@ -73,6 +73,21 @@ def test_numbers_and_names_change_on_both_sides_alike() -> None:
 def test_a_part_of_a_number_or_of_a_word_is_left_alone() -> None:
     assert renumbered(("It is 3.50 at 10:30.", "C'est 3.50 à 10:30."), draw()) is None
     assert renamed(("McTom laughs.", "McTom rit."), draw()) is None
+    assert renamed(("Excuse me.", "Excusez-moi."), draw()) is None
+
+
+def test_a_new_name_leaves_agreement_elision_and_the_german_genitive_right() -> None:
+    female = renamed(("Anna came.", "C'est d'Anna."), draw(2))
+    genitives = [renamed(("Nina's bag", "Ninas Tasche"), draw(seed)) for seed in range(20)]
+    assert female is not None
+    assert female[0][0] in "AEIOUÉ"
+    for source, target in filter(None, genitives):
+        assert target.split()[0] == source.split()[0].replace("'", "")
+
+
+def test_a_kind_that_suits_few_pairs_has_its_share() -> None:
+    pairs = [("It is late.", "Il est tard.")] * 9 + [PAIRS[0]]
+    assert sum("dollars" in source and "Tom" not in source for source, _ in variants(pairs, 330, 1)) >= 80
 
 
 def test_what_is_copied_is_the_same_on_both_sides() -> None:
