@@ -48,6 +48,11 @@ def test_what_has_no_subtitles_is_refused() -> None:
         through("a.srt", b"just a text\n")
 
 
+def test_a_cue_of_tags_alone_comes_back_as_it_was() -> None:
+    empty = b"1\n00:00:01,000 --> 00:00:02,000\n<i></i>\n"
+    assert through("a.srt", empty, str.upper) == empty
+
+
 VTT = """WEBVTT - A title that stays
 
 NOTE This comment stays as it is.

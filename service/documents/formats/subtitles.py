@@ -29,7 +29,7 @@ def read(data: bytes, _options: ReadOptions) -> SubtitleDocument:
     text, encoding = decode(data)
     is_vtt = text.startswith("WEBVTT")
     document = SubtitleDocument(text, encoding, is_vtt)
-    if text.strip() and not document.turns and not is_vtt:
+    if text.strip() and not document.cues and not is_vtt:
         raise BrokenDocument("The document has no subtitles: no line has two times with --> between them.")
     return document
 
@@ -54,11 +54,12 @@ class SubtitleDocument:
         found = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
         self._lines = [line for line, _ in found]
         self._ends = [end for _, end in found]
-        turns = [turn for first, last in self._payloads() for turn in self._turns(first, last)]
+        self.cues = self._cues()
+        turns = [turn for first, last in self.cues for turn in self._turns(first, last)]
         self.turns = [turn for turn in turns if has_words(turn.fragment)]
         self.segments: Sequence[str] = [turn.fragment for turn in self.turns]
 
-    def _payloads(self) -> list[tuple[int, int]]:
+    def _cues(self) -> list[tuple[int, int]]:
         """Return the ranges of the lines below each timing, up to an empty line."""
         ranges = []
         lines = self._lines
